@@ -57,6 +57,7 @@ fuzz: setup-test ## attack every reader with bad input: TARGET=coco HOURS=1; cov
 
 lint: setup-test ## ruff, mypy, and which room may import which
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml
 

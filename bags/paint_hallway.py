@@ -28,9 +28,15 @@ CAMERA = Camera(360, 640, 2 * math.atan(180 / 520))
 EYE, HORIZON = 1.46 * CONE_HEIGHT, 0.45
 """Height above the floor; where the horizon is, as a part of the picture's height."""
 LOOK = Look(
-    floor=(0.36, 0.34, 0.32), wall=(0.84, 0.82, 0.76), cones={BLUE: (0.05, 0.33, 0.72), YELLOW: (0.86, 0.80, 0.05)},
-    stripe=(0, 0), tile=0.2, texture=0.15, gradient=0.2, seed=3,
-)  # fmt: skip
+    floor=(0.36, 0.34, 0.32),
+    wall=(0.84, 0.82, 0.76),
+    cones={BLUE: (0.05, 0.33, 0.72), YELLOW: (0.86, 0.80, 0.05)},
+    stripe=(0, 0),
+    tile=0.2,
+    texture=0.15,
+    gradient=0.2,
+    seed=3,
+)
 LEAST_VISIBLE, LEAST_HEIGHT = 0.3, 36.0
 """A cone is labelled where so much of it shows: people labelled the near cones and left the far ones."""
 

@@ -21,8 +21,7 @@ from simjudge.core.images import ArrayImages, EncodedImage, encode_jpeg
 from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2 import read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, standard_types
-from simjudge.data.rosbag2.messages import MessageMaker
-from simjudge.data.rosbag2.writing import recording_stamps
+from simjudge.data.rosbag2.writing import MessageMaker, recording_stamps
 
 
 class JpegImages(ArrayImages):

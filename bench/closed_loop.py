@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from simjudge.sim.driving.closed_loop import DrivenFrame, DriveOutcome
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH
+from simjudge.sim.driving.pilots import GROUND_TRUTH
 
 CAMERA = str(Path(__file__).with_name("closed_loop.yaml"))
 LARGE = str(Path(__file__).with_name("closed_loop_large.yaml"))

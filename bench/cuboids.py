@@ -14,12 +14,12 @@ from typing import cast
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions, CloudSet
+from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet
 from simjudge.data.sets import read_clouds
 from simjudge.detectors.clouds.beam_grid import BeamGrid, build_grid, rings_of_order
-from simjudge.detectors.clouds.cloud_detection import detect_clouds
-from simjudge.detectors.clouds.cuboid_hits import CuboidHits, centre_fit, cuboid_hits, iou_fit
+from simjudge.detectors.clouds.cuboid_detection import detect_clouds
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
+from simjudge.detectors.cuboid_iou import CuboidHits, centre_fit, cuboid_hits, iou_fit
 
 Change = Callable[[FloatArray, BeamGrid], tuple[FloatArray, BoolArray]]
 """Of a cloud's points: what they become, and which of them stay."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.drives.comparison import compare_drive_sets
+from simjudge.questions.drives.run import compare_drive_sets
 from simjudge.questions.drives.settings import METRICS, DriveComparisonSettings
 
 BOOTSTRAP = 20

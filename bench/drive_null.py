@@ -18,7 +18,7 @@ from scipy.signal import lfilter
 from simjudge.core.arrays import FloatArray
 from simjudge.data.drive_logs import DriveLog
 from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
-from simjudge.questions.drives.comparison import compare_drive_sets
+from simjudge.questions.drives.run import compare_drive_sets
 from simjudge.questions.drives.settings import DriveComparisonSettings
 
 NOT_GIVEN = (Verdict.TOO_FEW, Verdict.NO_OVERLAP, Verdict.NOT_TESTED)
@@ -76,13 +76,20 @@ def write_course(folder: Path) -> str:
     """A scene with the road's line as its course."""
     pieces = [{side: TURN, "radius": RADIUS} for _ in range(round(LONG / BEND / 2)) for side in ("left", "right")]
     cone = {"cone": {"radius": 0.04, "height": 0.077}, "class": "cone", "surface": {"colour": "#d8281a"}}
-    path = {"arcs": {"start": [0, 0, 0], "pieces": pieces}, "width": 1.0, "spacing": 0.6, "left": "cone",
-            "right": "cone"}  # fmt: skip
+    path = {
+        "arcs": {"start": [0, 0, 0], "pieces": pieces},
+        "width": 1.0,
+        "spacing": 0.6,
+        "left": "cone",
+        "right": "cone",
+    }
     scene = {
-        "classes": {1: "cone"}, "kinds": {"cone": cone}, "placements": {"course": {"path": path}},
+        "classes": {1: "cone"},
+        "kinds": {"cone": cone},
+        "placements": {"course": {"path": path}},
         "things": {"floor": {"plane": [400, 400], "surface": {"colour": "#8a8a8a"}}},
         "lights": {"lamp": {"at": [0, 2, 4], "intensity": 20, "range": 20}},
-    }  # fmt: skip
+    }
     file = folder / "road.yaml"
     file.write_text(yaml.safe_dump(scene))
     return str(file)
@@ -119,8 +126,11 @@ def main() -> None:
                 settings = DriveComparisonSettings(**{**vars(SETTINGS), "course": line})
                 found = count_alarms(real, sim, given.tries, settings)
                 share = f"{100 * found['gaps'] / found['given']:.1f} %" if found["given"] else "none given"
-                print(f"| {real}, {sim} | {name} | {found['gaps']} of {found['given']}: {share} | {found['small']} of"
-                      f" {found['tested']} |", flush=True)  # fmt: skip
+                print(
+                    f"| {real}, {sim} | {name} | {found['gaps']} of {found['given']}: {share} | {found['small']} of"
+                    f" {found['tested']} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

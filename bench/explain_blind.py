@@ -54,8 +54,14 @@ def found_value(cause: sj.Explanation, kind: str) -> float | None:
             given = each.filters[0]["parameters"]
             if kind == "noise":
                 return math.hypot(given["read"], given["shot"] * math.sqrt(0.45))
-            names = {"white_balance": "red", "exposure": "red", "contrast": "exponent", "blur": "sigma",
-                     "vignetting": "half_angle", "jpeg": "quality"}  # fmt: skip
+            names = {
+                "white_balance": "red",
+                "exposure": "red",
+                "contrast": "exponent",
+                "blur": "sigma",
+                "vignetting": "half_angle",
+                "jpeg": "quality",
+            }
             return given.get(names.get(kind, ""), math.nan)
     return None
 
@@ -73,29 +79,68 @@ def main() -> None:
     frames = sj.read(given.source)
     frames = frames.take(np.arange(min(given.frames, len(frames))))
     pictures = [frames.images.read(number) for number in range(len(frames))]
-    plain = sj.FrameSet.build("plain", frames.size, frames.objects, frame_name=frames.frame_name,
-                              class_names=frames.class_names, images=ArrayImages(pictures))  # fmt: skip
+    plain = sj.FrameSet.build(
+        "plain",
+        frames.size,
+        frames.objects,
+        frame_name=frames.frame_name,
+        class_names=frames.class_names,
+        images=ArrayImages(pictures),
+    )
     detector = sj.load_detector(given.model)
     with given.out.open("w", newline="") as stream:
         rows = csv.writer(stream)
-        rows.writerow(["case", "defect", "drawn", "found", "gap", "first", "share", "low", "high", "left", "excess",
-                       "verdict", "seconds"])  # fmt: skip
+        rows.writerow(
+            [
+                "case",
+                "defect",
+                "drawn",
+                "found",
+                "gap",
+                "first",
+                "share",
+                "low",
+                "high",
+                "left",
+                "excess",
+                "verdict",
+                "seconds",
+            ]
+        )
         for case in range(given.cases):
             kind = list(RANGES)[case % len(RANGES)]
             step, drawn = draw_defect(kind, np.random.default_rng([15, case]))
             seen = [apply_steps(image, [step], (case, number)) for number, image in enumerate(pictures)]
-            hidden = sj.FrameSet.build("hidden", frames.size, frames.objects, frame_name=frames.frame_name,
-                                       class_names=frames.class_names, images=ArrayImages(seen))  # fmt: skip
+            hidden = sj.FrameSet.build(
+                "hidden",
+                frames.size,
+                frames.objects,
+                frame_name=frames.frame_name,
+                class_names=frames.class_names,
+                images=ArrayImages(seen),
+            )
             begin = time.monotonic()
-            found = sj.explain(hidden, plain, detector=detector, paired=True, sample=given.sample, block=0,
-                               patch=(40, 40), theta=0.5)
+            found = sj.explain(
+                hidden, plain, detector=detector, paired=True, sample=given.sample, block=0, patch=(40, 40), theta=0.5
+            )
             first = found.causes[0] if found.causes else None
             share = None if first is None or first.share is None else first.share
             shown = [_text(each) for each in (share.content() if share else [None] * 3)]
-            rows.writerow([case, kind, f"{drawn:.4g}", _text(found_value(found, kind)), found.is_gap,
-                           "" if first is None else first.name, *shown,
-                           _text(found.rest.value), _text(found.certainty.gap), found.certainty.verdict,
-                           f"{time.monotonic() - begin:.0f}"])  # fmt: skip
+            rows.writerow(
+                [
+                    case,
+                    kind,
+                    f"{drawn:.4g}",
+                    _text(found_value(found, kind)),
+                    found.is_gap,
+                    "" if first is None else first.name,
+                    *shown,
+                    _text(found.rest.value),
+                    _text(found.certainty.gap),
+                    found.certainty.verdict,
+                    f"{time.monotonic() - begin:.0f}",
+                ]
+            )
             stream.flush()
 
 

@@ -45,9 +45,18 @@ BLUE_RANGE = (1.1, 1.4)
 """The gain of blue that a white balance has beside that of red."""
 NEW = ("haze", "motion_blur", "chromatic_aberration", "sharpening")
 """Kinds that `--new` asks for: one of them is in every camera then."""
-FITTED_NAME = {"haze": "haze", "motion_blur": "length", "chromatic_aberration": "red_size", "blur": "blur",
-               "vignetting": "vignetting", "exposure": "gain", "white_balance": "red", "contrast": "exponent",
-               "noise": "noise", "sharpening": "sharpening"}  # fmt: skip
+FITTED_NAME = {
+    "haze": "haze",
+    "motion_blur": "length",
+    "chromatic_aberration": "red_size",
+    "blur": "blur",
+    "vignetting": "vignetting",
+    "exposure": "gain",
+    "white_balance": "red",
+    "contrast": "exponent",
+    "noise": "noise",
+    "sharpening": "sharpening",
+}
 NEUTRAL = dict.fromkeys(RANGES, 0.0)
 NEUTRAL |= dict.fromkeys(("chromatic_aberration", "exposure", "white_balance", "contrast"), 1.0)
 ROUNDING = 1e-12
@@ -73,26 +82,34 @@ def draw_camera(case: int, *, new: bool = False) -> dict[str, dict[str, float]]:
 def step(kind: str, drawn: dict[str, float]) -> Step:
     """The filter of a defect."""
     value = drawn["value"]
-    return Step(*{
-        "haze": ("haze", {"density": value}),
-        "motion_blur": ("motion_blur", {"length": value, "angle": drawn.get("angle", 0.0)}),
-        "chromatic_aberration": ("chromatic_aberration", {"red": value, "blue": 2 - value}),
-        "sharpening": ("sharpen", {"amount": value, "radius": 1.2}),
-        "blur": ("gaussian_blur", {"sigma": value}),
-        "vignetting": ("vignetting", {"half_angle": value}),
-        "exposure": ("white_balance", {"red": value, "green": value, "blue": value}),
-        "white_balance": ("white_balance", {"red": value, "green": 1.0, "blue": drawn["blue"]}),
-        "contrast": ("gamma", {"exponent": value}),
-        "noise": ("gaussian_noise", {"sigma": value}),
-    }[kind])  # fmt: skip
+    return Step(
+        *{
+            "haze": ("haze", {"density": value}),
+            "motion_blur": ("motion_blur", {"length": value, "angle": drawn.get("angle", 0.0)}),
+            "chromatic_aberration": ("chromatic_aberration", {"red": value, "blue": 2 - value}),
+            "sharpening": ("sharpen", {"amount": value, "radius": 1.2}),
+            "blur": ("gaussian_blur", {"sigma": value}),
+            "vignetting": ("vignetting", {"half_angle": value}),
+            "exposure": ("white_balance", {"red": value, "green": value, "blue": value}),
+            "white_balance": ("white_balance", {"red": value, "green": 1.0, "blue": drawn["blue"]}),
+            "contrast": ("gamma", {"exponent": value}),
+            "noise": ("gaussian_noise", {"sigma": value}),
+        }[kind]
+    )
 
 
 def seen_through(plain: sj.FrameSet, camera: dict[str, Any], kinds: tuple[str, ...], case: int) -> sj.FrameSet:
     """The frames through a camera that has some of its defects."""
     steps = [step(kind, camera[kind]) for kind in camera if kind in kinds]
     pictures = [apply_steps(plain.images.read(number), steps, (case, number)) for number in range(len(plain))]
-    return sj.FrameSet.build("hidden", plain.size, plain.objects, frame_name=plain.frame_name,
-                             class_names=plain.class_names, images=ArrayImages(pictures))  # fmt: skip
+    return sj.FrameSet.build(
+        "hidden",
+        plain.size,
+        plain.objects,
+        frame_name=plain.frame_name,
+        class_names=plain.class_names,
+        images=ArrayImages(pictures),
+    )
 
 
 def true_shares(plain: sj.FrameSet, camera: dict[str, Any], detector: Any, case: int, method: dict[str, Any]) -> dict:
@@ -112,30 +129,46 @@ def true_shares(plain: sj.FrameSet, camera: dict[str, Any], detector: Any, case:
         others = [each for each in kinds if each != kind]
         shares[kind] = sum(
             (worth[tuple(k for k in kinds if k in part or k == kind)] - worth[part])
-            * math.factorial(len(part)) * math.factorial(len(others) - len(part)) / math.factorial(len(kinds))
-            for count in range(len(others) + 1) for part in itertools.combinations(others, count)
-        )  # fmt: skip
+            * math.factorial(len(part))
+            * math.factorial(len(others) - len(part))
+            / math.factorial(len(kinds))
+            for count in range(len(others) + 1)
+            for part in itertools.combinations(others, count)
+        )
     return shares
 
 
 def run_case(plain: sj.FrameSet, detector: Any, folder: Path, case: int, given: argparse.Namespace) -> None:
     """Hide a camera, explain and fit it, and write the answer and what was found."""
     begin, camera = time.monotonic(), draw_camera(case, new=given.new)
-    method = {"paired": True, "block": 0, "patch": (given.patch, given.patch), "theta": given.theta,
-              "draws": given.draws}  # fmt: skip
+    method = {
+        "paired": True,
+        "block": 0,
+        "patch": (given.patch, given.patch),
+        "theta": given.theta,
+        "draws": given.draws,
+    }
     hidden = seen_through(plain, camera, tuple(camera), case)
     explained = sj.explain(hidden, plain, detector=detector, sample=given.sample, **method)
     fitted = sj.fit(hidden, plain, detector=detector, sample=given.sample, evaluations=given.evaluations, **method)
-    causes = [{"cause": each.name, "w1": None if each.w1 is None else each.w1.value, "verdict": each.verdict}
-              for each in explained.causes]  # fmt: skip
+    causes = [
+        {"cause": each.name, "w1": None if each.w1 is None else each.w1.value, "verdict": each.verdict}
+        for each in explained.causes
+    ]
     found = {
-        "is_gap": explained.is_gap, "causes": causes, "gap": explained.certainty.gap,
-        "parameters": {each.name: {"start": each.start, "value": each.value, "low": each.low, "high": each.high,
-                                   "told": each.told} for each in fitted.parameters},
-        "held_out": {name: {"mean_w1": each.mean_w1, "noise_q95": each.certainty.noise_q95,
-                            "p_value": each.certainty.p_value}
-                     for name in ("before", "start", "after") for each in [getattr(fitted, name)]},
-    }  # fmt: skip
+        "is_gap": explained.is_gap,
+        "causes": causes,
+        "gap": explained.certainty.gap,
+        "parameters": {
+            each.name: {"start": each.start, "value": each.value, "low": each.low, "high": each.high, "told": each.told}
+            for each in fitted.parameters
+        },
+        "held_out": {
+            name: {"mean_w1": each.mean_w1, "noise_q95": each.certainty.noise_q95, "p_value": each.certainty.p_value}
+            for name in ("before", "start", "after")
+            for each in [getattr(fitted, name)]
+        },
+    }
     answer = {"camera": camera, "shares": true_shares(plain, camera, detector, case, method)}
     folder.mkdir(parents=True)
     (folder / "answer.json").write_text(json.dumps(answer))
@@ -165,48 +198,77 @@ def score(folder: Path) -> dict[str, Any]:
         drawn["white_balance, blue"], possible["white_balance, blue"] = blue / (high - low), blue / (high - 1)
     before, after = held["before"], held["after"]
     return {
-        "case": folder.name, "defects": camera, "is_gap": found["is_gap"], "first": first, "shares": shares,
+        "case": folder.name,
+        "defects": camera,
+        "is_gap": found["is_gap"],
+        "first": first,
+        "shares": shares,
         "right": bool(first) and shares.get(first) == most,
         "tied": bool(first) and shares.get(first, -1.0) >= most - TIED,
-        "drawn": drawn, "possible": possible, "values": values, "seconds": found["seconds"],
-        "open": before["mean_w1"] > before["noise_q95"], "closed": after["mean_w1"] <= after["noise_q95"] + ROUNDING,
-        "before": before["mean_w1"], "after": after["mean_w1"], "q95": after["noise_q95"],
-    }  # fmt: skip
+        "drawn": drawn,
+        "possible": possible,
+        "values": values,
+        "seconds": found["seconds"],
+        "open": before["mean_w1"] > before["noise_q95"],
+        "closed": after["mean_w1"] <= after["noise_q95"] + ROUNDING,
+        "before": before["mean_w1"],
+        "after": after["mean_w1"],
+        "q95": after["noise_q95"],
+    }
 
 
 def print_tables(folders: list[Path]) -> None:
     """The tables of the page, by source, by defect, and the failures."""
-    scored = [score(path.parent) | {"set": folder.name} for folder in folders
-              for path in sorted(folder.glob("*/found.json"))]  # fmt: skip
-    columns = ("set", "cases", "right first cause", "with a gap", "right first cause", "or tied",
-               "parameters off, of the range drawn", "of what is possible", "W1 within the floor's 95 %",
-               "of those above it before")  # fmt: skip
+    scored = [
+        score(path.parent) | {"set": folder.name} for folder in folders for path in sorted(folder.glob("*/found.json"))
+    ]
+    columns = (
+        "set",
+        "cases",
+        "right first cause",
+        "with a gap",
+        "right first cause",
+        "or tied",
+        "parameters off, of the range drawn",
+        "of what is possible",
+        "W1 within the floor's 95 %",
+        "of those above it before",
+    )
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     for name in [folder.name for folder in folders] + ["all"]:
         rows = [each for each in scored if name in {each["set"], "all"}]
         gaps, above = ([each for each in rows if each[key]] for key in ("is_gap", "open"))
-        drawn, possible = (np.median([off for each in rows for off in each[key].values()] or [math.nan])
-                           for key in ("drawn", "possible"))  # fmt: skip
-        print(f"| {name} | {len(rows)} | {_count(rows, 'right')} | {len(gaps)} | {_count(gaps, 'right')} | "
-              f"{_count(gaps, 'tied')} | {drawn:.1%} | {possible:.1%} | {_count(rows, 'closed')} | "
-              f"{_count(above, 'closed')} of {len(above)} |")  # fmt: skip
+        drawn, possible = (
+            np.median([off for each in rows for off in each[key].values()] or [math.nan])
+            for key in ("drawn", "possible")
+        )
+        print(
+            f"| {name} | {len(rows)} | {_count(rows, 'right')} | {len(gaps)} | {_count(gaps, 'right')} | "
+            f"{_count(gaps, 'tied')} | {drawn:.1%} | {possible:.1%} | {_count(rows, 'closed')} | "
+            f"{_count(above, 'closed')} of {len(above)} |"
+        )
     print("\n| defect | drawn from | cases | first where its share is the largest | off, median | off, worst |")
     print("| --- | --- | --- | --- | --- | --- |")
     for kind, span in (RANGES | {"white_balance, blue": BLUE_RANGE}).items():
         off = [each["drawn"][kind] for each in scored if kind in each["drawn"]]
-        most = [each for each in scored
-                if each["is_gap"] and each["shares"].get(kind) == max(each["shares"].values())]  # fmt: skip
+        most = [each for each in scored if each["is_gap"] and each["shares"].get(kind) == max(each["shares"].values())]
         if off:
-            print(f"| {kind} | {span[0]:g} to {span[1]:g} | {len(off)} | {_count(most, 'right')} of {len(most)} | "
-                  f"{np.median(off):.1%} | {max(off):.1%} |")  # fmt: skip
+            print(
+                f"| {kind} | {span[0]:g} to {span[1]:g} | {len(off)} | {_count(most, 'right')} of {len(most)} | "
+                f"{np.median(off):.1%} | {max(off):.1%} |"
+            )
     print("\n| case | drawn (fitted; Shapley value) | first cause | W1 before, after, 95 % of the floor |")
     print("| --- | --- | --- | --- |")
     for each in scored:
         if (each["is_gap"] and not each["right"]) or not each["closed"]:
-            drawn_words = "; ".join(f"{kind} {each['defects'][kind]['value']:.3g} ({each['values'][kind]:.3g}; "
-                                    f"{each['shares'][kind]:.3f})" for kind in each["defects"])  # fmt: skip
-            print(f"| {each['set']} {each['case']} | {drawn_words} | {each['first'] or 'none'} | "
-                  f"{each['before']:.3f}, {each['after']:.3f}, {each['q95']:.3f} |")  # fmt: skip
+            drawn_words = "; ".join(
+                f"{kind} {each['defects'][kind]['value']:.3g} ({each['values'][kind]:.3g}; {each['shares'][kind]:.3f})"
+                for kind in each["defects"]
+            )
+            print(
+                f"| {each['set']} {each['case']} | {drawn_words} | {each['first'] or 'none'} | "
+                f"{each['before']:.3f}, {each['after']:.3f}, {each['q95']:.3f} |"
+            )
 
 
 def _count(rows: list[dict[str, Any]], key: str) -> int:
@@ -235,8 +297,14 @@ def main() -> None:
     frames = sj.read(source)
     frames = frames.take(np.linspace(0, len(frames) - 1, min(given.frames, len(frames))).astype(int))
     pictures = [frames.images.read(number) for number in range(len(frames))]
-    plain = sj.FrameSet.build("plain", frames.size, frames.objects, frame_name=frames.frame_name,
-                              class_names=frames.class_names, images=ArrayImages(pictures))  # fmt: skip
+    plain = sj.FrameSet.build(
+        "plain",
+        frames.size,
+        frames.objects,
+        frame_name=frames.frame_name,
+        class_names=frames.class_names,
+        images=ArrayImages(pictures),
+    )
     detector = sj.load_detector(model)
     for case in range(given.first, given.first + given.cases):
         folder = Path(out) / f"{case:03d}"

@@ -18,11 +18,9 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.objects.image_quality.colour_histograms import colour_histograms
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.luminance import SIGMA, WINDOW, gray_levels
-from simjudge.objects.image_quality.niqe import niqe
-from simjudge.objects.image_quality.niqe_model_file import read_niqe_model
-from simjudge.objects.image_quality.piqe import piqe
-from simjudge.objects.image_quality.scene_statistics import brisque_features
+from simjudge.objects.image_quality.quality_models import niqe, read_niqe_model
+from simjudge.objects.image_quality.quality_series import piqe
+from simjudge.objects.image_quality.scene_statistics import SIGMA, WINDOW, brisque_features, gray_levels
 
 RUNS = 15
 WIDTH, HEIGHT = 1280, 720

@@ -16,6 +16,7 @@ from judge import METHOD, Row, samples
 from numba import njit
 from scenes import cone_scenes
 
+from simjudge.judging.join_cluster import join_runner
 from simjudge.method.algorithm import compare_pairs, draw_pairs
 from simjudge.method.bits import CACHE_LINE, count_common_bits
 from simjudge.method.bootstrap import DrawSchedule
@@ -31,7 +32,6 @@ from simjudge.method.similarity_join import (
     _reaches,
     join_blocks,
 )
-from simjudge.studies.join_cluster import join_runner
 
 LEFT_AFTER = ("the leaf's cells", "areas", "cells of 64 a patch", "blocks of 8 x 8 px", "similar")
 
@@ -103,9 +103,11 @@ def bounds(contexts: int) -> Iterator[Row]:
     wanted = np.arange(0, len(tree), max(1, len(tree) // 400))
     pairs = len(wanted) * len(tree)
     yield (
-        f"{len(pooled):,} contexts of a class", f"{len(first):,} distinct", "",
+        f"{len(pooled):,} contexts of a class",
+        f"{len(first):,} distinct",
+        "",
         f"{(len(pooled) / len(first)) ** 2:.1f} x fewer pairs",
-    )  # fmt: skip
+    )
     for name, count in zip(
         LEFT_AFTER, count_left(tree.planes, wanted, tree.planes, tree.leaves, METHOD.theta), strict=True
     ):
@@ -123,8 +125,9 @@ def bounds(contexts: int) -> Iterator[Row]:
 def memory(contexts: int) -> Iterator[Row]:
     """What the process that asks holds at most: both sets' contexts of a class, and the tree."""
     code = f"import join; join.print_memory({contexts})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
     cut, whole = json.loads(done.stdout)
     yield f"memory for {contexts:,} contexts of a class", f"{whole:.2f} GB", "4 GB", f"{cut:.2f} GB before the tree"
 
@@ -146,9 +149,11 @@ def workers(contexts: int, draws: int) -> Iterator[Row]:
     took, shares = [], []
     for count in (1, 2):
         with (
-            LocalCluster(n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0")
-            as cluster, join_runner(cluster.scheduler_address, None, lambda _line: None) as run,
-        ):  # fmt: skip
+            LocalCluster(
+                n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            ) as cluster,
+            join_runner(cluster.scheduler_address, None, lambda _line: None) as run,
+        ):
             # Every worker loads the compiled loops.
             for _ in range(3):
                 compare_pairs([small], METHOD, run=run)
@@ -161,14 +166,18 @@ def workers(contexts: int, draws: int) -> Iterator[Row]:
             client.close()
     yield (
         f"a class of {contexts:,} x {contexts:,}, {draws} draws, two workers",
-        f"{took[1]:.1f} s", "1.8 x one", f"{took[0] / took[1]:.2f} x one ({took[0]:.1f} s)",
-    )  # fmt: skip
+        f"{took[1]:.1f} s",
+        "1.8 x one",
+        f"{took[0] / took[1]:.2f} x one ({took[0]:.1f} s)",
+    )
     (serial, parallel), (serial_two, parallel_two) = shares
     best = (serial + parallel) / (serial_two + parallel_two / 2)
     yield (
-        "processor time, client and workers", f"{serial:.1f} + {parallel:.1f} s", "",
+        "processor time, client and workers",
+        f"{serial:.1f} + {parallel:.1f} s",
+        "",
         f"with two {serial_two:.1f} + {parallel_two:.1f} s: at best {best:.2f} x one",
-    )  # fmt: skip
+    )
 
 
 def rows() -> Iterator[Row]:

@@ -30,9 +30,7 @@ METHOD = Method()
 NO_DRAWS = ("--draws", "0")
 
 
-def samples(
-    frames: FrameSet, performance: np.ndarray, class_id: int, method: Method, first_unit: int = 0
-) -> Samples:
+def samples(frames: FrameSet, performance: np.ndarray, class_id: int, method: Method, first_unit: int = 0) -> Samples:
     """The samples of one class; each frame is a unit, numbered from `first_unit` on."""
     rows = np.flatnonzero(frames.objects.class_id == class_id)
     contexts = object_contexts(frames, method, rows)
@@ -71,8 +69,9 @@ def growing() -> Iterator[Row]:
     for count, target in ((1_400, "0.15 s"), (10_000, "2 s")):
         yield f"Algorithm 1, {count:,} x {count:,}", f"{seconds(lambda n=count: judge_all(n)):.3f} s", target, ""
     code = "import judge; judge.large()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
     took, memory = json.loads(done.stdout)
     yield "Algorithm 1, 100,000 x 100,000", f"{took:.1f} s, {memory:.2f} GB", "90 s, 2 GB", ""
     took = seconds(lambda: judge_all(1_400, draws=1000))
@@ -97,9 +96,11 @@ def sweep() -> Iterator[Row]:
         one.append(seconds(lambda: judge_all(5_000, lowest), 1))
         eleven.append(seconds(lambda: judge_all(5_000, lowest, thetas), 1))
     yield (
-        "eleven thetas, 5,000 x 5,000", f"{min(eleven):.2f} s", "1.5 x lowest alone",
+        "eleven thetas, 5,000 x 5,000",
+        f"{min(eleven):.2f} s",
+        "1.5 x lowest alone",
         f"{min(eleven) / min(one):.2f} x lowest alone",
-    )  # fmt: skip
+    )
 
 
 def slow_ways() -> Iterator[Row]:
@@ -137,8 +138,22 @@ def whole_process() -> Iterator[Row]:
         for name, count, seed in (("a", 1_423, 1), ("b", 1_409, 2)):
             frames = with_predictions(cone_scenes(count, seed, per_frame=1)[0], seed)
             write_set(frames, place / f"{name}.json")
-        command = [sys.executable, "-m", "simjudge", "compare", "a.json", "b.json", "--preset", "cpd", "--theta", "0.8",
-                   "--patch", "120x120", "--out", "result"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "simjudge",
+            "compare",
+            "a.json",
+            "b.json",
+            "--preset",
+            "cpd",
+            "--theta",
+            "0.8",
+            "--patch",
+            "120x120",
+            "--out",
+            "result",
+        ]
 
         def run(*more: str) -> None:
             subprocess.run([*command, *more], cwd=place, check=True, capture_output=True)

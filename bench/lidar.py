@@ -17,7 +17,7 @@ from simjudge.detectors.clouds.cuboid_detection import detect_cuboids
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.scanning import LidarCapture
-from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.capture.sensor_feed import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import STANDING, Engine
 from simjudge.sim.engines.registry import make_engine
@@ -55,8 +55,10 @@ def rays(engine: Engine) -> Iterator[Row]:
     ours, per_ray = took["ours"], 1e9 / len(origins)
     others = [
         f"{name}: {took[name] * per_ray:.0f} ns, {took[name] / ours:.2f} of ours"
-        if name in took else f"{name}: not installed" for name in makers
-    ]  # fmt: skip
+        if name in took
+        else f"{name}: not installed"
+        for name in makers
+    ]
     what = f"rays of a VLP-16 turn in the lab ({len(origins):,})"
     yield what, f"{ours * per_ray:.0f} ns each", "fastest", "; ".join(others)
 
@@ -79,8 +81,10 @@ def open3d_caster(engine: Engine, origins: FloatArray, directions: FloatArray) -
 def trimesh_caster(engine: Engine, origins: FloatArray, directions: FloatArray) -> Callable[[], object]:
     """The first hits by trimesh with Embree, on the engine's triangles."""
     trimesh = importlib.import_module("trimesh")
-    meshes = [trimesh.Trimesh(thing.pose.to_world(thing.mesh.vertices), thing.mesh.faces, process=False)
-              for thing in engine.things]  # fmt: skip
+    meshes = [
+        trimesh.Trimesh(thing.pose.to_world(thing.mesh.vertices), thing.mesh.faces, process=False)
+        for thing in engine.things
+    ]
     caster = importlib.import_module("trimesh.ray.ray_pyembree").RayMeshIntersector(trimesh.util.concatenate(meshes))
     return lambda: caster.intersects_location(origins, directions, multiple_hits=False)
 

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import Losses
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 from simjudge.data.sets import write_set
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.inputs import read_input
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.judge import LiveMemory
-from simjudge.studies.live.session import LiveOptions, LiveSession
-from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.inputs import read_input
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.judge import LiveMemory
+from simjudge.judging.live.session import LiveOptions, LiveSession
+from simjudge.judging.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 
 RATE = 30
 """Frames in a second."""
@@ -42,8 +42,12 @@ def messages(random: np.random.Generator) -> tuple[SimpleNamespace, SimpleNamesp
     box = np.hstack([centre - size / 2, centre + size / 2])
     kind = random.integers(1, 3, count)
     found = box + random.normal(0, 2, box.shape)
-    head = {"frame_name": "", "image_width": 640, "image_height": 360,
-            "class_names": [SimpleNamespace(id=number, name=name) for number, name in NAMES.items()]}  # fmt: skip
+    head = {
+        "frame_name": "",
+        "image_width": 640,
+        "image_height": 360,
+        "class_names": [SimpleNamespace(id=number, name=name) for number, name in NAMES.items()],
+    }
     labels = [_item(*row, instance_id=-1) for row in zip(kind, box, strict=True)]
     scores = random.uniform(0.3, 1, count).tolist()
     detections = [_item(*row, score=score) for *row, score in zip(kind, found, scores, strict=True)]
@@ -81,9 +85,11 @@ def main() -> None:
         path = Path(folder) / "reference.json"
         reference(random, path)
         options = LiveOptions(
-            CompareSettings(theta=0.5, patch=120), given.live_is_a, memory=LiveMemory(given.window, given.keep or None),
+            CompareSettings(theta=0.5, patch=120),
+            given.live_is_a,
+            memory=LiveMemory(given.window, given.keep or None),
             journal=Path(folder) / "run.journal",
-        )  # fmt: skip
+        )
         builder = LiveFrameBuilder(("labels", "boxes"))
         session = LiveSession(options, read_input(path, None, allow_outside=False), builder, print)
         for number in range(given.frames):

@@ -56,9 +56,11 @@ def rows() -> Iterator[Row]:
         took = seconds(lambda made=made: made.enter(beams, level), _TIMES)
         beside = f"{took / _WANTED:.2f} of that; OpenCV's lines, a call a beam: {lines / took:.1f} times as long"
         yield (
-            f"a VLP-16 turn into a map, 60 x 60 m, 10 cells a metre, {name}", f"{took * 1e3:.1f} ms", "20 ms",
+            f"a VLP-16 turn into a map, 60 x 60 m, 10 cells a metre, {name}",
+            f"{took * 1e3:.1f} ms",
+            "20 ms",
             beside,
-        )  # fmt: skip
+        )
 
 
 def _lines(beams: BeamSet, extent: MapExtent) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.vehicle.mesh_builder import MeshBuilder
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.car_appearance import MeshBuilder
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 Row = tuple[str, str, str, str]
 SECONDS = 20.0
@@ -23,8 +22,9 @@ def scene(cones: int) -> Scene:
     floor = MeshBuilder(1)
     floor.box((-9, 9), (-9, 9), (-0.1, 0), 0)
     cone, turn = MeshBuilder(1), np.linspace(0, 2 * np.pi, 25)
-    low, high = (np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
-                 for r, z in ((0.029, 0.005), (0.006, 0.077)))  # fmt: skip
+    low, high = (
+        np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1) for r, z in ((0.029, 0.005), (0.006, 0.077))
+    )
     cone.sheet(np.stack([low, high], 1), 0)
     cone.box((-0.04, 0.04), (-0.04, 0.04), (0, 0.005), 0)
     mesh = cone.mesh()

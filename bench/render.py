@@ -22,8 +22,7 @@ from simjudge.sim.engines.default.variant import CHOICE
 from simjudge.sim.scene.model import PointLight, Scene, Surface, Thing
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 Row = tuple[str, str, str, str]
 LARGE, SMALL = lens_with_field("radial", (1280, 720), 80, (-0.2, 0.02, 0)), lens_with_field("pinhole", (640, 360), 80)
@@ -81,8 +80,9 @@ def targets() -> Iterator[Row]:
     moved = moving(with_lamps(lab, 6))
     yield "the same while ten cones move", f"{1 / moved:.0f} frames/s", "", ""
     code = "import render; render.alone()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
     first, memory = json.loads(done.stdout)
     yield "memory of the first, and its first picture", f"{memory:.2f} GB, {first:.1f} s", "1 GB", ""
 
@@ -130,8 +130,14 @@ def growing() -> Iterator[Row]:
 def without_llvm() -> Iterator[Row]:
     """The project's own tracer, for machines without libLLVM, in a process of its own."""
     code = "import json, render; print(json.dumps(render.slow()))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
-                          check=True, env={**os.environ, CHOICE: "numpy"})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, CHOICE: "numpy"},
+    )
     yield "lab, 640x360, 1 ray, 6 lamps, without LLVM", f"{json.loads(done.stdout):.2f} s", "", ""
 
 
@@ -150,8 +156,10 @@ def side_by_side() -> Iterator[Row]:
             begin = time.perf_counter()
             subprocess.run(
                 [simjudge, "render", "lab", "-n", "40", "--jobs", str(jobs), "--out", f"{folder}/set"],
-                check=True, capture_output=True, preexec_fn=lambda: os.sched_setaffinity(0, pinned),  # noqa: B023
-            )  # fmt: skip
+                check=True,
+                capture_output=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, pinned),  # noqa: B023
+            )
             times.append(time.perf_counter() - begin)
     many, one, single = times
     what = f"simjudge render lab -n 40 --jobs {len(cores)}"

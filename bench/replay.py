@@ -14,10 +14,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount
 from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.replay_output import write_replay
-from simjudge.sim.capture.replay_plan import ReplayPlan
-from simjudge.sim.capture.replay_source import ReplayOptions, read_source
-from simjudge.sim.capture.replaying import render_missing
+from simjudge.sim.capture.replay_plan import ReplayOptions, ReplayPlan, read_source
+from simjudge.sim.capture.replaying import render_missing, write_replay
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene

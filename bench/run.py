@@ -20,10 +20,25 @@ from rich.console import Console
 from rich.table import Table
 
 if __name__ == "__main__":  # The workers of `join` import this file anew.
-    table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
-                  f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
-    for row in chain(judge.rows(), join.rows(), physics.rows(), render.rows(), lidar.rows(), closed_loop.rows(),
-                     replay.rows(), image_quality.rows(), occupancy.rows()):  # fmt: skip
+    table = Table(
+        "what",
+        "measured",
+        "wanted",
+        "beside",
+        title=f"{platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}",
+    )
+    for row in chain(
+        judge.rows(),
+        join.rows(),
+        physics.rows(),
+        render.rows(),
+        lidar.rows(),
+        closed_loop.rows(),
+        replay.rows(),
+        image_quality.rows(),
+        occupancy.rows(),
+    ):
         print(*row, sep="; ", file=sys.stderr, flush=True)
         table.add_row(*row)
     Console(width=140).print(table)

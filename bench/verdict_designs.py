@@ -229,9 +229,17 @@ def drive(
         alone = _alone(frame, side, x, y)
         frame, thing, side, x, y = (column[alone] for column in (frame, thing, side, x, y))
         return Recording(
-            frame, side, side, x, y, thing, thing, len(along),
-            stamp=EPOCH_NS + STEP_NS * np.arange(len(along)), instance=thing + 1 if ids else None,
-        )  # fmt: skip
+            frame,
+            side,
+            side,
+            x,
+            y,
+            thing,
+            thing,
+            len(along),
+            stamp=EPOCH_NS + STEP_NS * np.arange(len(along)),
+            instance=thing + 1 if ids else None,
+        )
 
     return record
 
@@ -252,14 +260,33 @@ def slow_video(count: int, seen: int = 31) -> Record:
             things = int(place[-1] // seen) + 1
             side = sides[random.integers(0, len(sides), things)][place // seen]
             x = 36 + step_px * (place % seen)
-            lanes.append(np.stack([np.arange(count), side, x, np.full(count, 120 + 240 * lane),
-                                   sum(len(np.unique(each[4])) for each in lanes) + place // seen]))  # fmt: skip
+            lanes.append(
+                np.stack(
+                    [
+                        np.arange(count),
+                        side,
+                        x,
+                        np.full(count, 120 + 240 * lane),
+                        sum(len(np.unique(each[4])) for each in lanes) + place // seen,
+                    ]
+                )
+            )
         frame, side, x, y, thing = np.concatenate(lanes, axis=1)
         order = np.argsort(frame, kind="stable")
         frame, side, x, y, thing = (column[order] for column in (frame, side, x, y, thing))
         width = 72 + step_px * (seen - 1)
-        return Recording(frame, side, side, x, y, thing, thing, count, size=(width, IMAGE[1]),
-                         stamp=EPOCH_NS + STEP_NS * np.arange(count))  # fmt: skip
+        return Recording(
+            frame,
+            side,
+            side,
+            x,
+            y,
+            thing,
+            thing,
+            count,
+            size=(width, IMAGE[1]),
+            stamp=EPOCH_NS + STEP_NS * np.arange(count),
+        )
 
     return record
 
@@ -429,9 +456,14 @@ class Design:
         return float(trapezoid(np.abs(below[0] - below[1]), grid) + LEAST * abs(found[0] - found[1]))
 
     def _side(
-        self, name: str, recorded: Recording, kept: FloatArray, shift: int, random: np.random.Generator,
+        self,
+        name: str,
+        recorded: Recording,
+        kept: FloatArray,
+        shift: int,
+        random: np.random.Generator,
         difference: Difference,
-    ) -> Side:  # fmt: skip
+    ) -> Side:
         effects, count = self.effects, len(recorded.frame)
         of_frame = random.normal(0, effects.frame, recorded.frame_count)
         # What was drawn frame by frame has no neighbours.
@@ -447,9 +479,11 @@ class Design:
         if effects.time and not recorded.independent:
             units.append(recorded.frame // effects.block_frames + (0 if self.paired or not shift else 10**6))
         return Side(
-            _frames(name, recorded, value, found), np.where(found, value, 0), tuple(units),
+            _frames(name, recorded, value, found),
+            np.where(found, value, 0),
+            tuple(units),
             np.where(found, value - expected + effects.mean, 0),
-        )  # fmt: skip
+        )
 
 
 def _frames(name: str, recorded: Recording, value: FloatArray, found: np.ndarray) -> FrameSet:
@@ -459,12 +493,15 @@ def _frames(name: str, recorded: Recording, value: FloatArray, found: np.ndarray
     guess[:, 2] = box[:, 0] + value * recorded.width
     class_id = np.ones(len(box), np.int64) if recorded.class_id is None else recorded.class_id
     return FrameSet.build(
-        name, np.tile(recorded.size, (recorded.frame_count, 1)),
+        name,
+        np.tile(recorded.size, (recorded.frame_count, 1)),
         Objects.build(recorded.frame, class_id, box, recorded.instance),
         Predictions.build(recorded.frame[found], class_id[found], guess[found], np.full(int(found.sum()), 0.9)),
-        frame_name=recorded.name, stamp=recorded.stamp, class_names={int(k): f"kind {k}" for k in np.unique(class_id)},
+        frame_name=recorded.name,
+        stamp=recorded.stamp,
+        class_names={int(k): f"kind {k}" for k in np.unique(class_id)},
         independent=recorded.independent,
-    )  # fmt: skip
+    )
 
 
 def _differs(difference: Difference, width: IntArray, height: IntArray) -> np.ndarray:
@@ -474,9 +511,7 @@ def _differs(difference: Difference, width: IntArray, height: IntArray) -> np.nd
     return (np.stack([width, height], 1)[:, np.newaxis] == lower).all(2).any(1)
 
 
-def _strewn(
-    random: np.random.Generator, count: int, sizes: Sizes, objects: int, classes: int, ids: int
-) -> Recording:  # fmt: skip
+def _strewn(random: np.random.Generator, count: int, sizes: Sizes, objects: int, classes: int, ids: int) -> Recording:
     columns, rows = (side // CELL_PX for side in IMAGE)
     cell = np.argsort(random.random((count, columns * rows)), axis=1)[:, :objects].ravel()
     moved = random.integers(-30, 31, (2, count * objects))
@@ -484,10 +519,17 @@ def _strewn(
     width, height = sizes(random, len(frame))
     instance = np.argsort(random.random((count, ids)), axis=1)[:, :objects].ravel() + 1 if ids else None
     return Recording(
-        frame, width, height, CELL_PX // 2 + CELL_PX * (cell % columns) + moved[0],
-        CELL_PX // 2 + CELL_PX * (cell // columns) + moved[1], frame, frame, count,
-        class_id=random.integers(1, classes + 1, len(frame)), instance=instance,
-    )  # fmt: skip
+        frame,
+        width,
+        height,
+        CELL_PX // 2 + CELL_PX * (cell % columns) + moved[0],
+        CELL_PX // 2 + CELL_PX * (cell // columns) + moved[1],
+        frame,
+        frame,
+        count,
+        class_id=random.integers(1, classes + 1, len(frame)),
+        instance=instance,
+    )
 
 
 def _alone(frame: IntArray, side: IntArray, x: IntArray, y: IntArray) -> np.ndarray:
@@ -538,81 +580,173 @@ _FOUR, _ONE_KIND = Kinds(4), Difference(0.3, kinds=1)
 
 def _designs() -> list[Design]:
     found = [
-        Design(f"frames_{count}", f"independent frames, {count} a side", count, photographs(count, _FOUR),
-               photographs(count, _FOUR), _PHOTOGRAPHS, (SMALL_GAP,), earlier_power=earlier)
+        Design(
+            f"frames_{count}",
+            f"independent frames, {count} a side",
+            count,
+            photographs(count, _FOUR),
+            photographs(count, _FOUR),
+            _PHOTOGRAPHS,
+            (SMALL_GAP,),
+            earlier_power=earlier,
+        )
         for count, earlier in ((50, 0.567), (120, 0.93), (300, 1.0))
-    ]  # fmt: skip
+    ]
     found += [
-        Design("frames_50_500", "independent frames, 50 against 500", 50, photographs(50, _FOUR),
-               photographs(500, _FOUR), _PHOTOGRAPHS),
-        Design("frames_missed", "independent frames, 120 a side, one object in five missed", 120,
-               *[photographs(120, _FOUR)] * 2, replace(_PHOTOGRAPHS, missed=0.2)),
-        Design("frames_classes", "independent frames, 120 a side, eight classes", 120,
-               *[photographs(120, Kinds(1), 6, 8)] * 2, _PHOTOGRAPHS),
-    ]  # fmt: skip
+        Design(
+            "frames_50_500",
+            "independent frames, 50 against 500",
+            50,
+            photographs(50, _FOUR),
+            photographs(500, _FOUR),
+            _PHOTOGRAPHS,
+        ),
+        Design(
+            "frames_missed",
+            "independent frames, 120 a side, one object in five missed",
+            120,
+            *[photographs(120, _FOUR)] * 2,
+            replace(_PHOTOGRAPHS, missed=0.2),
+        ),
+        Design(
+            "frames_classes",
+            "independent frames, 120 a side, eight classes",
+            120,
+            *[photographs(120, Kinds(1), 6, 8)] * 2,
+            _PHOTOGRAPHS,
+        ),
+    ]
     for word, means in (("", {}), ("_ids", {"ids": True}), ("_regular", {"regular": True})):
         laps = drive(200, spacing_m=5.0, laps=5, **means)
         says = {"": "", "_ids": ", with instance ids", "_regular": ", all evenly spaced"}[word]
         found += [
-            Design(f"laps_random{word}", f"5 laps of 200 frames past 24 cones against 600 random poses{says}", 24, laps,
-                   photographs(600, depth_sizes, random_poses=True), _LAPS),
-            Design(f"laps_laps{word}", f"5 laps of 200 frames past 24 cones against 5 past 24 others{says}", 24, laps,
-                   laps, _LAPS),
-        ]  # fmt: skip
+            Design(
+                f"laps_random{word}",
+                f"5 laps of 200 frames past 24 cones against 600 random poses{says}",
+                24,
+                laps,
+                photographs(600, depth_sizes, random_poses=True),
+                _LAPS,
+            ),
+            Design(
+                f"laps_laps{word}",
+                f"5 laps of 200 frames past 24 cones against 5 past 24 others{says}",
+                24,
+                laps,
+                laps,
+                _LAPS,
+            ),
+        ]
     replay = drive(200, spacing_m=5.0, laps=5, course=1, ids=True)
     found.append(
-        Design("laps_replay_ids", "5 laps of 200 frames past 24 cones against 5 past the same, with instance ids",
-               24, replay, replay, _LAPS, same_things=True)
-    )  # fmt: skip
+        Design(
+            "laps_replay_ids",
+            "5 laps of 200 frames past 24 cones against 5 past the same, with instance ids",
+            24,
+            replay,
+            replay,
+            _LAPS,
+            same_things=True,
+        )
+    )
     found += [
-        Design(f"drive_{count}", f"a drive of {count} frames against {count} random poses", units,
-               drive(count, step_m=0.12), photographs(count, depth_sizes, random_poses=True))
+        Design(
+            f"drive_{count}",
+            f"a drive of {count} frames against {count} random poses",
+            units,
+            drive(count, step_m=0.12),
+            photographs(count, depth_sizes, random_poses=True),
+        )
         for count, units in ((600, 25), (1500, 56))
-    ]  # fmt: skip
+    ]
     found += [
-        Design(f"slow_{count}", f"slow video, a cone seen in 31 frames, {count} frames a side", units,
-               *[slow_video(count)] * 2)
+        Design(
+            f"slow_{count}",
+            f"slow video, a cone seen in 31 frames, {count} frames a side",
+            units,
+            *[slow_video(count)] * 2,
+        )
         for count, units in ((600, 60), (200, 19))
-    ]  # fmt: skip
+    ]
     found.append(
-        Design("approach_200", "a drive in which cones approach over 40 frames, 200 frames a side", 21,
-               drive(200, step_m=0.3), drive(200, step_m=0.3))
-    )  # fmt: skip
+        Design(
+            "approach_200",
+            "a drive in which cones approach over 40 frames, 200 frames a side",
+            21,
+            drive(200, step_m=0.3),
+            drive(200, step_m=0.3),
+        )
+    )
     found += [
-        Design(f"names_{word}", f"a video of 600 frames named by {says}", 14, *[named_video(600, _FOUR, naming)] * 2,
-               _LIGHT, by_time=True)
+        Design(
+            f"names_{word}",
+            f"a video of 600 frames named by {says}",
+            14,
+            *[named_video(600, _FOUR, naming)] * 2,
+            _LIGHT,
+            by_time=True,
+        )
         for word, says, naming in (
             ("nanoseconds", "19-digit nanoseconds", nanosecond_names),
             ("seconds", "sec.usec", second_names),
             ("uneven", "nanoseconds of uneven rate", uneven_names),
         )
-    ]  # fmt: skip
+    ]
     found += [
-        Design(f"sizes_{round(100 * theta)}", f"sizes unlike, theta {theta:g}, 400 frames a side", 400,
-               photographs(400, BetaSizes(2, 3)), photographs(400, BetaSizes(3, 2)), _SIZES, settings={"theta": theta})
+        Design(
+            f"sizes_{round(100 * theta)}",
+            f"sizes unlike, theta {theta:g}, 400 frames a side",
+            400,
+            photographs(400, BetaSizes(2, 3)),
+            photographs(400, BetaSizes(3, 2)),
+            _SIZES,
+            settings={"theta": theta},
+        )
         for theta in (0.5, 0.6, 0.7, 0.8, 0.9)
-    ]  # fmt: skip
+    ]
     found += [
-        Design(f"both_{count}", f"a drive, object and frame effects together, {count} frames a side", blocks,
-               *[drive(count)] * 2, Effects(unit=0.08, frame=0.0, time=0.08, own=0.07))
+        Design(
+            f"both_{count}",
+            f"a drive, object and frame effects together, {count} frames a side",
+            blocks,
+            *[drive(count)] * 2,
+            Effects(unit=0.08, frame=0.0, time=0.08, own=0.07),
+        )
         for count, blocks in ((600, 14), (1500, 34))
-    ]  # fmt: skip
+    ]
     found.append(
-        Design("strewn_ids", "1,000 strewn scenes with ids 1 to 12 that begin again, against 300 photographs", 300,
-               photographs(300, _FOUR), photographs(1000, _FOUR, 4, ids=12), _PHOTOGRAPHS)
-    )  # fmt: skip
+        Design(
+            "strewn_ids",
+            "1,000 strewn scenes with ids 1 to 12 that begin again, against 300 photographs",
+            300,
+            photographs(300, _FOUR),
+            photographs(1000, _FOUR, 4, ids=12),
+            _PHOTOGRAPHS,
+        )
+    )
     found += [
-        Design(f"kinds_{kinds}", f"independent frames, 200 a side, {kinds} kinds of contexts", 200,
-               *[photographs(200, Kinds(kinds))] * 2, _PHOTOGRAPHS,
-               (_ONE_KIND, *([Difference(missed=0.3, kinds=1)] if kinds == 10 else [])))
+        Design(
+            f"kinds_{kinds}",
+            f"independent frames, 200 a side, {kinds} kinds of contexts",
+            200,
+            *[photographs(200, Kinds(kinds))] * 2,
+            _PHOTOGRAPHS,
+            (_ONE_KIND, *([Difference(missed=0.3, kinds=1)] if kinds == 10 else [])),
+        )
         for kinds in (25, 10, 5)
-    ]  # fmt: skip
+    ]
     found += [
-        Design(f"pairs_{count}", f"{count} pairs of one scene each, strong scene effects", count,
-               *[photographs(count, _FOUR)] * 2, Effects(unit=0.15, frame=0.0, own=0.07), (Difference(0.03),),
-               paired=True)
+        Design(
+            f"pairs_{count}",
+            f"{count} pairs of one scene each, strong scene effects",
+            count,
+            *[photographs(count, _FOUR)] * 2,
+            Effects(unit=0.15, frame=0.0, own=0.07),
+            (Difference(0.03),),
+            paired=True,
+        )
         for count in (12, 40, 150)
-    ]  # fmt: skip
+    ]
     return found
 
 

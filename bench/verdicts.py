@@ -31,10 +31,10 @@ from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Diffe
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
-from simjudge.data.photographs import source_photograph
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import read_inputs
-from simjudge.studies.pair import compare_pair
+from simjudge.data.frame_sequences import source_photograph
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import read_inputs
+from simjudge.judging.pair import compare_pair
 
 ALPHA = 0.05
 POWER_GAPS = (Difference(0.1), Difference(0.2))
@@ -93,8 +93,9 @@ def told_w1(a: Side, b: Side, settings: CompareSettings) -> float:
 
 
 def _told(values: tuple[FloatArray, FloatArray], a: Side, b: Side, settings: CompareSettings) -> tuple[float, float]:
-    size_a, size_b = (np.rint(side.frames.objects.box[:, 2:] - side.frames.objects.box[:, :2]).astype(np.int64)
-                      for side in (a, b))  # fmt: skip
+    size_a, size_b = (
+        np.rint(side.frames.objects.box[:, 2:] - side.frames.objects.box[:, :2]).astype(np.int64) for side in (a, b)
+    )
     classes = a.frames.objects.class_id, b.frames.objects.class_id
     compared = batches((size_a, size_b), classes, settings.method.theta)
     random = np.random.default_rng([2, settings.seed])
@@ -313,21 +314,27 @@ class Row:
         given = [trial for trial in trials if trial.verdict not in NOT_GIVEN]
         gaps = [trial.gap for trial in trials if trial.gap is not None]
         return cls(
-            design.name, design.words, design.units, design.earlier_power, str(difference), truth,
+            design.name,
+            design.words,
+            design.units,
+            design.earlier_power,
+            str(difference),
+            truth,
             Share.of(trial.verdict in GAPS for trial in trials),
             Share.of(trial.verdict in GAPS for trial in given),
             Share.of(trial.verdict in NOT_GIVEN for trial in trials),
             Share.of(trial.verdict == "cannot_tell" for trial in trials),
             Share.of(trial.verdict == "predicts" for trial in trials),
-            Share.of(trial.low <= truth <= trial.high for trial in given
-                     if trial.low is not None and trial.high is not None),
+            Share.of(
+                trial.low <= truth <= trial.high for trial in given if trial.low is not None and trial.high is not None
+            ),
             statistics.fmean(gaps) if gaps else None,
             statistics.stdev(gaps) / len(gaps) ** 0.5 if len(gaps) > 1 else None,
             statistics.median(gaps) if gaps else None,
             Share.of(gap <= 0.01 for gap in gaps),
             Share.of(trial.told_p <= ALPHA for trial in trials if trial.told_p is not None),
             statistics.median(trial.seconds for trial in trials),
-        )  # fmt: skip
+        )
 
     def faults(self, margin: float = 0.05) -> list[str]:
         """What is not as it must be: "?" where chance alone may have done it.
@@ -356,9 +363,7 @@ class Row:
         return "" if off <= 0 else "bias?" if off < 2 * self.mean_error else "bias"
 
 
-def rows(
-    names: Sequence[str], trials: int, gap_trials: int, draws: int, seed: int, workers: int = 1
-) -> Iterator[Row]:  # fmt: skip
+def rows(names: Sequence[str], trials: int, gap_trials: int, draws: int, seed: int, workers: int = 1) -> Iterator[Row]:
     """Try designs, and yield a row for each difference as soon as it is done.
 
     Args:
@@ -418,25 +423,70 @@ def table(found: Sequence[Row]) -> str:
         found: the rows.
     """
     same = [
-        (row.words, row.gaps.trials, row.gaps, row.of_given, row.too_few, row.cannot_tell, row.holds,
-         _number(row.median), row.told, f"{row.seconds:.2f}", ", ".join(row.faults()))
+        (
+            row.words,
+            row.gaps.trials,
+            row.gaps,
+            row.of_given,
+            row.too_few,
+            row.cannot_tell,
+            row.holds,
+            _number(row.median),
+            row.told,
+            f"{row.seconds:.2f}",
+            ", ".join(row.faults()),
+        )
         for row in found
         if not row.truth
-    ]  # fmt: skip
+    ]
     unlike = [
-        (row.words, row.difference, row.gaps.trials, f"{row.truth:.3f}",
-         f"{_number(row.mean)} ± {_number(row.mean_error)}", _number(row.median), row.holds, row.gaps, row.told,
-         row.predicts, row.too_few, ", ".join(row.faults()))
+        (
+            row.words,
+            row.difference,
+            row.gaps.trials,
+            f"{row.truth:.3f}",
+            f"{_number(row.mean)} ± {_number(row.mean_error)}",
+            _number(row.median),
+            row.holds,
+            row.gaps,
+            row.told,
+            row.predicts,
+            row.too_few,
+            ", ".join(row.faults()),
+        )
         for row in found
         if row.truth
-    ]  # fmt: skip
+    ]
     return "\n\n".join(_markdown(head, cells) for head, cells in ((_SAME, same), (_UNLIKE, unlike)) if cells)
 
 
-_SAME = ("nothing differs", "trials", "said gap", "of the verdicts", "too few", "cannot tell", "interval holds 0",
-         "median of G", "told the units", "seconds", "not as it must be")  # fmt: skip
-_UNLIKE = ("something differs", "how", "trials", "true G", "mean of G", "median of G", "interval holds it", "said gap",
-           "told the units", "predicts", "too few", "not as it must be")  # fmt: skip
+_SAME = (
+    "nothing differs",
+    "trials",
+    "said gap",
+    "of the verdicts",
+    "too few",
+    "cannot tell",
+    "interval holds 0",
+    "median of G",
+    "told the units",
+    "seconds",
+    "not as it must be",
+)
+_UNLIKE = (
+    "something differs",
+    "how",
+    "trials",
+    "true G",
+    "mean of G",
+    "median of G",
+    "interval holds it",
+    "said gap",
+    "told the units",
+    "predicts",
+    "too few",
+    "not as it must be",
+)
 
 
 def _markdown(head: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
@@ -472,9 +522,12 @@ def main() -> None:
     found, begin = [], time.perf_counter()
     for row in rows(names, given.trials, given.gap_trials, given.draws, given.seed, given.workers):
         found.append(row)
-        print(f"{time.perf_counter() - begin:6.0f} s {row.design}, {row.difference}: gap {row.gaps}, told {row.told}, "
-              f"G {_number(row.median)} for {row.truth:.3f}: {', '.join(row.faults()) or 'holds'}",
-              file=sys.stderr, flush=True)  # fmt: skip
+        print(
+            f"{time.perf_counter() - begin:6.0f} s {row.design}, {row.difference}: gap {row.gaps}, told {row.told}, "
+            f"G {_number(row.median)} for {row.truth:.3f}: {', '.join(row.faults()) or 'holds'}",
+            file=sys.stderr,
+            flush=True,
+        )
         if given.out is not None:
             given.out.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n", "utf-8")
     found.sort(key=lambda row: names.index(row.design))

@@ -66,8 +66,10 @@ def main() -> None:
     for gains in pairs:
         total, info = drive(environment, given.seed, gains)
         how = info["outcome"]
-        print(f"gains {gains[0]:.2f} and {gains[1]:.2f}: return {total:.2f}, {how['why']} after {how['way']:.1f} of "
-              f"{how['length']:.1f} m, touched {len(how['touched'])}")  # fmt: skip
+        print(
+            f"gains {gains[0]:.2f} and {gains[1]:.2f}: return {total:.2f}, {how['why']} after {how['way']:.1f} of "
+            f"{how['length']:.1f} m, touched {len(how['touched'])}"
+        )
         best = max(best, (total, gains))
     environment.close()
     print(f"best: gains {best[1][0]:.2f} and {best[1][1]:.2f}, return {best[0]:.2f}")

@@ -22,7 +22,7 @@ from simjudge.ros.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.capture.sensor_record import SensorMessages
-from simjudge.sim.sensors.sensor_topics import published_topics
+from simjudge.sim.sensors.sensor_messages import published_topics
 from simjudge.sim.vehicle.car_joints import JointAngles
 from simjudge.sim.vehicle.vehicle import Command
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
@@ -32,8 +32,7 @@ from .endpoints import create_publisher
 from .parameters import Parameter
 from .runtime import SimjudgeNode, load_shared_memory_profile, message_class
 from .simulated_camera import SimulatedCamera
-from .simulated_car import SimulatedCar
-from .vehicle_input import VehicleInputs
+from .simulated_car import SimulatedCar, VehicleInputs
 
 _WAKE = 0.05
 """Seconds between looks whether the bridge ends."""

@@ -16,14 +16,12 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import CameraBridgeSettings
-from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion
-from simjudge.sim.sensors.camera.calibration_file import read_calibration
+from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion, read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
-from .headers import message_stamp
 from .image_input import ImageInput
-from .image_messages import camera_info_message, flip_rows, image_message, to_rgb
+from .messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
@@ -149,9 +147,11 @@ class CameraBridgeNode(SimjudgeNode):
             task = f"calibration for {want}"
             if not self.settings["scale_calibration"]:
                 self.diagnostics.set_state(
-                    task, ERROR, f"the calibration is for {have} and the images are {want}: no camera_info for them; "
+                    task,
+                    ERROR,
+                    f"the calibration is for {have} and the images are {want}: no camera_info for them; "
                     "calibrate at this size, or set scale_calibration:=true if they show the same scene, resized",
-                )  # fmt: skip
+                )
                 return None
             try:
                 calibration = calibration.scaled(size)
@@ -163,19 +163,22 @@ class CameraBridgeNode(SimjudgeNode):
 
     def _report(self) -> TaskState:
         values = self._throughput.diagnostic_values()
-        values.update({
-            "decoded": self._decoded,
-            "lost before arrival": self._input.lost,
-            "without a stamp": self._unstamped,
-            "stamps that jump back": self._backward,
-        })  # fmt: skip
+        values.update(
+            {
+                "decoded": self._decoded,
+                "lost before arrival": self._input.lost,
+                "without a stamp": self._unstamped,
+                "stamps that jump back": self._backward,
+            }
+        )
         for kind, count in self.losses.counts.items():
             values[kind] = count
         if self._unstamped:
             return TaskState(WARN, "images come without a stamp: set restamp:=arrival", values)
         if self._backward:
-            return TaskState(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
-                          values)  # fmt: skip
+            return TaskState(
+                WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops", values
+            )
         if self.losses:
             return TaskState(WARN, "; ".join(self.losses.lines()), values)
         return TaskState(OK, f"images of {self._input.topic} are taken over", values)

@@ -13,22 +13,27 @@ from typing import Any
 from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
+from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import Detections, Detector
-from simjudge.detectors.loading import load_detector
+from simjudge.judging.live.image_queue import ImageQueue, QueuedImage
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DetectionSettings
-from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
-from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher
-from .headers import describe_message, message_stamp
+from .endpoints import declared_publisher, wait_for_subscriptions
 from .image_input import ImageInput
-from .image_messages import image_message, to_rgb
 from .managed import UNDER_WAY, ManagedNode
+from .messages import (
+    describe_message,
+    detection_array,
+    image_message,
+    message_stamp,
+    to_rgb,
+    vision_array,
+    vision_types,
+)
 from .parameters import settings_parameters
 from .runtime import run_node
-from .subscription_wait import wait_for_subscriptions
 
 _LIVE_DEPTH = 5
 """Images that the middleware keeps in live work."""

@@ -1,18 +1,20 @@
-"""What a node says of itself on /diagnostics, once a second, whatever the simulated clock does."""
+"""What a node says on /diagnostics, each second: of itself, of simulated time, of topics of another type."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from simjudge.ros.node_interfaces import DIAGNOSTICS
+from simjudge.ros.node_interfaces import DIAGNOSTICS, NODES, NodeInterface
+
+from .ending import EndingNode
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -103,3 +105,95 @@ class ThroughputCounter:
         else:
             out["rate (Hz)"] = "0.0"
         return out
+
+
+_TOPIC = "/clock"
+_TASK = "clock"
+_CLOCK_PERIOD = 1.0
+"""Seconds between looks at the publishers."""
+_PATIENCE = 5.0
+"""Seconds without a clock until it is missed."""
+_START_PATIENCE = 60.0
+"""The same where a node of this run will publish it: a simulation builds its scene and its engine first."""
+
+
+def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
+    """Look from now on who publishes /clock, where the node goes by it or publishes it."""
+    started = time.monotonic()
+    warned = seen = False
+
+    def look() -> None:
+        nonlocal warned, seen
+        publishers = node.get_publishers_info_by_topic(_TOPIC)
+        names = sorted(f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in publishers)
+        uses = bool(node.get_parameter("use_sim_time").value)
+        # A run that ends loses its clock first: then nothing is missing.
+        seen = seen or bool(names)
+        concerned = uses or node.get_fully_qualified_name() in names
+        trouble = ""
+        if concerned and len(names) > 1:
+            trouble = (
+                f"{_TOPIC} has {len(names)} publishers, {' and '.join(names)}: time jumps between them; "
+                "end all but one, or give each simulation a ROS_DOMAIN_ID of its own"
+            )
+        elif uses and not seen and time.monotonic() - started > patience(node):
+            trouble = f"use_sim_time is set and nobody publishes {_TOPIC}: time stands still"
+        if trouble:
+            diagnostics.set_state(_TASK, WARN, trouble, {"publishers": len(names)})
+        elif warned:
+            diagnostics.set_state(_TASK, OK, "one clock" if names else "the machine's own", {"publishers": len(names)})
+        warned = warned or bool(trouble)
+
+    node.create_timer(_CLOCK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def patience(node: EndingNode) -> float:
+    """How long a node waits for a clock before it misses it, in seconds.
+
+    Args:
+        node: that goes by the clock; its `ends_after` names the other nodes of its run.
+    """
+    makes_clock = any(
+        end.topic == _TOPIC for name in node.ends_after for end in NODES.get(name, NodeInterface()).publishes
+    )
+    return _START_PATIENCE if makes_clock else _PATIENCE
+
+
+_TYPES_PERIOD = 1.0
+"""Seconds between looks at the topics."""
+
+
+def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, str]) -> None:
+    """Look from now on for ends of the node's topics that have another type.
+
+    Args:
+        parameters: the parameter that chooses the type, by topic as the node declares it.
+    """
+    warned: set[str] = set()
+
+    def look() -> None:
+        choices = {node.resolve_topic_name(topic): name for topic, name in parameters.items()}
+        ends: list[tuple[Any, Callable[[str], Sequence[Any]], str]]
+        ends = [(each, node.get_publishers_info_by_topic, "publishes") for each in node.subscriptions]
+        ends += [(each, node.get_subscriptions_info_by_topic, "subscribes to") for each in node.publishers]
+        strange = set()
+        for end, others, verb in ends:
+            topic, own = end.topic_name, _type_name(end.msg_type)
+            for other in others(topic):
+                if other.topic_type != own:
+                    strange.add(topic)
+                    who = f"{other.node_namespace.rstrip('/')}/{other.node_name}"
+                    fix = f"set {choices[topic]}:={other.topic_type}" if topic in choices else "remap one of them"
+                    message = f"{topic}: {who} {verb} it as {other.topic_type}, this node has it as {own}"
+                    diagnostics.set_state(f"type of {topic}", ERROR, f"{message}: nothing can arrive; {fix}")
+        for topic in warned - strange:
+            diagnostics.set_state(f"type of {topic}", OK, "one type")
+        warned.clear()
+        warned.update(strange)
+
+    node.create_timer(_TYPES_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def _type_name(kind: type[Any]) -> str:
+    package, folder = kind.__module__.split(".")[:2]
+    return f"{package}/{folder}/{kind.__name__}"

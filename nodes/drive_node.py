@@ -11,33 +11,37 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import CameraInfo, PointCloud2
 from simjudge_msgs.msg import DetectionArray
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.names import normalized_name
 from simjudge.geometry.poses import Pose
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DriverSettings
 from simjudge.sim.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
-from simjudge.sim.driving.camera_model import CameraModel, camera_model_of
-from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
-from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.cone_driver import Driver, DriverParameters, scale_to_lane
+from simjudge.sim.driving.cones import CameraModel, ConeShape, DetectionUncertainty, camera_model_of
 from simjudge.sim.driving.driver_kinds import LIDAR
-from simjudge.sim.driving.lane_scale import scale_to_lane
-from simjudge.sim.driving.manual import WantedMotion
-from simjudge.sim.driving.output_types import DriveOutput
+from simjudge.sim.driving.line_follower import SpeedController
+from simjudge.sim.driving.manual import DriveOutput, WantedMotion
 from simjudge.sim.driving.pilots import driving_lidar
-from simjudge.sim.driving.steering import SpeedController
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration
-from simjudge.sim.sensors.camera.rig_file import read_rig
-from simjudge.sim.sensors.camera.shutter import ready_stamp
+from simjudge.sim.sensors.camera.calibration import message_calibration
+from simjudge.sim.sensors.camera.camera import ready_stamp
+from simjudge.sim.sensors.camera.rig import read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .drive_messages import cone_markers, path_message, scan_points, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
-from .headers import describe_message, make_header, message_stamp
+from .messages import (
+    cone_markers,
+    describe_message,
+    make_header,
+    message_stamp,
+    path_message,
+    scan_points,
+    side_detections,
+    vehicle_state,
+)
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 
@@ -113,16 +117,18 @@ class DriveNode(SimjudgeNode):
         numbers = self.settings
         if numbers["slowest"] > numbers["fastest"]:
             raise UsageError("parameter slowest must not be above fastest")
-        return scale_to_lane(DriverParameters(
-            lane_width=numbers["lane_width"],
-            right_class=_RIGHT,
-            left_class=_LEFT,
-            cone=ConeShape(numbers["cone_radius"], numbers["cone_height"]),
-            speed_controller=SpeedController(
-                fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
-            ),
-            uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
-        ))  # fmt: skip
+        return scale_to_lane(
+            DriverParameters(
+                lane_width=numbers["lane_width"],
+                right_class=_RIGHT,
+                left_class=_LEFT,
+                cone=ConeShape(numbers["cone_radius"], numbers["cone_height"]),
+                speed_controller=SpeedController(
+                    fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
+                ),
+                uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
+            )
+        )
 
     def _barrier_driver(self) -> BarrierDriver:
         given = self.settings["sensors"]

@@ -17,7 +17,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import ReliabilityPolicy
 
-from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
+from simjudge.core.processes import leave_closed_terminal, stop_signals
 
 _WAKE = 0.1
 """Seconds between looks at what a node waits for."""

@@ -1,16 +1,20 @@
-"""Publishers, subscriptions and services of a node, made from its declaration in `simjudge.ros.node_interfaces`."""
+"""Publishers, subscriptions and services of a node, by `simjudge.ros.node_interfaces`; and who is at the other end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import time
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
-from simjudge.ros.node_interfaces import CAMERA, LATCHED, Endpoint
+from simjudge.core.errors import SimjudgeError
+from simjudge.ros.node_interfaces import CAMERA, LATCHED, NODES, Endpoint
 
 from .qos import image_qos, latched_qos, publisher_events, reliable_qos, sensor_data_qos, subscription_events
 from .runtime import SimjudgeNode, message_class
@@ -65,9 +69,7 @@ def declared_subscription(
     name = str(node.resolve_topic_name(topic))
     events = subscription_events(node.diagnostics, name, endpoint.reliability_parameter or None)
     kind = _message_class(node, endpoint)
-    made: Subscription[Any] = node.create_subscription(
-        kind, topic, callback, profile, event_callbacks=events, raw=raw
-    )
+    made: Subscription[Any] = node.create_subscription(kind, topic, callback, profile, event_callbacks=events, raw=raw)
     return made
 
 
@@ -107,3 +109,98 @@ def _message_class(node: SimjudgeNode, endpoint: Endpoint) -> type[Any]:
 
 def _reliability(node: SimjudgeNode, endpoint: Endpoint) -> str:
     return str(node.settings[endpoint.reliability_parameter]) if endpoint.reliability_parameter else ""
+
+
+_SETTLE = 0.5
+"""Seconds: a publisher may know of a subscriber before that knows of the publisher."""
+_WAKE = 0.05
+"""Seconds between looks at the subscriptions."""
+
+
+def wait_for_subscriptions(
+    node: SimjudgeNode, wanted: list[str], timeout: float, publishers: Iterable[Publisher[Any]] = ()
+) -> None:
+    """Wait until subscriptions are there; on a thread other than the executor's.
+
+    Args:
+        wanted: each as `NODE TOPIC`.
+        timeout: seconds.
+        publishers: of the node, which must have a subscriber each, whoever it is.
+    """
+    pairs, unheard = [_pair(text) for text in wanted], list(publishers)
+    waited = bool(pairs or unheard)
+    end = time.monotonic() + timeout
+    while (pairs or unheard) and not node.leaving:
+        pairs = [pair for pair in pairs if not _subscribes(node, *pair)]
+        unheard = [each for each in unheard if not each.get_subscription_count()]
+        if (pairs or unheard) and time.monotonic() > end:
+            lacking = [f"nobody subscribed to {each.topic_name}" for each in unheard]
+            lacking += [f"{name} did not subscribe to {topic}" for name, topic in pairs]
+            setting = "wait_for_subscribers" if unheard else "wait_for"
+            raise SimjudgeError(
+                f"{', '.join(lacking)} within {timeout:g} s; start the subscriber, or run without {setting}"
+            )
+        if pairs or unheard:
+            time.sleep(_WAKE)
+    if waited and not node.leaving:
+        time.sleep(_SETTLE)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Node and topic of an item of `wait_for`."""
+    name, _, topic = text.partition(" ")
+    if not name or not topic.strip():
+        raise SimjudgeError(f"parameter wait_for: {text!r}: write each item as `NODE TOPIC`")
+    return name, topic.strip()
+
+
+def _subscribes(node: SimjudgeNode, name: str, topic: str) -> bool:
+    # rclpy applies the node's remappings to the topic.
+    infos = node.get_subscriptions_info_by_topic(node.resolve_topic_name(topic, only_expand=True))
+    return any(each.node_name == name for each in infos)
+
+
+_MOST_NAMED = 5
+"""Topics that a message names."""
+
+
+def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]:
+    """Topics that somebody else publishes and that may be meant.
+
+    What simjudge's nodes make of a camera's images (overlays, label images, depth) is nobody's input.
+    """
+    own = {name for name, _ in node.get_publisher_names_and_types_by_node(node.get_name(), node.get_namespace())}
+    found = [
+        name
+        for name, held in node.get_topic_names_and_types()
+        if set(types) & set(held)
+        and name not in own
+        and not name.endswith(tuple(f"/{topic}" for topic in _MADE_IMAGES))
+        and node.count_publishers(name)
+    ]
+    found.sort(key=lambda name: difflib.SequenceMatcher(None, name, wanted).ratio(), reverse=True)
+    return found[:_MOST_NAMED]
+
+
+def remap_hint(node: Node, kind: str, wanted: str) -> str:
+    """The end of a message that nobody publishes a topic: who publishes its type, and the remapping.
+
+    Returns:
+        Text that begins with a semicolon; empty where nobody publishes the type.
+    """
+    others = similar_topics(node, [kind], wanted)
+    return f"; {others[0]} is of its type: remap with -r {wanted}:={others[0]}" if others else ""
+
+
+def _made_images() -> frozenset[str]:
+    """Images that the suite's nodes publish, without those that show what a camera saw."""
+    images = {
+        endpoint.topic
+        for interface in NODES.values()
+        for endpoint in interface.publishes
+        if endpoint.type == "sensor_msgs/msg/Image"
+    }
+    return frozenset(images - {"camera/image_raw", "camera/image_rect", "NAME/image_raw"})
+
+
+_MADE_IMAGES = _made_images()

@@ -19,11 +19,10 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_OK
+from simjudge.core.processes import EXIT_FAILED, EXIT_OK
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
-from .message_definitions import installed_definition
-from .recorded_qos import recorded_qos_profile, recording_qos
+from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
 from .runtime import load_shared_memory_profile, message_class
 
 NAME = "simjudge_doctor"
@@ -72,14 +71,17 @@ class GraphSurvey:
         node = self._node
         return [
             {
-                "name": name, "types": sorted(types), "trouble": self._troubles.get(name, ""),
+                "name": name,
+                "types": sorted(types),
+                "trouble": self._troubles.get(name, ""),
                 "publishers": [_endpoint(each) for each in node.get_publishers_info_by_topic(name)],
                 "subscriptions": [
                     _endpoint(each) for each in node.get_subscriptions_info_by_topic(name) if each.node_name != NAME
                 ],
             }
-            for name, types in sorted(node.get_topic_names_and_types()) if name not in _OWN
-        ]  # fmt: skip
+            for name, types in sorted(node.get_topic_names_and_types())
+            if name not in _OWN
+        ]
 
     def close(self) -> None:
         """Finish the recording."""

@@ -12,24 +12,21 @@ from simjudge_msgs.msg import Box, ClassName, InstanceMask, LabelledObject, Labe
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.data.rosbag2.camera_info import picture_size
+from simjudge.data.rosbag2.image_messages import picture_size
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.simulators.camera_view import CameraView
-from simjudge.sim.capture.simulators.label_names import LabelNames
-from simjudge.sim.capture.simulators.label_rows import ClassNumbers, LabelRow, settle_rows
-from simjudge.sim.capture.simulators.label_solids import SolidLabels, ThingLabels
-from simjudge.sim.capture.simulators.labelling import parse_classes, with_classes
-from simjudge.sim.capture.simulators.live_motion import AwaitedError, LiveMotions
-from simjudge.sim.capture.simulators.recorded_labels import LabelReader, image_reader
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.capture.simulators.label_messages import ClassNumbers, LabelNames, LabelRow, settle_rows
+from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels, ThingLabels
+from simjudge.sim.capture.simulators.labelling import LabelReader, image_reader, parse_classes, with_classes
+from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions
 from simjudge.sim.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher, declared_subscription
-from .headers import describe_message, message_stamp
-from .motion_input import MotionInput, listen_to_images
+from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
+from .pose_input import MotionInput, listen_to_images
 from .runtime import SimjudgeNode, run_node
 
 _NAMES_WAIT = 5
@@ -198,12 +195,16 @@ class GroundTruthNode(SimjudgeNode):
     def _message(self, source: Any, rows: list[LabelRow], size: tuple[int, int]) -> LabelledObjectArray:
         objects = [
             LabelledObject(
-                class_id=self._numbers.number(row.class_name), class_name=row.class_name,
-                box=Box(x0=row.box[0], y0=row.box[1], x1=row.box[2], y1=row.box[3]), instance_id=row.instance,
-                distance=row.distance, visible=row.visible, mask=_mask(row),
+                class_id=self._numbers.number(row.class_name),
+                class_name=row.class_name,
+                box=Box(x0=row.box[0], y0=row.box[1], x1=row.box[2], y1=row.box[3]),
+                instance_id=row.instance,
+                distance=row.distance,
+                visible=row.visible,
+                mask=_mask(row),
             )
             for row in rows
-        ]  # fmt: skip
+        ]
         names = [ClassName(id=number, name=name) for number, name in sorted(self._numbers.names.items())]
         return LabelledObjectArray(
             header=source.header, image_width=size[0], image_height=size[1], class_names=names, objects=objects

@@ -15,10 +15,9 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import CompressedImage, Image
 
 from .diagnostics import OK, WARN
-from .message_gaps import MessageGaps
-from .qos import image_qos, subscription_events
+from .endpoints import similar_topics
+from .qos import MessageGaps, image_qos, subscription_events
 from .runtime import SimjudgeNode
-from .topic_hints import similar_topics
 
 PATIENCE = 5.0
 """Seconds without an image until the node says what it waits for; more where images come rarely."""
@@ -96,8 +95,12 @@ class ImageInput:
 
     def diagnostic_values(self) -> dict[str, object]:
         """What is to be said of it in diagnostics."""
-        return {"topic": self.topic, "received": self.received, "lost before arrival": self.lost,
-                "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions)}  # fmt: skip
+        return {
+            "topic": self.topic,
+            "received": self.received,
+            "lost before arrival": self.lost,
+            "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions),
+        }
 
     def take_arrived(self) -> None:
         """Take what has arrived, from a callback that keeps the executor busy for long, or after the last spin."""

@@ -26,8 +26,8 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_STOPPED
-from simjudge.core.ros_installation import need_ros
+from simjudge.core.installed import need_ros
+from simjudge.core.processes import DONE, EXIT_STOPPED
 from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, Value, normalize_namespace
 from simjudge.ros.viewers import missing_viewers
 

@@ -10,21 +10,19 @@ from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
+from simjudge.judging.background import BackgroundComparison, DirectionNumbers, compare_backward
+from simjudge.judging.comparison import Comparison
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
+from simjudge.judging.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
-from simjudge.studies.comparison import Comparison
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
-from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 
 from .diagnostics import OK, WARN, ThroughputCounter
 from .endpoints import declared_publisher
-from .headers import describe_message, make_header, message_stamp
+from .messages import describe_message, make_header, message_stamp
 from .runtime import SimjudgeNode
-from .validation_messages import contexts_message
-from .validation_output import ValidationOutput
-from .validation_overlay import ValidationOverlay
+from .validation_output import ValidationOutput, ValidationOverlay, contexts_message
 from .worker import WorkAbandonedError
 
 _CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
@@ -172,9 +170,12 @@ class LiveComparison:
         session = self._session
         if session is not None:
             self.counts = {
-                "judged": session.judge.frame_count, "resumed": session.resumed, "repeated": session.tally.repeated,
-                "repeated with other labels": session.tally.changed, **session.tally.unmatched_counts(),
-            }  # fmt: skip
+                "judged": session.judge.frame_count,
+                "resumed": session.resumed,
+                "repeated": session.tally.repeated,
+                "repeated with other labels": session.tally.changed,
+                **session.tally.unmatched_counts(),
+            }
 
     def publish_summary(self) -> None:
         """Publish the numbers so far, with the latest certainty."""
@@ -255,8 +256,10 @@ class LiveComparison:
                 reverse = compare_backward(job, self._go_on, begin + seconds if seconds else None)
                 self._publish(session, found.result.numbers, reverse, found.inputs, session.judge.frame_count)
         except WorkAbandonedError:
-            output.log("certainty is left out, since the node was told to stop at once; start again with the same"
-                       " parameters and `out` to add it")  # fmt: skip
+            output.log(
+                "certainty is left out, since the node was told to stop at once; start again with the same"
+                " parameters and `out` to add it"
+            )
             return False
         return output.out is not None
 

@@ -145,9 +145,11 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
         """Destroy what was made since the node is up."""
         self.diagnostics.clear()
         kinds: tuple[tuple[Iterable[Any], Callable[[Any], bool]], ...] = (
-            (self.timers, self.destroy_timer), (self.subscriptions, self.destroy_subscription),
-            (self.services, self.destroy_service), (self.publishers, self.destroy_publisher),
-        )  # fmt: skip
+            (self.timers, self.destroy_timer),
+            (self.subscriptions, self.destroy_subscription),
+            (self.services, self.destroy_service),
+            (self.publishers, self.destroy_publisher),
+        )
         for made, destroy in kinds:
             for each in [each for each in made if id(each) not in self._lasting]:
                 destroy(each)

@@ -14,16 +14,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import ManualSettings
 from simjudge.sim.driving.keyboard import KEYS, Keyboard
-from simjudge.sim.driving.manual import JoystickMap, ManualDriver, WantedMotion
-from simjudge.sim.driving.output_types import DriveOutput
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.driving.manual import DriveOutput, JoystickMap, ManualDriver, WantedMotion
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
-from .drive_messages import vehicle_state
 from .endpoints import declared_publisher, declared_subscription
-from .headers import message_stamp
+from .messages import message_stamp, vehicle_state
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 

@@ -13,13 +13,9 @@ from simjudge_msgs.msg import DetectionArray, LabelledObjectArray
 
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
-from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.ros.node_interfaces import NODES
-from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.live_objects import LiveObjects
-from simjudge.studies.live.stream_matching import (
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.live_objects import LiveObjects
+from simjudge.judging.live.stream_matching import (
     DUPLICATE,
     BackwardJump,
     Event,
@@ -27,15 +23,17 @@ from simjudge.studies.live.stream_matching import (
     StreamMatcher,
     UnmatchedMessage,
 )
+from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
+from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, declared_subscription
-from .headers import make_header, message_stamp
-from .object_maps import ObjectMaps
-from .object_messages import box_markers, object_summary
+from .endpoints import declared_publisher, declared_subscription, remap_hint
+from .messages import make_header, message_stamp
+from .object_maps import ObjectMaps, box_markers, object_summary
 from .parameters import Parameter, settings_parameters
 from .runtime import SimjudgeNode, run_node
-from .topic_hints import remap_hint
 from .validation_settings import image_size, matching_limits
 from .worker import Worker
 
@@ -141,11 +139,16 @@ class ObjectsNode(SimjudgeNode):
             return
         self._lap = jump.lap
         self.diagnostics.set_state(
-            "stamps", WARN,
+            "stamps",
+            WARN,
             "stamps jumped back: a looped recording, or time was set back; the frames so far are forgotten",
-            {"pass": jump.lap + 1, "topic": self._topics[jump.side],
-             "from": format_seconds(jump.before), "to": format_seconds(jump.stamp)},
-        )  # fmt: skip
+            {
+                "pass": jump.lap + 1,
+                "topic": self._topics[jump.side],
+                "from": format_seconds(jump.before),
+                "to": format_seconds(jump.stamp),
+            },
+        )
         self.get_logger().info(f"pass {jump.lap + 1}: stamps jumped back, the frames so far are forgotten")
         self._worker.post(self._objects.clear)
 

@@ -70,9 +70,17 @@ class Parameter:
         many = row.many and row.form is None
         default: Any = list(row.default) if many else row.text(row.default) if texts else row.default
         return cls(
-            row.name, default, row.description, row.allowed, row.low, row.high, row.changeable, row.required,
-            None if many else kind, row.optional,
-        )  # fmt: skip
+            row.name,
+            default,
+            row.description,
+            row.allowed,
+            row.low,
+            row.high,
+            row.changeable,
+            row.required,
+            None if many else kind,
+            row.optional,
+        )
 
     @property
     def unset(self) -> bool:

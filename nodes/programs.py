@@ -14,8 +14,8 @@ from importlib import import_module
 from types import FrameType
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_STOPPED
-from simjudge.core.ros_installation import need_rclpy
+from simjudge.core.installed import need_rclpy
+from simjudge.core.processes import EXIT_FAILED, EXIT_STOPPED
 
 
 def _program(name: str) -> Callable[[], None]:

@@ -1,11 +1,15 @@
-"""Quality of service: what camera topics, summaries and others offer and ask for, and what is said if it differs."""
+"""Quality of service: what topics offer and ask for, what differs, and which messages did not come."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidParameterTypeException
+from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -13,6 +17,10 @@ from rclpy.qos import (
     QoSProfile,
     ReliabilityPolicy,
 )
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.ros.node_parameters import qos_override_problem
 
 from .diagnostics import ERROR, Diagnostics
 
@@ -103,9 +111,7 @@ def publisher_events(diagnostics: Diagnostics, topic: str, parameter: str | None
     return PublisherEventCallbacks(incompatible_qos=incompatible)
 
 
-def _tell(
-    diagnostics: Diagnostics, topic: str, kind: QoSPolicyKind, who: str, fix: str, event: object
-) -> None:
+def _tell(diagnostics: Diagnostics, topic: str, kind: QoSPolicyKind, who: str, fix: str, event: object) -> None:
     why = _REMEDIES.get(kind, f"their {_name(kind)} do not fit")
     total = getattr(event, "total_count", 0)
     message = f"{topic}: nothing can arrive from or at {who}, incompatible QoS ({_name(kind)}): {why}; {fix}"
@@ -124,6 +130,75 @@ def _name(kind: QoSPolicyKind) -> str:
 
 
 def _profile(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
-    )
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)
+
+
+_HEAD = "qos_overrides."
+_OF_RCLPY = "qos_overrides./clock."
+"""What rclpy takes itself, where it goes by simulated time; `ros2 param dump` writes it."""
+
+
+class QosOverrides:
+    """The overrides that a node was given, and those that met a publisher or subscription."""
+
+    def __init__(self, node: Node) -> None:
+        """Look at what was given."""
+        self._node = node
+        given = getattr(node, "_parameter_overrides", {})
+        self._given = [name for name in given if name.startswith(_HEAD) and not name.startswith(_OF_RCLPY)]
+        self._met: set[str] = set()
+        for name in self._given:
+            if problem := qos_override_problem(name):
+                raise SimjudgeError(f"parameter {name}: {problem}")
+
+    def create(self, make: Callable[..., Any], end: str, *given: Any, **named: Any) -> Any:
+        """Create a publisher or subscription with what the parameters say."""
+        head = f"{_HEAD}{self._node.resolve_topic_name(named.get('topic') or given[1])}.{end}."
+        names = [name for name in self._given if name.startswith(head)]
+        if not names:
+            return make(*given, **named)
+        self._met.update(names)
+        kinds = [QoSPolicyKind[name.removeprefix(head).upper()] for name in names]
+        try:
+            return make(*given, qos_overriding_options=QoSOverridingOptions(policy_kinds=kinds), **named)
+        except (ValueError, RuntimeError, InvalidParameterTypeException) as error:
+            raise SimjudgeError(f"parameter {' or '.join(names)}: {' '.join(str(error).split())}") from error
+
+    @property
+    def unmet(self) -> list[str]:
+        """Overrides of topics that the node has not had so far."""
+        return [name for name in self._given if name not in self._met]
+
+
+class MessageGaps:
+    """Follows the numbers of the messages of one topic. Before the first message of a publisher nothing is missing."""
+
+    def __init__(self, publisher_count: Callable[[], int]) -> None:
+        """Start with nothing.
+
+        Args:
+            publisher_count: says how many publishers the topic has; asked where a message does not name its publisher.
+        """
+        self._publisher_count = publisher_count
+        # By publisher: the number of its newest message, and when it was sent.
+        self._last: dict[bytes | None, tuple[int, int]] = {}
+
+    def missing_before(self, info: Any) -> int:
+        """How many messages are missing between the last one of a publisher and this one.
+
+        Returns:
+            The number, 0 where it is not known; negative: the message has come before.
+        """
+        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
+        # Before Kilted rclpy does not tell publishers apart.
+        if number is None or (publisher is None and self._publisher_count() != 1):
+            return 0
+        who, sent = publisher and bytes(publisher["data"]), info.get("source_timestamp", 0)
+        last, last_sent = self._last.get(who, (number - 1, sent))
+        if number <= last and sent > last_sent:
+            # Another publisher, which has taken the place of the last one: a driver was started again.
+            last = number - 1
+        missing: int = number - last - 1
+        if missing >= 0:
+            self._last[who] = number, sent
+        return missing

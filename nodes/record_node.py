@@ -13,18 +13,15 @@ from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import output_path
-from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
-from simjudge.data.rosbag2.recording_form import MEGABYTE, RecordingForm
-from simjudge.data.rosbag2.unfinished import describe_unfinished
+from simjudge.data.rosbag2.live_recording import LiveRecording, describe_unfinished, open_recording
+from simjudge.data.rosbag2.storage import MEGABYTE, RecordingForm
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
-from .message_definitions import installed_definition
-from .message_gaps import MessageGaps
 from .parameters import settings_parameters
-from .qos import subscription_events
-from .recorded_qos import recorded_qos_profile, recording_qos
+from .qos import MessageGaps, subscription_events
+from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
 _SCAN_PERIOD = 0.2
@@ -120,9 +117,13 @@ class RecordNode(SimjudgeNode):
         self._taken.add(name)
         gaps = MessageGaps(partial(self.count_publishers, name))
         self.create_subscription(
-            kind, name, partial(self._receive, name, gaps), recording_qos(offered, self.settings["depth"]),
-            raw=True, event_callbacks=subscription_events(self.diagnostics, name),
-        )  # fmt: skip
+            kind,
+            name,
+            partial(self._receive, name, gaps),
+            recording_qos(offered, self.settings["depth"]),
+            raw=True,
+            event_callbacks=subscription_events(self.diagnostics, name),
+        )
         self.get_logger().info(f"recording {name} ({message_type})")
 
     def _receive(self, name: str, gaps: MessageGaps, data: bytes, info: Any) -> None:

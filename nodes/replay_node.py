@@ -11,32 +11,30 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.stamps import stamp_to_name
-from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.core.names import stamp_to_name
+from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import ReplaySettings
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import exposure_span
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_subscription
-from .headers import describe_message, message_stamp
+from .endpoints import declared_subscription, wait_for_subscriptions
 from .image_input import ImageInput
+from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
 from .pose_input import PoseInput
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
-from .subscription_wait import wait_for_subscriptions
 
 _DEPTH = 100
 """Images that the middleware keeps."""

@@ -23,16 +23,13 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
+from simjudge.core.processes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.ros.node_interfaces import NodeInterface
 
-from .clock_watch import watch_clock
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, watch_clock, watch_types
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
-from .qos import PROFILE_VARIABLES
-from .qos_overrides import QosOverrides
-from .type_watch import watch_types
+from .qos import PROFILE_VARIABLES, QosOverrides
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
@@ -260,8 +257,10 @@ def _spin(node: SimjudgeNode) -> None:
 
 def _refuse_unknown_arguments(arguments: list[str], name: str) -> None:
     if arguments:
-        raise SimjudgeError(f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
-                            f" ({name} --help lists them)")  # fmt: skip
+        raise SimjudgeError(
+            f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
+            f" ({name} --help lists them)"
+        )
 
 
 def _help(node_class: type[SimjudgeNode]) -> str:

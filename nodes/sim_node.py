@@ -17,10 +17,10 @@ from std_srvs.srv import SetBool, Trigger
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
-from simjudge.sim.capture.camera_record import fixed_mounts
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_record import fixed_mounts
 from simjudge.sim.driving.closed_loop import Referee
 from simjudge.sim.driving.drive import (
     DriveOptions,
@@ -31,22 +31,19 @@ from simjudge.sim.driving.drive import (
     read_drive_setup,
 )
 from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
-from simjudge.sim.driving.frame_detectors import GroundTruthDetector
-from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
-from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import camera_publisher, declared_publisher, declared_service
+from .endpoints import camera_publisher, declared_publisher, declared_service, wait_for_subscriptions
 from .managed import ManagedNode
+from .messages import detection_array
 from .parameters import settings_parameters
 from .runtime import run_node
-from .sim_cameras import SimCameras
 from .sim_sensors import SimSensors
-from .simulated_car import SimulatedCar
-from .subscription_wait import wait_for_subscriptions
-from .vehicle_input import VehicleInputs
+from .simulated_camera import SimCameras
+from .simulated_car import SimulatedCar, VehicleInputs
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""

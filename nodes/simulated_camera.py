@@ -1,4 +1,4 @@
-"""The topics of a simulated camera: images, camera_info, labels, class and instance images, under one stamp each.
+"""The topics of simulated cameras: images, camera_info, labels, class and instance images, under one stamp each.
 
     camera = SimulatedCamera(node, MountedCamera("camera", read_camera("art1")), scene.class_names)
     camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
@@ -11,7 +11,7 @@ ground truth, which is reliable.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.publisher import Publisher
@@ -20,21 +20,22 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from std_msgs.msg import Header
 
 from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.core.names import stamp_to_name
 from simjudge.core.object_tables import Objects
-from simjudge.core.stamps import stamp_to_name
-from simjudge.data.rosbag2.messages import optical_frame
-from simjudge.data.rosbag2.pixels import format_name
-from simjudge.sim.capture.exposure import CapturedImage
-from simjudge.sim.engines.contract import Labels
-from simjudge.sim.sensors.camera.depth import depth_message_fields
-from simjudge.sim.sensors.camera.depth_filters import DepthImage
-from simjudge.sim.sensors.camera.label_images import LabelImage, label_message_fields
+from simjudge.data.rosbag2.image_messages import format_name
+from simjudge.data.rosbag2.writing import optical_frame
+from simjudge.sim.capture.capture import Capture, CapturedFrame, CapturedImage
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.capture.lock_step import FrameEvent
+from simjudge.sim.engines.contract import Engine, Labels
+from simjudge.sim.sensors.camera.camera_messages import LabelImage, label_message_fields
+from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher
-from .headers import make_header
-from .image_messages import camera_info_message, image_message
+from .messages import camera_info_message, image_message, make_header
 from .runtime import SimjudgeNode
+from .simulated_car import SimulatedCar
 
 _JPEG_QUALITY = 95
 """JPEG quality of compressed images, percent."""
@@ -125,9 +126,15 @@ class SimulatedCamera:
     def subscriber_count(self) -> int:
         """How many subscriptions all its topics have."""
         ends = (
-            self._image, self._compressed, self._info, self._semantic, self._instance, self._truth, self._depth,
+            self._image,
+            self._compressed,
+            self._info,
+            self._semantic,
+            self._instance,
+            self._truth,
+            self._depth,
             self._depth_info,
-        )  # fmt: skip
+        )
         return sum(each.get_subscription_count() for each in ends if each is not None)
 
     def _publisher(self, topic: str) -> Publisher[Any]:
@@ -178,3 +185,67 @@ def _depth_message(depth: DepthImage, header: Header) -> Image:
 def _compressed_image(image: CapturedImage, header: Header) -> CompressedImage:
     encoded = image.encoded or EncodedImage(encode_jpeg(image.channels, _JPEG_QUALITY), ".jpg")
     return CompressedImage(header=header, format=format_name(encoded.suffix), data=array("B", encoded.data))
+
+
+class SimCameras:
+    """Takes and publishes frames.
+
+    Attributes:
+        driving: the topics of the camera that drives.
+    """
+
+    def __init__(
+        self,
+        node: SimjudgeNode,
+        engine: Engine,
+        cameras: Sequence[MountedCamera],
+        seed: int,
+        reliability: str,
+        frame_prefix: str = "",
+    ) -> None:
+        """Create the publishers."""
+        self.cameras = cameras
+        names = engine.scene.class_names
+        self._captures = {
+            each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(seed)) for each in cameras
+        }
+        self._topics = {
+            each.name: SimulatedCamera(
+                node, each, names, frame_id=frame_prefix + optical_frame(each.name), reliability=reliability
+            )
+            for each in cameras
+        }
+        self._following = {each.name for each in cameras if each.follow is not None}
+        self.driving = self._topics[cameras[0].name]
+
+    @property
+    def published(self) -> int:
+        """Frames so far, of all cameras."""
+        return sum(each.published for each in self._topics.values())
+
+    def restart(self) -> None:
+        """Begin a new drive: automatic exposure knows nothing of the last one."""
+        for each in self._captures.values():
+            each.metered = None
+
+    def drives(self, event: FrameEvent) -> bool:
+        """Whether a frame is one of the camera that drives."""
+        return event.camera == self.cameras[0].name
+
+    def publish(self, event: FrameEvent, offset: int, car: SimulatedCar) -> CapturedFrame | None:
+        """Take a frame and publish it. A frame of a camera that does not drive is made only where somebody looks.
+
+        Args:
+            offset: nanoseconds added to the engine's time.
+
+        Returns:
+            The frame; None where none was made.
+        """
+        topics, stamp = self._topics[event.camera], offset + event.stamp
+        if event.camera in self._following:
+            car.publish_camera(stamp, event.camera, event.exposure.middle.camera)
+        if not self.drives(event) and not topics.subscriber_count:
+            return None
+        frame = self._captures[event.camera].capture(event.exposure, image=topics.image_subscriber_count > 0)
+        topics.publish(stamp, frame.image, frame.truth.objects, frame.labels, depth=frame.depth)
+        return frame

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
+from simjudge.judging.background import ComparisonJob, compare_backward
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.ros.node_interfaces import NODES
-from simjudge.studies.background import ComparisonJob, compare_backward
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 from .diagnostics import OK, TaskState
-from .headers import make_header
 from .managed import ManagedNode
+from .messages import make_header
 from .runtime import run_node
-from .validation_drives import DriveValidation
-from .validation_live import LiveValidation
+from .validation_live import DriveValidation, LiveValidation
 from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
 from .worker import WorkAbandonedError, Worker

@@ -1,24 +1,43 @@
-"""What the validation node gives out: summary and markers on topics, result folders, lines in the log."""
+"""What the validation node gives out: summary, markers and overlay as messages, result folders, lines in the log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from std_msgs.msg import Header
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from simjudge_msgs.msg import (
+    Box,
+    ClassSummary,
+    ComparisonParameters,
+    ContextPerformance,
+    ContextPerformanceArray,
+    SetSummary,
+    ValidationSummary,
+)
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import ImageError
+from simjudge.core.installed import version
 from simjudge.core.progress import Advance, ProgressLines
-from simjudge.method.entry_numbers import ComparisonNumbers
-from simjudge.questions.compare.context_overlay import SummaryLine, summary_lines
+from simjudge.judging.comparison import Comparison
+from simjudge.judging.live.judge import JudgedFrame
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.questions.compare.page import write_report
-from simjudge.results.result_folder import check_result_folder
-from simjudge.studies.comparison import Comparison
+from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
+from simjudge.results.saved_result import check_result_folder
 
 from .endpoints import declared_publisher
+from .image_input import ImageInput
+from .messages import erasing_marker, image_message, message_stamp, set_text_height, to_rgb
 from .runtime import SimjudgeNode
-from .validation_messages import marker_message, summary_message, text_message
 from .validation_settings import optional_path
 from .worker import WorkAbandonedError
 
@@ -95,3 +114,247 @@ class ValidationOutput:
                 self.log(line)
 
         yield advance
+
+
+_NAN = math.nan
+_REAL = ("theta", "min_score", "margin")
+_OPTIONAL = ("mask_factor", "block")
+_MARKER_DISTANCE = 1.0
+"""Metres before the camera at which the text stands."""
+_MARKER_HEIGHT = 0.08
+"""Height of a line of text, metres."""
+_TEXT_ABOVE = 0.5
+"""Metres above the camera at which the one text hangs."""
+_TEXT_HEIGHT = 0.06
+"""Height of a line of it, metres."""
+
+
+def summary_message(
+    head: Header,
+    numbers: ComparisonNumbers,
+    backward: ComparisonNumbers | None,
+    about: Mapping[str, Any],
+    losses: list[str],
+    certainty_frames: int,
+) -> ValidationSummary:
+    """A summary.
+
+    Args:
+        backward: the same for the other direction, None where it is not computed.
+    """
+    names = about["class_names"]
+    out = ValidationSummary(header=head, version=version(), losses=losses, certainty_frames=certainty_frames)
+    out.a, out.b = (_set(about["inputs"][side]) for side in ("a", "b"))
+    out.parameters = _parameters(about["parameters"])
+    out.by_class, out.overall = _direction(numbers, names)
+    if backward is None:
+        out.overall_reversed = _entry(None, -1, "")
+    else:
+        out.by_class_reversed, out.overall_reversed = _direction(backward, names)
+    return out
+
+
+def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> ContextPerformanceArray:
+    """The contexts of a live frame.
+
+    Args:
+        head: stamp and frame of the message.
+    """
+    frames = judged.frames
+    width, height = (int(v) for v in frames.size[0])
+    out = ContextPerformanceArray(header=head, frame_name=frames.frame_name[0], image_width=width, image_height=height)
+    out.contexts = [_context(judged, row, live_is_a=live_is_a) for row in range(len(frames.objects))]
+    return out
+
+
+def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
+    """Lines of text for RViz: in front of the camera, in its optical frame.
+
+    Args:
+        head: stamp and frame of the message.
+    """
+    out = MarkerArray(markers=[erasing_marker(head, "validation")])
+    for number, (text, colour) in enumerate(lines):
+        marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
+        marker.pose.orientation.w = 1.0
+        marker.pose.position.y = -0.4 + 1.4 * _MARKER_HEIGHT * number
+        marker.pose.position.z = _MARKER_DISTANCE
+        set_text_height(marker, _MARKER_HEIGHT)
+        red, green, blue = colour
+        marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
+        marker.text = text
+        out.markers.append(marker)
+    return out
+
+
+def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
+    """The same lines as one text that hangs above the camera and turns to whoever looks, for RViz and Foxglove.
+
+    Args:
+        head: the frame counts; the text stays with it as it moves.
+    """
+    still = Header(frame_id=head.frame_id)
+    text = Marker(header=still, ns="validation", type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, frame_locked=True)
+    text.pose.orientation.w = 1.0
+    text.pose.position.y = -_TEXT_ABOVE
+    set_text_height(text, _TEXT_HEIGHT)
+    red, green, blue = lines[0].colour if lines else (255, 255, 255)
+    text.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
+    text.text = "\n".join(line.text for line in lines)
+    return text
+
+
+def _direction(numbers: ComparisonNumbers, names: Mapping[str, str]) -> tuple[list[ClassSummary], ClassSummary]:
+    ids = sorted(numbers.by_class, key=int)
+    entries = [_entry(numbers.by_class[key], int(key), names.get(key, "")) for key in ids]
+    return entries, _entry(numbers.overall, -1, "")
+
+
+def _entry(numbers: EntryNumbers | None, class_id: int, class_name: str) -> ClassSummary:
+    out = ClassSummary(class_id=class_id, class_name=class_name)
+    for name, kind in ClassSummary.get_fields_and_field_types().items():
+        if name in ("class_id", "class_name"):
+            continue
+        value = None if numbers is None else getattr(numbers, name)
+        if name == "w1_quantiles":
+            setattr(out, name, [_number(v) for v in (value or dict.fromkeys(range(5))).values()])
+        elif kind == "double":
+            setattr(out, name, _number(value))
+        elif value is not None:
+            setattr(out, name, value)
+    return out
+
+
+def _set(described: Mapping[str, Any]) -> SetSummary:
+    fields = SetSummary.get_fields_and_field_types()
+    return SetSummary(**{name: described[name] for name in fields if described[name] is not None})
+
+
+def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
+    height, width = parameters["patch"]
+    out = ComparisonParameters(patch_height=height, patch_width=width)
+    for name in ComparisonParameters.get_fields_and_field_types():
+        if name in _OPTIONAL:
+            setattr(out, name, _number(parameters[name]))
+        elif name not in ("patch_height", "patch_width"):
+            value = parameters[name]
+            setattr(out, name, "" if value is None else float(value) if name in _REAL else value)
+    return out
+
+
+def _context(judged: JudgedFrame, row: int, *, live_is_a: bool) -> ContextPerformance:
+    frames, objects = judged.frames, judged.frames.objects
+    class_id, w1 = int(objects.class_id[row]), float(judged.w1[row])
+    compared = live_is_a and not math.isnan(w1)
+    out = ContextPerformance(
+        set=ContextPerformance.SET_A if live_is_a else ContextPerformance.SET_B,
+        object=row,
+        class_id=class_id,
+        class_name=frames.class_names.get(class_id, ""),
+        instance_id=int(objects.instance[row]),
+        box=_box(objects.box[row].tolist()),
+        performance=float(judged.assignment.performance[row]),
+        in_overlap=bool(judged.in_overlap[row]),
+        compared=compared,
+        w1=w1 if compared else _NAN,
+        w1_around=w1,
+        mean_difference=float(judged.difference[row]) if compared else _NAN,
+        batch_a=int(judged.batch[row, 0]),
+        batch_b=int(judged.batch[row, 1]),
+    )
+    assigned = int(judged.assignment.prediction[row])
+    out.has_prediction = assigned >= 0 and frames.predictions is not None
+    if out.has_prediction and frames.predictions is not None:
+        out.predicted_box = _box(frames.predictions.box[assigned].tolist())
+        out.score = float(frames.predictions.score[assigned])
+    else:
+        out.predicted_box, out.score = _box([_NAN] * 4), _NAN
+    return out
+
+
+def _box(edges: list[float]) -> Box:
+    x0, y0, x1, y1 = edges
+    return Box(x0=x0, y0=y0, x1=x1, y1=y1)
+
+
+def _number(value: Any) -> float:
+    return _NAN if value is None else float(value)
+
+
+_CHECK_PERIOD = 0.5
+"""Seconds between looks whether somebody subscribes."""
+_KEPT_IMAGES = 30
+"""Images that wait for their frames."""
+_KEPT_FRAMES = 120
+"""Frames that wait for their images."""
+
+
+class ValidationOverlay:
+    """Images and judged frames, brought together by stamp.
+
+    Attributes:
+        lines: the numbers so far, which stand on every image.
+    """
+
+    def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
+        """Publish `validation/overlay`.
+
+        Args:
+            node: with the parameters `transport` and `reliability` of the images.
+            post: has something done on the thread that judges, which is where images are drawn.
+        """
+        self._node, self._post = node, post
+        self._publisher = declared_publisher(node, "validation/overlay")
+        self._input: ImageInput | None = None
+        self._images: dict[int, Any] = {}
+        self._frames: dict[int, JudgedFrame] = {}
+        self._lock = Lock()
+        self.lines: Sequence[SummaryLine] = ()
+        node.create_timer(_CHECK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody looks."""
+        return bool(self._publisher.get_subscription_count())
+
+    def add(self, judged: JudgedFrame) -> None:
+        """Draw a judged frame once its image is there, which may come before it or after it."""
+        if self._input is None or not self.wanted:
+            return
+        stamp = int(judged.frames.stamp[0])
+        with self._lock:
+            image = self._images.pop(stamp, None)
+            if image is None:
+                _keep(self._frames, stamp, judged, _KEPT_FRAMES)
+        if image is not None:
+            self._draw(image, judged)
+
+    def _look(self) -> None:
+        if self._input is None and self.wanted:
+            self._input = ImageInput(self._node, "camera/image_raw", self._take, depth=5)
+
+    def _take(self, message: Any) -> None:
+        if not self.wanted:
+            return
+        stamp = message_stamp(message)
+        with self._lock:
+            judged = self._frames.pop(stamp, None)
+            if judged is None:
+                _keep(self._images, stamp, message, _KEPT_IMAGES)
+        if judged is not None:
+            frame = judged
+            self._post(lambda: self._draw(message, frame))
+
+    def _draw(self, message: Any, judged: JudgedFrame) -> None:
+        try:
+            image = to_rgb(message, "camera/image_raw")
+        except (ImageError, SimjudgeError) as error:
+            self._node.get_logger().warning(f"no overlay: {error}")
+            return
+        self._publisher.publish(image_message(draw_contexts(image, judged, self.lines), message.header))
+
+
+def _keep(kept: dict[int, Any], stamp: int, item: Any, most: int) -> None:
+    kept[stamp] = item
+    while len(kept) > most:
+        del kept[next(iter(kept))]

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
-from simjudge.ros.live_drive_settings import DRIVE_ROWS
+from simjudge.judging.compare_settings import CAMERA, CompareSettings
+from simjudge.judging.live.judge import LiveMemory
+from simjudge.judging.live.session import LiveOptions
+from simjudge.judging.live.stream_matching import MatchingLimits
+from simjudge.ros.node_parameters import DRIVE_ROWS
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.lidar_settings import CAMERA
-from simjudge.studies.live.judge import LiveMemory
-from simjudge.studies.live.session import LiveOptions
-from simjudge.studies.live.stream_matching import MatchingLimits
 
 from .parameters import Parameter, ParameterValues, settings_parameters
 
@@ -22,9 +21,7 @@ _ALL = (
     *settings_parameters(CompareSettings),
     *(Parameter.of(row) for row in DRIVE_ROWS),
 )
-VALIDATION_PARAMETERS = tuple(
-    replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL
-)  # fmt: skip
+VALIDATION_PARAMETERS = tuple(replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL)
 """The parameters of the validation node: what `configure` reads may change while the node is unconfigured."""
 _AT_REST = frozenset(row.name for row in VALIDATION_PARAMETERS if row.at_rest)
 
@@ -55,8 +52,9 @@ def is_live(settings: ParameterValues) -> bool:
     if settings["reference"] and any(sets):
         raise SimjudgeError("give either a and b, or reference; not both")
     if not settings["reference"] and not all(sets):
-        raise SimjudgeError("give two sets as a and b, or a reference to compare camera/ground_truth and"
-                            " camera/detections with")  # fmt: skip
+        raise SimjudgeError(
+            "give two sets as a and b, or a reference to compare camera/ground_truth and camera/detections with"
+        )
     return bool(settings["reference"])
 
 

@@ -21,7 +21,7 @@ PURPOSES = {
     "commands": "the command line: options in, one call of the library, a table out",
     "ros": "graphs: which nodes run with which parameters",
     "questions": "a folder for each question: settings, run, result, words, page, command",
-    "studies": "sets judged and compared, once and live",
+    "judging": "sets judged and compared, once and live",
     "bridge": "a program's own PyChrono system, seen and recorded",
     "objects": "the second judge: the same objects, and the whole signal, in two sensors",
     "sim": "the simulator: scenes, sensors, engines, capture, driving, vehicles",

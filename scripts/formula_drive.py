@@ -30,15 +30,15 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, image_size
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.sets import write_clouds
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import GroundFields, LidarCuboidFile, OwnCarFields
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.sim.sensors.lidar.ring_points import number_rings
-from simjudge.sim.sensors.lidar.turn_readers import read_turns
+from simjudge.sim.sensors.lidar.columns_and_rings import number_rings
+from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.terminal.common import print_note
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)
@@ -218,10 +218,14 @@ def _make_photographs(folder: Path, out: Path, scans: list[Scan]) -> None:
         [seen[index].box[row] for index, row in rows],
     )
     frames = FrameSet.build(
-        folder.name, [image_size(path) for path in paths], labels, frame_name=[path.stem for path in paths],
-        stamp=[scan.stamp for scan in seen], class_names={number: name for name, number in CLASSES.items()},
+        folder.name,
+        [image_size(path) for path in paths],
+        labels,
+        frame_name=[path.stem for path in paths],
+        stamp=[scan.stamp for scan in seen],
+        class_names={number: name for name, number in CLASSES.items()},
         images=FileImages(paths),
-    )  # fmt: skip
+    )
     write_recording(frames, out / "real.mcap", extra_messages=lambda index: _poses_from(scans, seen, index))
     print_note(f"{len(frames)} photographs in {out / 'real.mcap'}")
     camera = given_camera()
@@ -285,13 +289,17 @@ def read_clouds(folder: Path, scans: list[Scan], place: FloatArray) -> CloudSet:
         np.array([_upon(planes[i], kept[i].cone[row]) for i, row in number]).reshape(-1, 3),
         np.array([_upright(planes[i]) for i, _ in number]).reshape(-1, 4),
         np.tile([CONE_WIDTH, CONE_WIDTH, CONE_HEIGHT], (len(number), 1)),
-    )  # fmt: skip
+    )
     return CloudSet(
-        folder.name, [f"{scan.number:07d}" for scan in kept], np.array([scan.stamp for scan in kept], np.int64), read,
-        boxes=boxes, labelled=np.array([scan.labelled for scan in kept]),
+        folder.name,
+        [f"{scan.number:07d}" for scan in kept],
+        np.array([scan.stamp for scan in kept], np.int64),
+        read,
+        boxes=boxes,
+        labelled=np.array([scan.labelled for scan in kept]),
         poses=[_over(plane, scan.pose) for plane, scan in zip(planes, kept, strict=True)],
         class_names={n: name for name, n in CLASSES.items()},
-    )  # fmt: skip
+    )
 
 
 def _ground(cloud: Cloud) -> FloatArray:

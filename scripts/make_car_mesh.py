@@ -12,10 +12,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from simjudge.sim.scene.colour import to_srgb
 from simjudge.sim.scene.model import Mesh
+from simjudge.sim.scene.scene_fields import to_srgb
 from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MESHES = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes"
 

@@ -11,10 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from make_street_meshes import ball, outside, prism, write
 
-PROFILE = np.array([
-    # half width, height: a jersey barrier's foot, its slope of 55 degrees, its steep upper face, its rounded top
-    [0.300, 0.000], [0.300, 0.075], [0.125, 0.330], [0.085, 1.060], [0.060, 1.100],
-])  # fmt: skip
+PROFILE = np.array(
+    [
+        # half width, height: a jersey barrier's foot, its slope of 55 degrees, its steep upper face, its rounded top
+        [0.300, 0.000],
+        [0.300, 0.075],
+        [0.125, 0.330],
+        [0.085, 1.060],
+        [0.060, 1.100],
+    ]
+)
 LENGTH = 2.0
 """Metres: of a barrier."""
 CHANNEL = (0.1016, 0.041)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.ros.graphs import GRAPHS
-from simjudge.ros.parameter_files import sample_text
+from simjudge.ros.node_parameters import sample_text
 from simjudge.ros.ros_page import regenerate_parts
 
 ROOT = Path(__file__).resolve().parents[1]

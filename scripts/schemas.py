@@ -12,16 +12,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
-from simjudge.detectors.colour_file import ColourFile
+from simjudge.detectors.colour_detector import ColourFile
 from simjudge.questions.study.file import StudyFields
 from simjudge.ros.robot_file import RobotFile
 from simjudge.sim.capture.simulators.simulator_file import SimulatorFile
 from simjudge.sim.scene.scene_file import SceneFile
-from simjudge.sim.sensors.camera.calibration_file import CalibrationFile
+from simjudge.sim.sensors.camera.calibration import CalibrationFile
 from simjudge.sim.sensors.camera.camera_file import CameraFile
-from simjudge.sim.sensors.camera.rig_file import RigFile
+from simjudge.sim.sensors.camera.rig import RigFile
 from simjudge.sim.sensors.sensor_file import SensorsFile
-from simjudge.sim.vehicle.vehicle_file import VehicleFile
+from simjudge.sim.vehicle.vehicle import VehicleFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "config/schema"
 MODELS: dict[str, type[BaseModel]] = {

@@ -17,9 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from simjudge.commands.app import app
-from simjudge.core.setting_documents import markdown_table
-from simjudge.core.settings import declared
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.core.settings import by_group, declared, markdown_table
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOT_PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
@@ -122,8 +121,13 @@ def commands_page() -> str:
             f"```\n{name} {positional} [options]\n```",
             "",
         ]
-        lines += ["| argument or option | default | what it is |", "| --- | --- | --- |"]
-        lines += [_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
+        panels: dict[str, list[str]] = {}
+        for parameter in command.params:
+            if not getattr(parameter, "hidden", False):
+                panels.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(_row(parameter))
+        for panel, rows in panels.items():
+            lines += [f"{panel}:", ""] if panel else []
+            lines += ["| argument or option | default | what it is |", "| --- | --- | --- |", *rows, ""]
     return "\n".join(lines)
 
 
@@ -163,7 +167,8 @@ def settings_page() -> str:
     """The page of the method's settings, from their one declaration."""
     compared, swept = declared(CompareSettings), declared(SweepSettings)
     more = [row for row in swept if row.name not in {each.name for each in compared}]
-    return f"{SETTINGS_INTRODUCTION}\n{markdown_table(compared)}\n\n## Of a sweep\n\n{markdown_table(more)}\n"
+    tables = [f"## {group}\n\n{markdown_table(rows)}\n" for group, rows in by_group(compared).items()]
+    return "\n".join([SETTINGS_INTRODUCTION, *tables, f"## Of a sweep\n\n{markdown_table(more)}\n"])
 
 
 def schemas_page() -> str:

@@ -25,55 +25,59 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Objects as Objects
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
-    from simjudge.data.clouds.cloud_set import CloudSet as CloudSet
+    from simjudge.data.clouds import CloudSet as CloudSet
     from simjudge.data.conversion import convert as convert
     from simjudge.data.rosbag2.recovery import Recovered as Recovered
     from simjudge.data.rosbag2.recovery import recover as recover
-    from simjudge.data.set_join import join as join
+    from simjudge.data.set_parts import Split as Split
+    from simjudge.data.set_parts import join as join
+    from simjudge.data.set_parts import split as split
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.sets import read_clouds as read_clouds
     from simjudge.data.sets import write_clouds as write_clouds
-    from simjudge.data.splits import Split as Split
-    from simjudge.data.splits import split as split
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds as detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds as detect_clouds
     from simjudge.detectors.clouds.cuboid_detection import detect_cuboids as detect_cuboids
     from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
     from simjudge.detectors.detection import detect as detect
+    from simjudge.detectors.detection import load_detector as load_detector
     from simjudge.detectors.detector import Detections as Detections
     from simjudge.detectors.detector import Detector as Detector
-    from simjudge.detectors.loading import load_detector as load_detector
     from simjudge.detectors.training import TrainedDetector as TrainedDetector
     from simjudge.detectors.training import train as train
-    from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
-    from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
+    from simjudge.judging.compare_settings import CompareSettings as CompareSettings
+    from simjudge.judging.compare_settings import SweepSettings as SweepSettings
+    from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
+    from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
     from simjudge.questions.compare.result import SweepResult as SweepResult
     from simjudge.questions.compare.result import compare as compare
     from simjudge.questions.compare.result import load_result as load_result
     from simjudge.questions.compare.result import sweep as sweep
-    from simjudge.questions.cover.page import cover as cover
     from simjudge.questions.cover.result import CoverResult as CoverResult
+    from simjudge.questions.cover.run import cover as cover
     from simjudge.questions.cover.settings import CoverSettings as CoverSettings
     from simjudge.questions.doctor.diagnosis import Diagnosis as Diagnosis
-    from simjudge.questions.doctor.doctor import diagnose as diagnose
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph as diagnose_graph
-    from simjudge.questions.drives.result import DriveComparisonResult as DriveComparisonResult
-    from simjudge.questions.drives.result import compare_drives as compare_drives
-    from simjudge.questions.engines.result import compare_engines as compare_engines
-    from simjudge.questions.explain.explanation import Explanation as Explanation
-    from simjudge.questions.explain.page import explain as explain
+    from simjudge.questions.doctor.run import diagnose as diagnose
+    from simjudge.questions.drives.run import DriveComparisonResult as DriveComparisonResult
+    from simjudge.questions.drives.run import compare_drives as compare_drives
+    from simjudge.questions.engines.run import compare_engines as compare_engines
+    from simjudge.questions.explain.result import Explanation as Explanation
+    from simjudge.questions.explain.run import explain as explain
     from simjudge.questions.explain.settings import ExplainSettings as ExplainSettings
-    from simjudge.questions.fit.camera_fit import CameraFit as CameraFit
-    from simjudge.questions.fit.lidar_fit import LidarFit as LidarFit
     from simjudge.questions.fit.page import fit as fit
+    from simjudge.questions.fit.result import CameraFit as CameraFit
+    from simjudge.questions.fit.result import LidarFit as LidarFit
     from simjudge.questions.fit.settings import FitSettings as FitSettings
-    from simjudge.questions.info.contents import Contents as Contents
-    from simjudge.questions.info.contents import info as info
-    from simjudge.questions.objects.result import ObjectComparisonResult as ObjectComparisonResult
-    from simjudge.questions.objects.result import compare_objects as compare_objects
+    from simjudge.questions.info import Contents as Contents
+    from simjudge.questions.info import info as info
+    from simjudge.questions.objects.run import ObjectComparisonResult as ObjectComparisonResult
+    from simjudge.questions.objects.run import compare_objects as compare_objects
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.questions.plan.plan import Plan as Plan
     from simjudge.questions.plan.plan import plan as plan
+    from simjudge.questions.real_performance import RealPerformance as RealPerformance
+    from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.report import report as report
@@ -81,14 +85,10 @@ if TYPE_CHECKING:
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
     from simjudge.sim.driving.drive import drive as drive
-    from simjudge.sim.engines import availability
+    from simjudge.sim.engines import registry as availability
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
+    from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
-    from simjudge.sim.sensors.lidar_contract.check import check_lidar as check_lidar
-    from simjudge.studies.compare_settings import CompareSettings as CompareSettings
-    from simjudge.studies.compare_settings import SweepSettings as SweepSettings
-    from simjudge.studies.real_performance import RealPerformance as RealPerformance
-    from simjudge.studies.real_performance import estimate_real_performance as estimate_real_performance
 
     __version__: str
     # Their names in their rooms are others.
@@ -96,65 +96,65 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
-    "CameraFit": "simjudge.questions.fit.camera_fit",
+    "CameraFit": "simjudge.questions.fit.result",
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
-    "CloudSet": "simjudge.data.clouds.cloud_set",
-    "CompareSettings": "simjudge.studies.compare_settings",
+    "CloudSet": "simjudge.data.clouds",
+    "CompareSettings": "simjudge.judging.compare_settings",
     "ComparisonResult": "simjudge.questions.compare.result",
-    "Contents": "simjudge.questions.info.contents",
+    "Contents": "simjudge.questions.info",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
     "Detections": "simjudge.detectors.detector",
     "Detector": "simjudge.detectors.detector",
     "Diagnosis": "simjudge.questions.doctor.diagnosis",
-    "DriveComparisonResult": "simjudge.questions.drives.result",
+    "DriveComparisonResult": "simjudge.questions.drives.run",
     "ExplainSettings": "simjudge.questions.explain.settings",
-    "Explanation": "simjudge.questions.explain.explanation",
+    "Explanation": "simjudge.questions.explain.result",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
-    "LidarFit": "simjudge.questions.fit.lidar_fit",
+    "LidarFit": "simjudge.questions.fit.result",
     "Losses": "simjudge.core.errors",
-    "ObjectComparisonResult": "simjudge.questions.objects.result",
+    "ObjectComparisonResult": "simjudge.questions.objects.run",
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
     "Plan": "simjudge.questions.plan.plan",
     "Predictions": "simjudge.core.object_tables",
-    "RealPerformance": "simjudge.studies.real_performance",
+    "RealPerformance": "simjudge.questions.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
-    "Split": "simjudge.data.splits",
+    "Split": "simjudge.data.set_parts",
     "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.questions.compare.result",
-    "SweepSettings": "simjudge.studies.compare_settings",
+    "SweepSettings": "simjudge.judging.compare_settings",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
-    "calibrate_imu": "simjudge.questions.calibrate.imu",
+    "calibrate_imu": "simjudge.questions.calibrate.run",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
-    "calibrate_noise": "simjudge.questions.calibrate.noise",
-    "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
+    "calibrate_noise": "simjudge.questions.calibrate.run",
+    "check_lidar": "simjudge.sim.sensors.lidar.contract",
     "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
     "compare": "simjudge.questions.compare.result",
-    "compare_drives": "simjudge.questions.drives.result",
-    "compare_engines": "simjudge.questions.engines.result",
-    "compare_objects": "simjudge.questions.objects.result",
+    "compare_drives": "simjudge.questions.drives.run",
+    "compare_engines": "simjudge.questions.engines.run",
+    "compare_objects": "simjudge.questions.objects.run",
     "convert": "simjudge.data.conversion",
-    "cover": "simjudge.questions.cover.page",
+    "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
-    "detect_clouds": "simjudge.detectors.clouds.cloud_detection",
+    "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
-    "diagnose": "simjudge.questions.doctor.doctor",
+    "diagnose": "simjudge.questions.doctor.run",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
     "drive": "simjudge.sim.driving.drive",
-    "estimate_real_performance": "simjudge.studies.real_performance",
-    "explain": "simjudge.questions.explain.page",
+    "estimate_real_performance": "simjudge.questions.real_performance",
+    "explain": "simjudge.questions.explain.run",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
-    "info": "simjudge.questions.info.contents",
-    "join": "simjudge.data.set_join",
+    "info": "simjudge.questions.info",
+    "join": "simjudge.data.set_parts",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
-    "list_engines": "simjudge.sim.engines.availability:engine_availability",
-    "load_detector": "simjudge.detectors.loading",
+    "list_engines": "simjudge.sim.engines.registry:engine_availability",
+    "load_detector": "simjudge.detectors.detection",
     "load_result": "simjudge.questions.compare.result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
@@ -163,7 +163,7 @@ _HOMES = {
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.questions.report.report",
-    "split": "simjudge.data.splits",
+    "split": "simjudge.data.set_parts",
     "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",
@@ -179,7 +179,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("simjudge.core.version").version()
+        return import_module("simjudge.core.installed").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'simjudge' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

@@ -9,7 +9,7 @@ import sys
 from io import TextIOWrapper
 
 from simjudge.core.errors import SimjudgeError, UsageError, is_interrupt
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from simjudge.core.processes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from simjudge.terminal.stopping import Stopping
 
 

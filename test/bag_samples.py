@@ -11,8 +11,7 @@ from mcap.writer import Writer as Mcap
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, encode_jpeg
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.rosbag2.interfaces import standard_types
 
 TYPES = standard_types()
@@ -34,9 +33,14 @@ def sample(count: int = 12, size: tuple[int, int] = (64, 48), *, stamped: bool =
     truth = rng.uniform(0.1, 1, (2, len(frame)))
     truth[:, ::3] = np.nan
     objects = Objects.build(
-        frame, 1 + np.arange(len(frame)) % 2, box, np.arange(len(frame)) - 1, masks, distance=30 * truth[0],
+        frame,
+        1 + np.arange(len(frame)) % 2,
+        box,
+        np.arange(len(frame)) - 1,
+        masks,
+        distance=30 * truth[0],
         visible=truth[1],
-    )  # fmt: skip
+    )
     found = np.flatnonzero(predicted)
     box = np.hstack([np.full((len(found), 2), 3.125), rng.uniform(5, 40, (len(found), 2))])
     predictions = Predictions.build(found, np.ones(len(found)), box, rng.uniform(0, 1, len(found)))

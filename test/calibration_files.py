@@ -12,9 +12,13 @@ SIZE = (640, 480)
 
 def ros(path, distortion=D, model="plumb_bob", size=SIZE, **more):
     table = {
-        "image_width": size[0], "image_height": size[1], "camera_matrix": {"data": K.ravel().tolist()},
-        "distortion_model": model, "distortion_coefficients": {"data": np.ravel(distortion).tolist()}, **more,
-    }  # fmt: skip
+        "image_width": size[0],
+        "image_height": size[1],
+        "camera_matrix": {"data": K.ravel().tolist()},
+        "distortion_model": model,
+        "distortion_coefficients": {"data": np.ravel(distortion).tolist()},
+        **more,
+    }
     path.write_text(yaml.safe_dump(table))
 
 
@@ -31,17 +35,23 @@ def opencv(path, distortion=D, **more):
 
 def kalibr(path, names=("cam0",), model="radtan", distortion=D[:4]):
     camera = {
-        "cam_overlaps": [], "camera_model": "pinhole", "intrinsics": [*K[[0, 1], [0, 1]].tolist(), *K[:2, 2].tolist()],
-        "distortion_model": model, "distortion_coeffs": np.ravel(distortion).tolist(),
-        "resolution": list(SIZE), "rostopic": "/cam0/image_raw",
-    }  # fmt: skip
+        "cam_overlaps": [],
+        "camera_model": "pinhole",
+        "intrinsics": [*K[[0, 1], [0, 1]].tolist(), *K[:2, 2].tolist()],
+        "distortion_model": model,
+        "distortion_coeffs": np.ravel(distortion).tolist(),
+        "resolution": list(SIZE),
+        "rostopic": "/cam0/image_raw",
+    }
     path.write_text(yaml.safe_dump(dict.fromkeys(names, camera)))
 
 
 def matlab(path, **fields):
     shift = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
     known = {
-        "ImageSize": [SIZE[1], SIZE[0]], "RadialDistortion": D[[0, 1, 4]], "TangentialDistortion": D[2:4],
+        "ImageSize": [SIZE[1], SIZE[0]],
+        "RadialDistortion": D[[0, 1, 4]],
+        "TangentialDistortion": D[2:4],
         "IntrinsicMatrix": (K + shift).T,
-    }  # fmt: skip
+    }
     savemat(path, {"s": {name: value for name, value in (known | fields).items() if value is not None}})

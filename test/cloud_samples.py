@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudSet
 
 FIELDS = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4")])
 HEIGHT = 1.5

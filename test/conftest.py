@@ -93,17 +93,16 @@ def _mitsuba_or_skip():
 @pytest.fixture(params=["mitsuba", "numpy"])
 def light_of(request, monkeypatch):
     """Makes a Light of a scene, or another `kind` of light, with each of the tracers."""
-    from simjudge.sim.engines.default import light, numpy_tracer, tracers  # noqa: PLC0415 - only where light is traced
+    from simjudge.sim.engines.default import light, tracer  # noqa: PLC0415 - only where light is traced
 
     if request.param == "mitsuba":
         _mitsuba_or_skip()
         return lambda *arguments, kind=light.Light: kind(*arguments)
     monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
-    monkeypatch.setattr(tracers, "choose_variant", lambda: "numpy")
 
     def make(*arguments, kind=light.Light):
         made = kind(*arguments)
-        assert isinstance(made._tracer, numpy_tracer.NumpyTracer)
+        assert isinstance(made._tracer, tracer.NumpyTracer)
         return made
 
     return make

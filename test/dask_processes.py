@@ -54,17 +54,35 @@ def dask_processes(folder: Path) -> Iterator[DaskProcesses]:
     """A scheduler without workers; at the end it and its workers are killed."""
     note = folder / "scheduler.json"
     scheduler = start(
-        ["-m", "distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", str(note), "--no-jupyter",
-         *_COMMON], folder / "scheduler.txt",
-    )  # fmt: skip
+        [
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--port",
+            "0",
+            "--scheduler-file",
+            str(note),
+            "--no-jupyter",
+            *_COMMON,
+        ],
+        folder / "scheduler.txt",
+    )
     started = [scheduler]
 
     def worker(name: str) -> subprocess.Popen[bytes]:
         log = folder / f"worker_{name}.txt"
         process = start(
-            ["-m", "distributed.cli.dask_worker", "--scheduler-file", str(note), "--nthreads", "1", "--no-nanny",
-             *_COMMON], log,
-        )  # fmt: skip
+            [
+                "-m",
+                "distributed.cli.dask_worker",
+                "--scheduler-file",
+                str(note),
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                *_COMMON,
+            ],
+            log,
+        )
         started.append(process)
         wait_until(lambda: "Starting established connection" in log.read_text(), process)
         return process

@@ -6,7 +6,7 @@ import numpy as np
 from bag_samples import SECOND, TYPES, image, write_mcap
 
 from simjudge.data.rosbag2.cloud_messages import cloud_message
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 
 CLOUDS, RATE = 5, 10
 START = 1_700_000_000 * SECOND
@@ -67,21 +67,32 @@ def odometry(stamp, x):
     twist = message("geometry_msgs/msg/Twist", vector((1, 0, 0)), vector((0, 0, 0)))
     covariance = np.zeros(36)
     return message(
-        "nav_msgs/msg/Odometry", header(stamp, "odom"), "base_link",
+        "nav_msgs/msg/Odometry",
+        header(stamp, "odom"),
+        "base_link",
         message("geometry_msgs/msg/PoseWithCovariance", pose, covariance),
         message("geometry_msgs/msg/TwistWithCovariance", twist, covariance),
-    )  # fmt: skip
+    )
 
 
 def fix(stamp, latitude, longitude=PLACE[1], *, altitude=PLACE[2], status=0):
     said = message("sensor_msgs/msg/NavSatStatus", status, 1)
-    return message("sensor_msgs/msg/NavSatFix", header(stamp, "gps_link"), said, latitude, longitude, altitude,
-                   np.zeros(9), 0)  # fmt: skip
+    return message(
+        "sensor_msgs/msg/NavSatFix", header(stamp, "gps_link"), said, latitude, longitude, altitude, np.zeros(9), 0
+    )
 
 
 def imu(stamp, turning, force):
-    return message("sensor_msgs/msg/Imu", header(stamp, "imu_link"), vector((0, 0, 0, 1), "Quaternion"), np.zeros(9),
-                   vector(turning), np.zeros(9), vector(force), np.zeros(9))  # fmt: skip
+    return message(
+        "sensor_msgs/msg/Imu",
+        header(stamp, "imu_link"),
+        vector((0, 0, 0, 1), "Quaternion"),
+        np.zeros(9),
+        vector(turning),
+        np.zeros(9),
+        vector(force),
+        np.zeros(9),
+    )
 
 
 def drive_messages():

@@ -40,8 +40,15 @@ def made_drive(seed=0, *, bias=0.0, speed=1.0, laps=1.05, noise=0.03, weave=0.1)
 
 
 def write_csv(path, drive, columns=COLUMNS):
-    values = {"time": drive.time, "x": drive.position[:, 0], "y": drive.position[:, 1], "yaw": drive.yaw,
-              "speed": drive.speed, "steering": drive.steering, "throttle": drive.throttle}  # fmt: skip
+    values = {
+        "time": drive.time,
+        "x": drive.position[:, 0],
+        "y": drive.position[:, 1],
+        "yaw": drive.yaw,
+        "speed": drive.speed,
+        "steering": drive.steering,
+        "throttle": drive.throttle,
+    }
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)

@@ -27,10 +27,15 @@ def scene_file(folder, arcs=ARCS, name="bend", **course):
             "green_cone": {"kind": "red_cone", "surface": {"colour": "#128a3e", "roughness": 0.6}, "class": "green"},
         },
         "things": {"floor": {"plane": [16, 16], "surface": {"colour": "#8a8a8a", "roughness": 0.9}}},
-        "lights": {"row": {"grid": {"columns": 3, "rows": 1, "from": [0, 1], "to": [5, 1], "height": 3}, "intensity": 9,
-                           "range": 12}},
+        "lights": {
+            "row": {
+                "grid": {"columns": 3, "rows": 1, "from": [0, 1], "to": [5, 1], "height": 3},
+                "intensity": 9,
+                "range": 12,
+            }
+        },
         "placements": {"course": {"path": path}},
-    }  # fmt: skip
+    }
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     return file
@@ -50,8 +55,13 @@ def track_file(folder, name="ring"):
     barrier = {"box": [0.51, 0.06, 0.16], "class": "barrier", "surface": {"colour": "#b03020"}}
     path = {
         "arcs": {"start": [-1.5, 0, 0], "pieces": [straight, turn, straight, turn]},
-        "closed": True, "width": 1.3, "spacing": 0.5, "facing": "along", "left": "barrier", "right": "barrier",
-    }  # fmt: skip
+        "closed": True,
+        "width": 1.3,
+        "spacing": 0.5,
+        "facing": "along",
+        "left": "barrier",
+        "right": "barrier",
+    }
     content = {
         "classes": {1: "barrier"},
         "ambient": 0.5,
@@ -69,9 +79,14 @@ def track_file(folder, name="ring"):
 def lidar_file(folder, name="lidar", **fields):
     """A small lidar on the car's roof: 16 rings, 450 columns, 10 turns a second, no noise."""
     lidar = {
-        "kind": "lidar", "rate": 10, "columns": 450, "rings": {"lowest": -15, "highest": 15, "count": 16},
-        "range": [0.4, 30], "mount": {"position": [0.1, 0.0, 0.25]}, **fields,
-    }  # fmt: skip
+        "kind": "lidar",
+        "rate": 10,
+        "columns": 450,
+        "rings": {"lowest": -15, "highest": 15, "count": 16},
+        "range": [0.4, 30],
+        "mount": {"position": [0.1, 0.0, 0.25]},
+        **fields,
+    }
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump({"roof": lidar}))
     return file

@@ -5,7 +5,7 @@ import numpy as np
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.detectors.assignment import Assignment
-from simjudge.studies.judged_set import JudgedSet
+from simjudge.judging.judged_set import JudgedSet
 
 WIDTH, HEIGHT, FOCAL = 640, 480, 500.0
 TENTH = 100_000_000
@@ -36,8 +36,9 @@ class Labels:
             effect = rng.normal(0, 0.15, self.thing.max() + 1)
             performance = np.clip(0.6 + effect[self.thing] + rng.normal(0, 0.1, len(self.thing)), 0, 1)
         objects = Objects.build(self.frame, self.kind, self.box, instance, distance=self.distance)
-        frames = FrameSet.build("s", [[WIDTH, HEIGHT]] * self.frames, objects, frame_name=names, stamp=stamp,
-                                independent=independent)  # fmt: skip
+        frames = FrameSet.build(
+            "s", [[WIDTH, HEIGHT]] * self.frames, objects, frame_name=names, stamp=stamp, independent=independent
+        )
         count = len(self.frame)
         assignment = Assignment(performance, np.full(count, -1), np.ones(count, np.bool_), {})
         return JudgedSet(frames, assignment)

@@ -6,7 +6,7 @@ import trimesh
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.scene.model import Mesh, PointLight, Scene, Surface, Thing
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 DOWN = Pose.from_euler(0, 0, 0, pitch=np.pi / 2)
 """The turn of a camera's body that looks straight down, x of the world upwards in its picture."""

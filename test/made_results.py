@@ -17,11 +17,27 @@ from simjudge.core.object_tables import Objects, Predictions
 
 KINDS = {
     "tested": 84,
-    "everywhere": {"kind": "all contexts", "parts": 0, "contexts": 100, "performance_a": 0.651, "performance_b": 0.599,
-                   "low": -0.08, "high": -0.024, "p": 0.001},
+    "everywhere": {
+        "kind": "all contexts",
+        "parts": 0,
+        "contexts": 100,
+        "performance_a": 0.651,
+        "performance_b": 0.599,
+        "low": -0.08,
+        "high": -0.024,
+        "p": 0.001,
+    },
     "kinds": [
-        {"kind": kind, "parts": parts, "contexts": contexts, "performance_a": a, "performance_b": b, "low": low,
-         "high": high, "p": p}
+        {
+            "kind": kind,
+            "parts": parts,
+            "contexts": contexts,
+            "performance_a": a,
+            "performance_b": b,
+            "low": low,
+            "high": high,
+            "p": p,
+        }
         for kind, parts, contexts, a, b, low, high, p in (
             ("under 24 px high, on the left", 2, 41, 0.612, 0.401, -0.29, -0.132, 0.002),
             ("under 24 px high", 1, 66, 0.622, 0.511, -0.16, -0.062, 0.004),
@@ -31,19 +47,43 @@ KINDS = {
             ("inside the image", 1, 90, 0.65, 0.61, -0.09, 0.01, 0.31),
         )
     ],
-}  # fmt: skip
+}
 """Kinds of contexts, as result.json has them: made up."""
 INVENTED = {
     "tested": 12,
-    "everywhere": {"kind": "all places", "parts": 0, "contexts": 900, "performance_a": 0.031, "performance_b": 0.066,
-                   "low": 0.02, "high": 0.05, "p": 0.001},
+    "everywhere": {
+        "kind": "all places",
+        "parts": 0,
+        "contexts": 900,
+        "performance_a": 0.031,
+        "performance_b": 0.066,
+        "low": 0.02,
+        "high": 0.05,
+        "p": 0.001,
+    },
     "kinds": [
-        {"kind": "nothing labelled near", "parts": 1, "contexts": 700, "performance_a": 0.012, "performance_b": 0.065,
-         "low": 0.033, "high": 0.073, "p": 0.003},
-        {"kind": "near red", "parts": 1, "contexts": 90, "performance_a": 0.09, "performance_b": 0.08, "low": -0.05,
-         "high": 0.03, "p": 0.9},
+        {
+            "kind": "nothing labelled near",
+            "parts": 1,
+            "contexts": 700,
+            "performance_a": 0.012,
+            "performance_b": 0.065,
+            "low": 0.033,
+            "high": 0.073,
+            "p": 0.003,
+        },
+        {
+            "kind": "near red",
+            "parts": 1,
+            "contexts": 90,
+            "performance_a": 0.09,
+            "performance_b": 0.08,
+            "low": -0.05,
+            "high": 0.03,
+            "p": 0.9,
+        },
     ],
-}  # fmt: skip
+}
 """Kinds of places, as result.json has them: made up."""
 SIZE = (640, 360)
 BOX = ("x0", "y0", "x1", "y1")
@@ -159,22 +199,45 @@ def write_result(
     by_class = {str(c): made_entry(contexts, c, verdict) | changes for c in classes}
     result = {
         "version": "0.1.0",
-        "parameters": {"preset": "paper", "theta": 0.8, "patch": [120, 120], "mask_factor": None, "class_aware": True,
-                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "draws": 999, "unit": None,
-                       "paired": False, "seed": 0, "metric": "iou", "model": None},
+        "parameters": {
+            "preset": "paper",
+            "theta": 0.8,
+            "patch": [120, 120],
+            "mask_factor": None,
+            "class_aware": True,
+            "min_score": 0.25,
+            "strict": False,
+            "min_batch_size": 1,
+            "draws": 999,
+            "unit": None,
+            "paired": False,
+            "seed": 0,
+            "metric": "iou",
+            "model": None,
+        },
         "inputs": {
-            which: {"path": f"data/{name}", "name": name, "sha256": which * 64, "format": "yolo", "frames": 40,
-                    "objects": 160, "predictions": 150, "false_positives": 9, "predictions_path": None,
-                    "predictions_sha256": None}
+            which: {
+                "path": f"data/{name}",
+                "name": name,
+                "sha256": which * 64,
+                "format": "yolo",
+                "frames": 40,
+                "objects": 160,
+                "predictions": 150,
+                "false_positives": 9,
+                "predictions_path": None,
+                "predictions_sha256": None,
+            }
             for which, name in zip("ab", sets, strict=True)
-        } | {"model": None},
+        }
+        | {"model": None},
         "class_names": names or {"1": "red", "2": "green"},
         "by_class": by_class,
         "overall": made_entry(contexts, None, verdict) | changes,
         "where": KINDS,
         "where_invented": INVENTED,
         "losses": losses or [],
-    }  # fmt: skip
+    }
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     pq.write_table(contexts, folder / "contexts.parquet")
     return folder

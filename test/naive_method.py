@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Masks, Objects
 from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts

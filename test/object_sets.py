@@ -6,7 +6,7 @@ from cloud_samples import cloud_set, table
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds import CloudBoxes
 from simjudge.geometry.poses import Pose
 
 SIZE = (64, 48)

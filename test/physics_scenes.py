@@ -6,7 +6,7 @@ import numpy as np
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.sim.vehicle.mesh_builder import MeshBuilder
+from simjudge.sim.vehicle.car_appearance import MeshBuilder
 
 GRAVITY = 9.81
 
@@ -35,8 +35,10 @@ def slope(degrees):
 def cone_mesh(foot=0.04, thick=0.005, wide=0.029, narrow=0.006, height=0.077, sides=24):
     """A frustum on a square foot, one closed surface as far as heights go."""
     shape, turn = MeshBuilder(1), np.linspace(0, 2 * np.pi, sides + 1)
-    low, high = (np.stack([r * np.cos(turn), r * np.sin(turn), np.full(sides + 1, z)], -1)
-                 for r, z in ((wide, thick), (narrow, height)))  # fmt: skip
+    low, high = (
+        np.stack([r * np.cos(turn), r * np.sin(turn), np.full(sides + 1, z)], -1)
+        for r, z in ((wide, thick), (narrow, height))
+    )
     shape.sheet(np.stack([low, high], 1), 0)
     shape.box((-foot, foot), (-foot, foot), (0, thick), 0)
     return shape.mesh()

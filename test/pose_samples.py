@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
-from simjudge.data.rosbag2.recording_form import RecordingForm
+from simjudge.data.rosbag2.storage import RecordingForm
 from simjudge.geometry.poses import Pose
 
 TYPES = standard_types()

@@ -15,7 +15,10 @@ def made(seed, frames=6, far=False, per_frame=4, stamps=None):
     box = np.hstack([corner, corner + size])
     frame, kind = np.repeat(np.arange(frames), per_frame), random.integers(0, 2, count)
     return FrameSet.build(
-        f"set {seed}", np.tile([640, 480], (frames, 1)), Objects.build(frame, kind, box),
+        f"set {seed}",
+        np.tile([640, 480], (frames, 1)),
+        Objects.build(frame, kind, box),
         Predictions.build(frame, kind, box + random.normal(0, 4, box.shape), random.uniform(0.3, 1, count)),
-        stamp=np.arange(frames) * 10**9 + seed if stamps is None else stamps, class_names={0: "cone", 1: "post"},
-    )  # fmt: skip
+        stamp=np.arange(frames) * 10**9 + seed if stamps is None else stamps,
+        class_names={0: "cone", 1: "post"},
+    )

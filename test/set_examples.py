@@ -3,12 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
+from simjudge.core.names import NO_STAMP, normalized_name, stamp_to_name
+from simjudge.core.object_tables import Masks, Objects, Predictions
 
 NAMES = st.one_of(
     st.text("abcXYZ0189 ._-äß中", min_size=1, max_size=12),
@@ -84,8 +82,16 @@ def frame_sets(draw, masks=True, with_images=True):
         images = ArrayImages([_noise(s, i) if draw(st.booleans()) else None for i, s in enumerate(sizes)])
         images = images if any(a is not None for a in images.arrays) else None
     return FrameSet.build(
-        "made", sizes, objects, predictions, frame_name=names, stamp=stamps, labelled=labelled, predicted=predicted,
-        class_names=named, images=images,
+        "made",
+        sizes,
+        objects,
+        predictions,
+        frame_name=names,
+        stamp=stamps,
+        labelled=labelled,
+        predicted=predicted,
+        class_names=named,
+        images=images,
     )
 
 

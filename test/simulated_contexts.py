@@ -14,10 +14,10 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.detectors.assignment import Assignment
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.judged_set import JudgedSet
+from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.method.certainty import Certainty
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 _PLACES = 8
 """Objects of a frame at most; they stand so far apart that each is alone in its patch."""
@@ -81,9 +81,7 @@ class UnlikeSets:
     def certainty(self, random: np.random.Generator, draws: int = 199) -> Certainty:
         """Draw two sets and judge them."""
         sets = self.draw(self.a, random, 0.0), self.draw(self.b, random, self.gap)
-        settings = CompareSettings(
-            patch=(60, 60), draws=draws, seed=int(random.integers(1 << 30))
-        )
+        settings = CompareSettings(patch=(60, 60), draws=draws, seed=int(random.integers(1 << 30)))
         method = replace(settings.method, paint_masks=False)
         comparison = SetComparison(sets, comparison_units(*sets, settings), method)
         (classes,), resampled = comparison.compare(comparison.schedule(settings))

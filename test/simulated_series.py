@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.method.block_length import BlockLength, estimate_block_length
+from simjudge.method.block_length import BlockLength, estimate_block_length, longest_block
+from simjudge.method.bootstrap_loops import shortfall
 from simjudge.method.verdicts import FEWEST_UNITS
 
 DRAWS = 99
@@ -44,6 +45,7 @@ def p_value(pair: list[FloatArray], units: list[IntArray], random: np.random.Gen
     steps, below = np.diff(pooled[order]), np.arange(1, len(pooled)) / len(pooled)
     drawn = np.cumsum(random.standard_normal((DRAWS, int(unit[-1]) + 1))[:, unit[order]] * share, 1)
     chance = np.abs(drawn[:, :-1] - below * drawn[:, -1:]) @ steps
+    chance *= shortfall(*(len(np.unique(each)) for each in units))[0]
     return float((1 + np.sum(chance >= np.abs(np.cumsum(share))[:-1] @ steps)) / (1 + DRAWS))
 
 
@@ -59,7 +61,7 @@ def units_of(series: FloatArray) -> tuple[IntArray, BlockLength]:
     slot = np.arange(len(series))
     block = estimate_block_length(np.zeros(len(series), np.int64), slot, series)
     frames = 1 if block.frames == 1 else max(block.frames, math.ceil(2.5 * block.design_effect))
-    return slot // frames, block
+    return slot // min(frames, longest_block(len(series))), block
 
 
 def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool = True) -> Alarms:
@@ -76,7 +78,7 @@ def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool 
     for _ in range(runs):
         pair = [autoregressive(each.count, each.coefficient, random) for each in (a, b)]
         units = [units_of(each) for each in pair]
-        if block and any(length.limited or unit[-1] + 1 < FEWEST_UNITS for unit, length in units):
+        if block and any(length.too_short or unit[-1] + 1 < FEWEST_UNITS for unit, length in units):
             short += 1
             continue
         frames = [unit if block else np.arange(len(unit)) for unit, _ in units]

@@ -6,8 +6,7 @@ import trimesh
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.scene.model import Mesh, Scene, Surface, Thing
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 RADIAL = (-0.369, 0.1257, -0.0194)
 LENSES = {

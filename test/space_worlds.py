@@ -79,10 +79,14 @@ def placed(car):
 def found(frames, index):
     table = frames.objects
     return sorted(
-        (frames.class_names[int(table.class_id[row])], *table.box[row].tolist(), round(float(table.visible[row]), 3),
-         round(float(table.distance[row]), 6))
+        (
+            frames.class_names[int(table.class_id[row])],
+            *table.box[row].tolist(),
+            round(float(table.visible[row]), 3),
+            round(float(table.distance[row]), 6),
+        )
         for row in np.flatnonzero(table.frame == index).tolist()
-    )  # fmt: skip
+    )
 
 
 def new(name, *values):
@@ -91,8 +95,11 @@ def new(name, *values):
 
 def pose_message(pose):
     x, y, z, w = pose.orientation
-    return new("geometry_msgs/msg/Pose", new("geometry_msgs/msg/Point", *pose.position),
-               new("geometry_msgs/msg/Quaternion", x, y, z, w))  # fmt: skip
+    return new(
+        "geometry_msgs/msg/Pose",
+        new("geometry_msgs/msg/Point", *pose.position),
+        new("geometry_msgs/msg/Quaternion", x, y, z, w),
+    )
 
 
 def head(stamp, frame):
@@ -106,22 +113,40 @@ def camera_info(stamp, frame):
     k = np.array([FOCAL, 0, WIDTH / 2, 0, FOCAL, HEIGHT / 2, 0, 0, 1])
     p = np.array([FOCAL, 0, WIDTH / 2, 0, 0, FOCAL, HEIGHT / 2, 0, 0, 0, 1, 0])
     region = new("sensor_msgs/msg/RegionOfInterest", 0, 0, 0, 0, False)
-    return new("sensor_msgs/msg/CameraInfo", head(stamp, frame), HEIGHT, WIDTH, "plumb_bob", np.zeros(5), k,
-               np.eye(3).reshape(-1), p, 0, 0, region)  # fmt: skip
+    return new(
+        "sensor_msgs/msg/CameraInfo",
+        head(stamp, frame),
+        HEIGHT,
+        WIDTH,
+        "plumb_bob",
+        np.zeros(5),
+        k,
+        np.eye(3).reshape(-1),
+        p,
+        0,
+        0,
+        region,
+    )
 
 
 def transform(stamp, parent, child, pose):
     x, y, z, w = pose.orientation
-    made = new("geometry_msgs/msg/Transform", new("geometry_msgs/msg/Vector3", *pose.position),
-               new("geometry_msgs/msg/Quaternion", x, y, z, w))  # fmt: skip
+    made = new(
+        "geometry_msgs/msg/Transform",
+        new("geometry_msgs/msg/Vector3", *pose.position),
+        new("geometry_msgs/msg/Quaternion", x, y, z, w),
+    )
     return new("tf2_msgs/msg/TFMessage", [new("geometry_msgs/msg/TransformStamped", head(stamp, parent), child, made)])
 
 
 def detections(stamp, frame, rows):
     items = []
     for kind, pose, size in rows:
-        guess = new("vision_msgs/msg/ObjectHypothesisWithPose", new("vision_msgs/msg/ObjectHypothesis", kind, 1.0),
-                    new("geometry_msgs/msg/PoseWithCovariance", pose_message(pose), np.zeros(36)))  # fmt: skip
+        guess = new(
+            "vision_msgs/msg/ObjectHypothesisWithPose",
+            new("vision_msgs/msg/ObjectHypothesis", kind, 1.0),
+            new("geometry_msgs/msg/PoseWithCovariance", pose_message(pose), np.zeros(36)),
+        )
         box = new("vision_msgs/msg/BoundingBox3D", pose_message(pose), new("geometry_msgs/msg/Vector3", *size))
         items.append(new("vision_msgs/msg/Detection3D", head(stamp, frame), [guess], box, ""))
     return new("vision_msgs/msg/Detection3DArray", head(stamp, frame), items)
@@ -166,8 +191,10 @@ def carla(stamp):
 def chrono(stamp):
     """A pose each, its header naming the body itself."""
     for number, car in enumerate(CARS):
-        yield f"/output/body{number}/pose", new("geometry_msgs/msg/PoseStamped", head(stamp, f"body{number}"),
-                                                pose_message(placed(car)))  # fmt: skip
+        yield (
+            f"/output/body{number}/pose",
+            new("geometry_msgs/msg/PoseStamped", head(stamp, f"body{number}"), pose_message(placed(car))),
+        )
     body = camera_at(stamp) @ Pose.from_euler(0.3, 0.0, 0.4, pitch=0.1).inverse()
     yield "/output/vehicle/pose", new("geometry_msgs/msg/PoseStamped", head(stamp, "vehicle"), pose_message(body))
 

@@ -51,8 +51,9 @@ def test_the_overlay_is_made_in_a_workspace_alone(tmp_path):
     command = ["bash", str(ROOT / "scripts/ros_overlay.sh")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
-        2, "error: there is no src/ here; run this in the root of the workspace\n",
-    )  # fmt: skip
+        2,
+        "error: there is no src/ here; run this in the root of the workspace\n",
+    )
     (tmp_path / "src").mkdir()
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2

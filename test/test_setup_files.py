@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from project_file import PROJECT, ROOT, required_names, requirements
 
 import simjudge
-from simjudge.core.version import version
+from simjudge.core.installed import version
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "docs")

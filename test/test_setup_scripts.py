@@ -17,8 +17,12 @@ def shell(line, path, **environment):
     """Run a line with scripts/common.sh loaded and only the given folder, then the system's, to find programs in."""
     return subprocess.run(
         ["/bin/bash", "-euo", "pipefail", "-c", f". scripts/common.sh; {line}"],
-        cwd=ROOT, env={"PATH": f"{path}:/usr/bin:/bin", **environment}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={"PATH": f"{path}:/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def program(folder, name, body):
@@ -91,8 +95,13 @@ def test_apt_is_used_as_root_or_through_sudo_or_not_at_all(tmp_path, user, has_s
         program(folder, "sudo", f'echo sudo >> {tmp_path}/asked; [ "$1" = -n ] && shift; exec "$@"')
     done = subprocess.run(
         ["/bin/bash", "-euo", "pipefail", "-c", ". scripts/common.sh; apt_install 'just because' gadget"],
-        cwd=ROOT, env={"PATH": str(folder)}, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={"PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == code, done.stderr
     assert says in done.stderr
     asked = (tmp_path / "asked").read_text() if (tmp_path / "asked").exists() else ""
@@ -178,9 +187,14 @@ def test_nothing_is_built_from_source_and_a_ground_finder_without_a_wheel_is_lef
     (tmp_path / ".venv").mkdir()
     program(tmp_path / ".venv/bin", "python", NO_WHEEL.replace("{answer}", answer))
     done = subprocess.run(
-        ["bash", "scripts/setup.sh", group], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"},
-        capture_output=True, text=True, check=False, timeout=20,
-    )  # fmt: skip
+        ["bash", "scripts/setup.sh", group],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
     (asked,) = (tmp_path / "asked").read_text().splitlines()
     assert "--only-binary :all: --no-binary empy" in asked, "once, and no source"
     if answer is NOT_FOUND:
@@ -195,6 +209,11 @@ def test_set_up_again_is_skipped_where_nothing_changed():
         pytest.skip("this .venv was not made by make: no stamps in it")
     done = subprocess.run(
         ["scripts/setup.sh", "core", "train", "test"],
-        cwd=ROOT, env={**os.environ, "PYTHON": ""}, capture_output=True, text=True, check=False, timeout=5,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={**os.environ, "PYTHON": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=5,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

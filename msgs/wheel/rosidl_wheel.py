@@ -49,9 +49,15 @@ def _cmake(source: Path, build: Path, installed: Path) -> None:
         "CMAKE_PREFIX_PATH": str(prefix),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path and Path(path) != _HERE),
     }
-    configure = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
-                 f"-DPython3_EXECUTABLE={sys.executable}", f"-DCMAKE_INSTALL_PREFIX={installed}",
-                 f"-DCMAKE_PROJECT_INCLUDE={_HERE / 'relocate.cmake'}"]  # fmt: skip
+    configure = [
+        "-G",
+        "Ninja",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DBUILD_TESTING=OFF",
+        f"-DPython3_EXECUTABLE={sys.executable}",
+        f"-DCMAKE_INSTALL_PREFIX={installed}",
+        f"-DCMAKE_PROJECT_INCLUDE={_HERE / 'relocate.cmake'}",
+    ]
     for arguments in (["-S", source, "-B", build, *configure], ["--build", build], ["--install", build]):
         command = [sys.executable, "-m", "cmake", *map(str, arguments)]
         result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -82,10 +88,15 @@ def _describe(folder: Path, package: ET.Element, tag: str) -> None:
     folder.mkdir()
     depends = [str(each.text) for kind in ("depend", "exec_depend") for each in package.findall(kind)]
     ros = [f"ros-{name.replace('_', '-')}" for name in depends]
-    lines = ["Metadata-Version: 2.1", f"Name: {str(package.findtext('name')).replace('_', '-')}",
-             f"Version: {package.findtext('version')}", f"Summary: {package.findtext('description')}",
-             f"License: {package.findtext('license')}", "Requires-Dist: numpy",
-             *(f"Requires-Dist: {name}~={metadata.version(name)}" for name in ros)]  # fmt: skip
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {str(package.findtext('name')).replace('_', '-')}",
+        f"Version: {package.findtext('version')}",
+        f"Summary: {package.findtext('description')}",
+        f"License: {package.findtext('license')}",
+        "Requires-Dist: numpy",
+        *(f"Requires-Dist: {name}~={metadata.version(name)}" for name in ros),
+    ]
     (folder / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
     wheel = f"Wheel-Version: 1.0\nGenerator: rosidl_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n"
     (folder / "WHEEL").write_text(wheel, encoding="utf-8")

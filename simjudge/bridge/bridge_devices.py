@@ -1,28 +1,140 @@
-"""The cameras and sensors that a program adds to its bridge, until the bridge begins and makes them ready."""
+"""The cameras, lidars and sensors that a program adds to its bridge, and the views of them into its system."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from simjudge.bridge.adopted_camera import AdoptedCamera
-from simjudge.bridge.bridge_views import BridgeViews
-from simjudge.bridge.live_camera import CameraPlace, FrameSource, LiveCamera
-from simjudge.bridge.live_lidar import LiveLidar
+import numpy as np
+
+from simjudge.bridge.live_camera import AdoptedCamera, CameraPlace, FrameSource, LiveCamera
 from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
+from simjudge.bridge.visuals import chrono_frame
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
-from simjudge.sim.engines.chrono.cameras import ChronoCameras
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, probe
+from simjudge.sim.engines.chrono.views import ChronoViews
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses
+from simjudge.sim.engines.mesh_rays import MeshRays
+from simjudge.sim.scene.model import Mesh, Surface, Thing
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import sensor_from_fields
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sim.vehicle.vehicle import VehicleState
+
+_NEAR = 0.01
+"""Metres within which a point and the surface of a labelled body are one."""
+_NOWHERE = Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64), np.zeros((0, 2)), np.zeros((0, 3)))
+
+
+class LiveLidar:
+    """A lidar's view of a program's system, for `SensorFeed`.
+
+    All beams fire at once, at the step at which a turn is due: Chrono's lidar knows no turn. Its intensity is Chrono's.
+    """
+
+    def __init__(self, world: LiveSystem, spec: LidarSpec, views: ChronoViews) -> None:
+        """Put the lidar into the system."""
+        self._world, self._views, self._spec = world, views, spec
+        # What is not labelled sends light back too: one more thing, nowhere, stands for all of it.
+        rest = Thing("everything else", _NOWHERE, Surface(reflectance=1.0))
+        self.name, self.things = world.name, (*world.things, rest)
+        self._rays = MeshRays([thing.mesh for thing in world.things])
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return self._world.time
+
+    def poses(self) -> Poses:
+        """Where everything is now."""
+        return self._world.poses()
+
+    def vehicle_state(self) -> VehicleState:
+        """How the vehicle moves now."""
+        return self._world.vehicle_state()
+
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What Chrono's lidar meets now, beam by beam as `lidar_beams` has them."""
+        del times, motion
+        found = self._views.scan(self._spec).astype(np.float64)
+        ranges, intensity = (found[..., k].T.ravel() for k in (0, 1))
+        poses = self._world.object_poses()
+        distance = np.where(ranges > 0, ranges, np.inf)
+        thing = np.where(np.isfinite(distance), len(self.things) - 1, -1)
+        if len(self.things) > 1:
+            own = self._rays.cast(origins, directions, [poses[each.name] for each in self._world.things])
+            both = np.isfinite(distance) & np.isfinite(own.distance)
+            met = np.abs(np.where(both, own.distance, np.inf) - np.where(both, distance, 0.0)) <= _NEAR
+            thing[met] = own.thing[met]
+        return Hits(distance, thing, np.where((thing >= 0)[:, None], -directions * intensity[:, None], np.nan))
+
+
+def lidar_views(world: LiveSystem, body: Any, frame: Any, manager: Any) -> ChronoViews:
+    """The pictures that a lidar on a body takes.
+
+    Args:
+        frame: ChFrame of the lidar in the body's reference frame.
+    """
+    return ChronoViews(world.modules, world.release, world.system, body, manager, frame)
+
+
+class BridgeViews:
+    """Makes views; each is released when the bridge's stack is closed.
+
+    Attributes:
+        manager: the ChSensorManager whose lamps and background count; None once the bridge has been closed.
+    """
+
+    def __init__(self, world: LiveSystem, manager: Any, stack: ExitStack) -> None:
+        """Make nothing yet."""
+        self._world, self.manager, self._stack = world, manager, stack
+        self._probed: ProbeResult | None = None
+        self._views: list[ChronoViews] = []
+
+    def probe(self) -> ProbeResult:
+        """What PyChrono's sensors are found to do; they are asked once."""
+        if self._probed is None:
+            self._probed = probe(self._world.modules, self._world.release)
+        return self._probed
+
+    def camera_views(self, place: CameraPlace) -> ChronoViews:
+        """The pictures that a camera takes."""
+        world = self._world
+        frame = chrono_frame(world.modules.core, place.pose)
+        return self._kept(ChronoViews(world.modules, world.release, world.system, place.body, self._lamps, frame))
+
+    def lidar_views(self, place: CameraPlace) -> ChronoViews:
+        """The scans that a lidar takes."""
+        frame = chrono_frame(self._world.modules.core, place.pose)
+        return self._kept(lidar_views(self._world, place.body, frame, self._lamps))
+
+    def _kept(self, views: ChronoViews) -> ChronoViews:
+        self._views.append(views)
+        self._stack.callback(views.close)
+        return views
+
+    def _lamps(self, light: float) -> Any:
+        """A sensor manager of the system under the program's lamps."""
+        if light != 1:
+            raise UsageError("the lamps are the program's: they cannot be dimmed for a picture")
+        made = self._world.modules.sensor.ChSensorManager(self._world.system)
+        made.scene = self.manager.scene
+        if hasattr(made, "vulkan_scene"):
+            made.vulkan_scene = self.manager.vulkan_scene
+        return made
+
 
 _log = logging.getLogger(__name__)
 

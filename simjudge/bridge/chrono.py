@@ -16,38 +16,90 @@ from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from typing_extensions import Self
 
-from simjudge.bridge.bridge_devices import BridgeDevices
-from simjudge.bridge.bridge_outputs import BridgeOutputs
-from simjudge.bridge.bridge_views import BridgeViews
-from simjudge.bridge.camera_choice import choose_camera
-from simjudge.bridge.interrupt_flag import InterruptFlag
+from simjudge.bridge.bridge_devices import BridgeDevices, BridgeViews
 from simjudge.bridge.live_camera import FrameSource
-from simjudge.bridge.live_record import BridgeSetup
+from simjudge.bridge.live_record import BridgeOutputs, BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
-from simjudge.core.version import version
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.core.installed import version
+from simjudge.core.processes import leave_closed_terminal, stop_signals
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorFeed
-from simjudge.sim.engines.chrono.frames import frame_pose
-from simjudge.sim.engines.chrono.modules import load_modules, missing_modules
+from simjudge.sim.engines.chrono.modules import frame_pose, identify_release, load_modules, missing_modules
 from simjudge.sim.engines.chrono.own_lidar import check_own_lidar, check_single_rays
-from simjudge.sim.engines.chrono.versions import identify_release
 from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import camera_from_fields, read_camera
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Command
+
+
+class InterruptFlag:
+    """Notes the first Ctrl-C, SIGTERM or SIGHUP; a second Ctrl-C interrupts the program."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        """Listen, if this is the main thread: others get no signals."""
+        self.noted = False
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in stop_signals():
+            before = signal.signal(number, self._note)
+            stack.callback(_restore, number, before)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        leave_closed_terminal()
+        if self.noted and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.noted = True
+
+
+def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
+    if before is not None:
+        signal.signal(number, before)
+
+
+def choose_camera(
+    given: str | Path | Camera | None, name: str, fields: Mapping[str, Any], filters: str | Path | tuple[Any, ...]
+) -> Camera:
+    """The camera.
+
+    Args:
+        given: a camera's file or name, or a camera; None: of the fields.
+        fields: as a camera's file has them; what is None is not given.
+        filters: a camera's file whose filters, gain and exposure are taken, or a list of filters.
+    """
+    stated = {key: value for key, value in fields.items() if value is not None}
+    if given is not None:
+        rate = stated.pop("rate", None)
+        if stated or filters:
+            both = next(iter(stated), "filters")
+            raise UsageError(f"camera {name}: {both} stands beside camera; leave one of the two out")
+        camera = given if isinstance(given, Camera) else read_camera(given)
+        return camera if rate is None else camera.at_rate(rate)
+    if "size" not in stated:
+        raise UsageError(f"camera {name}: give size and field_of_view, or camera: a file or name")
+    stated.setdefault("rate", 30.0)
+    if isinstance(filters, str | Path):
+        whole = read_camera(filters)
+        made = camera_from_fields(stated, name)
+        return replace(made, steps=whole.steps, gain=whole.gain, auto_exposure=whole.auto_exposure)
+    return camera_from_fields({**stated, "filters": list(filters)} if filters else stated, name)
+
 
 __all__ = ["ChronoBridge", "Pose"]
 
@@ -76,8 +128,8 @@ class ChronoBridge:
         ros: bool = False,
         manager: Any = None,
         seed: int = 0,
-        min_size: float = 5.0,
-        min_visible: float = 0.25,
+        min_size: float = Labelling.min_size,
+        min_visible: float = Labelling.min_visible,
     ) -> None:
         """Take the system over.
 
@@ -285,11 +337,15 @@ class ChronoBridge:
             self._begin()
         now = round(self._world.time * _SECOND)
         if now <= self._time:
-            raise UsageError("bridge.step: the system's time stands still: step it before, by DoStepDynamics or the"
-                             " vehicle's Advance; the bridge steps nothing")  # fmt: skip
+            raise UsageError(
+                "bridge.step: the system's time stands still: step it before, by DoStepDynamics or the"
+                " vehicle's Advance; the bridge steps nothing"
+            )
         if seconds is not None and abs(now - self._time - round(seconds * _SECOND)) > _ROUNDING:
-            raise UsageError(f"bridge.step({seconds:g}): the system went on by {(now - self._time) / _SECOND:g} s;"
-                             " give that, or nothing")  # fmt: skip
+            raise UsageError(
+                f"bridge.step({seconds:g}): the system went on by {(now - self._time) / _SECOND:g} s;"
+                " give that, or nothing"
+            )
         self._time = now
         self._hand_over(now, observe=began)
 

@@ -1,24 +1,34 @@
-"""Writes what a bridge hands over into a recording, at the simulated time at which it was there."""
+"""Where a bridge hands things over to, at simulated time: a recording, topics of ROS 2, or both."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
+from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.data.rosbag2.live_recording import MessageRecording, record_messages
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_record import CameraRecorder
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
-from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.vehicle.car_joints import BODY_LINK, FrameLink, JointAngles, links_at
-from simjudge.sim.vehicle.robot_description import WheelFigures, wheels_description
+from simjudge.sim.vehicle.car_joints import (
+    BODY_LINK,
+    FrameLink,
+    JointAngles,
+    WheelFigures,
+    links_at,
+    wheels_description,
+)
 from simjudge.sim.vehicle.vehicle import Command
 from simjudge.sim.vehicle.vehicle_messages import (
     DESCRIPTION_TOPIC,
@@ -61,10 +71,15 @@ class BridgeSetup:
     """
 
     def __init__(
-        self, scene: Scene, cameras: Sequence[MountedCamera], placed: Collection[str], specs: Sequence[SensorSpec],
-        mounts: Mapping[str, Pose], wheels: Mapping[str, WheelFigures] | None = None,
+        self,
+        scene: Scene,
+        cameras: Sequence[MountedCamera],
+        placed: Collection[str],
+        specs: Sequence[SensorSpec],
+        mounts: Mapping[str, Pose],
+        wheels: Mapping[str, WheelFigures] | None = None,
         centres: Callable[[], Mapping[str, tuple[float, float, float]]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember all."""
         self.wheels, self.centres = wheels, centres
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
@@ -125,8 +140,9 @@ class BridgeRecorder:
         if joints is not None:
             self._recording.write(f"/{JOINTS_TOPIC}", sample.time, self._car.joints(sample.time, joints))
         self._recording.write(f"/{ODOMETRY_TOPIC}", sample.time, self._car.odometry(sample.time, sample.state))
-        self._recording.write(TF_TOPIC, sample.time, self._car.moving(
-            sample.time, sample.state, self._setup.wheel_links(joints)))  # fmt: skip
+        self._recording.write(
+            TF_TOPIC, sample.time, self._car.moving(sample.time, sample.state, self._setup.wheel_links(joints))
+        )
 
     def clock(self, time: int) -> None:
         """A recording has its own times.
@@ -151,3 +167,74 @@ class BridgeRecorder:
             time: nanoseconds.
         """
         self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, command))
+
+
+class BridgeOutputs:
+    """All outputs of a bridge; they end when its stack is closed."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        """Open nothing yet."""
+        self._stack = stack
+        self._outputs: list[BridgeOutput] = []
+        self._node: Any = None
+
+    def record(self, out: Path, setup: BridgeSetup, start: int, about: Mapping[str, Any]) -> None:
+        """Open the recording.
+
+        Args:
+            start: nanoseconds.
+        """
+        written = {"simjudge": json.dumps(about, indent=2)}
+        recording = self._stack.enter_context(record_messages(out, written))
+        self._outputs.append(BridgeRecorder(recording, setup, start))
+
+    def publish(self, setup: BridgeSetup, start: int) -> None:
+        """Open the topics.
+
+        Args:
+            start: nanoseconds.
+        """
+        try:
+            topics = import_module("simjudge.nodes.bridge_topics")
+        except ImportError as error:
+            raise SimjudgeError(
+                f"ros=True: ROS 2 is missing ({error}): install simjudge[ros], or source one"
+            ) from error
+        self._node = self._stack.enter_context(topics.bridge_topics(setup, start))
+        self._outputs.append(self._node)
+
+    def latest_command(self) -> Command | None:
+        """The last message of vehicle/input; None where none came, or there are no topics."""
+        found: Command | None = None if self._node is None else self._node.latest_command()
+        return found
+
+    def ok(self) -> bool:
+        """False once ROS has ended."""
+        return self._node is None or bool(self._node.ok())
+
+    def clock(self, time: int) -> None:
+        """Hand over the time where there is no vehicle.
+
+        Args:
+            time: nanoseconds.
+        """
+        for output in self._outputs:
+            output.clock(time)
+
+    def motion(self, time: int, sample: MotionSample, command: Command, joints: JointAngles | None = None) -> None:
+        """Hand over how the vehicle moves, and what the driver does.
+
+        Args:
+            time: nanoseconds.
+        """
+        for output in self._outputs:
+            output.motion(sample, joints)
+            output.command(time, command)
+
+    def readings_and_frames(self, batches: Sequence[SensorBatch], frames: Sequence[tuple[str, LiveFrame]]) -> None:
+        """Hand over readings, then frames."""
+        for output in self._outputs:
+            for batch in batches:
+                output.readings(batch)
+            for camera, frame in frames:
+                output.frame(camera, frame)

@@ -17,7 +17,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.engines.chrono.modules import frame_pose
 from simjudge.sim.scene.model import Mesh
 
 _SLICES = 96
@@ -191,8 +191,20 @@ def box_triangles(x: float, y: float, z: float) -> tuple[FloatArray, Any]:
         Vertices (8, 3) and faces (12, 3), counter-clockwise seen from outside.
     """
     corners = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * [x, y, z]
-    faces = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
-             [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]  # fmt: skip
+    faces = [
+        [0, 1, 3],
+        [0, 3, 2],
+        [4, 6, 7],
+        [4, 7, 5],
+        [0, 4, 5],
+        [0, 5, 1],
+        [2, 3, 7],
+        [2, 7, 6],
+        [0, 2, 6],
+        [0, 6, 4],
+        [1, 5, 7],
+        [1, 7, 3],
+    ]
     return corners, np.array(faces)
 
 
@@ -209,8 +221,12 @@ def cylinder_triangles(radius: float, height: float) -> tuple[FloatArray, Any]:
     one = np.arange(_SLICES)
     two = (one + 1) % _SLICES
     low, high = np.full(_SLICES, 2 * _SLICES), np.full(_SLICES, 2 * _SLICES + 1)
-    faces = [(one, two, two + _SLICES), (one, two + _SLICES, one + _SLICES), (low, two, one),
-             (high, one + _SLICES, two + _SLICES)]  # fmt: skip
+    faces = [
+        (one, two, two + _SLICES),
+        (one, two + _SLICES, one + _SLICES),
+        (low, two, one),
+        (high, one + _SLICES, two + _SLICES),
+    ]
     return np.concatenate([below, above, middle]), np.concatenate([np.stack(each, 1) for each in faces])
 
 
@@ -227,7 +243,7 @@ def ball_triangles(radius: float) -> tuple[FloatArray, Any]:
     points = np.stack([sine * np.cos(around), sine * np.sin(around), np.cos(down)[:, None] + 0 * around], -1)
     row, column = (each.ravel() for each in np.indices((rows, _SLICES)))
     here, right = row * _SLICES + column, row * _SLICES + (column + 1) % _SLICES
-    faces = np.concatenate([
-        np.stack([here, here + _SLICES, right + _SLICES], 1), np.stack([here, right + _SLICES, right], 1)
-    ])  # fmt: skip
+    faces = np.concatenate(
+        [np.stack([here, here + _SLICES, right + _SLICES], 1), np.stack([here, right + _SLICES, right], 1)]
+    )
     return radius * points.reshape(-1, 3), faces

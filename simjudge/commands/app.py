@@ -9,40 +9,26 @@ from collections.abc import Callable
 
 import typer
 
-from simjudge.commands import (
-    check,
-    convert,
-    detect,
-    drive,
-    join,
-    recover,
-    render,
-    replay,
-    run,
-    split,
-    train,
-    watch,
-)
-from simjudge.commands import (
-    filter as filter_command,
-)
-from simjudge.core.version import version
+from simjudge.commands.data import app as check
+from simjudge.commands.data import convert, filter_images, info, join, recover, split
+from simjudge.commands.detect import detect, train
+from simjudge.commands.run import run, watch
+from simjudge.commands.simulate import drive, render, replay
+from simjudge.core.installed import version
 from simjudge.questions.calibrate.command import app as calibrate
 from simjudge.questions.certify.command import certify
-from simjudge.questions.compare.command import compare
-from simjudge.questions.compare.sweep_command import sweep
+from simjudge.questions.compare.command import compare, sweep
 from simjudge.questions.cover.command import cover
 from simjudge.questions.doctor.command import doctor
 from simjudge.questions.drives.command import TwoSides, compare_drives
 from simjudge.questions.engines.command import app as engines
 from simjudge.questions.explain.command import explain
 from simjudge.questions.fit.command import fit
-from simjudge.questions.info.command import info
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import takes_finite_numbers
 
 app = typer.Typer(
     name="simjudge",
@@ -61,20 +47,20 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cover": cover,
     "objects": objects,
     "compare-drives": compare_drives,
-    "render": render.render,
+    "render": render,
     "report": report,
     "certify": certify,
-    "detect": detect.detect,
-    "train": train.train,
-    "convert": convert.convert,
-    "join": join.join,
-    "split": split.split,
-    "filter": filter_command.filter_images,
-    "drive": drive.drive,
-    "replay": replay.replay,
-    "run": run.run,
-    "watch": watch.watch,
-    "recover": recover.recover,
+    "detect": detect,
+    "train": train,
+    "convert": convert,
+    "join": join,
+    "split": split,
+    "filter": filter_images,
+    "drive": drive,
+    "replay": replay,
+    "run": run,
+    "watch": watch,
+    "recover": recover,
     "info": info,
     "doctor": doctor,
 }
@@ -90,14 +76,15 @@ def help_text(command: Callable[..., None]) -> str:
     Returns:
         The docstring without its sections (Args and so on), which repeat the options for readers of the code.
     """
-    return re.split(r"\n(?:Args|Returns|Raises):\n", inspect.cleandoc(command.__doc__ or ""))[0].strip()
+    text = re.split(r"\n(?:Args|Returns|Raises):\n", inspect.cleandoc(command.__doc__ or ""))[0].strip()
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)  # the terminal wraps lines by itself
 
 
 for _name, _command in COMMANDS.items():
     _kind = TwoSides if _command is compare_drives else None
     app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
 app.add_typer(calibrate, name="calibrate")
-app.add_typer(check.app, name="check")
+app.add_typer(check, name="check")
 app.add_typer(engines, name="engines")
 app.add_typer(study, name="study")
 
@@ -117,6 +104,6 @@ def options(
     """Options of simjudge itself."""
     del version
     for module in plugin:
-        from simjudge.sim.sensors.plugins import add_plugin
+        from simjudge.sim.sensors.filter_registry import add_plugin
 
         add_plugin(module)

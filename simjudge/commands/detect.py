@@ -1,7 +1,9 @@
-"""`simjudge detect IN --model M --out OUT`: run a detector over the images or the clouds of a set or a recording."""
+"""`simjudge detect` and `simjudge train`: a detector run over a set or a recording, or trained on a set."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,20 +12,20 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.detectors.detector_settings import DetectorSettings
+from simjudge.detectors.detector_settings import DetectSettings
+from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
-    from simjudge.data.clouds.cloud_set import CloudSet
+    from simjudge.data.clouds import CloudSet
 
 
 @takes_settings
 def detect(
-    settings: DetectorSettings,
+    settings: DetectSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images or point clouds."),
-    model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path | None = typer.Option(
         None, "--out", help="x.mcap, x.db3, x.json, or a folder (see --to); clouds may do without."
     ),
@@ -46,21 +48,23 @@ def detect(
     from simjudge.core.installed import DETECTOR, find_file
     from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 
-    file = find_file(model, DETECTOR)
+    file = find_file(settings.model, DETECTOR)
     if is_cloud_detector(file):
         _detect_cuboids(source, file, out, to, cloud_topic)
         return
     if out is None:
         raise UsageError("--out: say where to write the images' set with its predictions")
-    from simjudge.detectors.semantic.semantic_net import is_semantic_net
+    from simjudge.detectors.semantic_net import is_semantic_net
 
     if is_semantic_net(file):
         _detect_pixels(source, file, out, to, batch, image_topic, allow_outside=settings.allow_outside)
         return
     from simjudge.detectors.detection import detect as run
-    from simjudge.detectors.loading import load_detector
+    from simjudge.detectors.detection import load_detector
 
-    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust)
+    detector = load_detector(
+        settings.model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust
+    )
     watch = Stopwatch(progress)
     found = run(
         source,
@@ -79,7 +83,7 @@ def detect(
 
 
 def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, cloud_topic: str | None) -> None:
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds
 
     watch = Stopwatch(progress)
     found = detect_clouds(source, file, out, to=to, cloud_topic=cloud_topic, progress=watch)
@@ -90,7 +94,7 @@ def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, 
 def _detect_pixels(
     source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, *, allow_outside: bool
 ) -> None:
-    from simjudge.detectors.semantic.prediction import predict_semantic
+    from simjudge.detectors.semantic_net import predict_semantic
 
     watch = Stopwatch(progress)
     found = predict_semantic(
@@ -107,7 +111,7 @@ def _detect_pixels(
 
 def _print_pixels(frames: FrameSet, name: str) -> Losses:
     """The IoU of each class as a table; returns what could not be counted."""
-    from simjudge.detectors.semantic.pixel_scores import score_pixels
+    from simjudge.detectors.semantic_net import score_pixels
 
     losses = Losses()
     scores = score_pixels(frames, losses)
@@ -118,16 +122,14 @@ def _print_pixels(frames: FrameSet, name: str) -> Losses:
         table.add_row(each.name, f"{each.share:.4f}", "-" if each.iou is None else f"{each.iou:.3f}")
     console = Console(soft_wrap=True)
     console.print(table)
-    console.print(
-        f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False
-    )
+    console.print(f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False)
     return losses
 
 
 def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:
     import numpy as np
 
-    from simjudge.detectors.clouds.cuboid_hits import HIT, cuboid_hits
+    from simjudge.detectors.cuboid_iou import HIT, cuboid_hits
 
     found, predicted = clouds.predictions, clouds.predicted
     assert found is not None  # noqa: S101 - a detector has run
@@ -156,7 +158,7 @@ def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:
 def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
     import numpy as np
 
-    from simjudge.detectors.average_precision import OVERALL, average_precision
+    from simjudge.detectors.assignment import OVERALL, average_precision
 
     assert frames.predictions is not None  # noqa: S101 - a detector has run
     precision = average_precision(frames)
@@ -179,3 +181,31 @@ def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
     console.print(table)
     pace = images / max(seconds, 1e-9)
     console.print(f"{images} of {len(frames)} pictures, {pace:.1f} a second", highlight=False)
+
+
+@takes_settings
+def train(
+    settings: TrainingSettings,
+    data: Path = typer.Argument(..., help="A labelled data set or recording with images."),
+    out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a model or a card that is there."),
+) -> None:
+    """Train a detector, or a net that gives every pixel a class, offline, and export its best weights to ONNX.
+
+    All variants of one source photograph stay on one side of the split. Ctrl-C ends the training early and exports the
+    best weights so far. Detectors are trained with ultralytics, which is AGPL-3.0; segment-semantic is LR-ASPP of
+    torchvision, from random weights.
+    """
+    from simjudge.detectors.training import train as run
+
+    trained = run(
+        data,
+        out,
+        settings=settings,
+        overwrite=overwrite,
+        command=shlex.join(["simjudge", *sys.argv[1:]]),
+        progress=progress,
+        log=print_note,
+    )
+    sys.stdout.write(f"{out}: {trained.score}\n")
+    exit_if_lost(trained.losses)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
+import zipfile
+import zlib
+
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+NO_ARRAYS = (
+    ValueError,
+    TypeError,
+    OSError,
+    LookupError,
+    EOFError,
+    NotImplementedError,
+    MemoryError,
+    AttributeError,
+    OverflowError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises for bytes that are no .npy or .npz file."""

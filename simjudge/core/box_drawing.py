@@ -14,8 +14,14 @@ Colour = tuple[int, int, int]
 
 # Wong, "Points of view: Color blindness", Nature Methods 8 (2011): distinct for colour-blind people too.
 _PALETTE: tuple[Colour, ...] = (
-    (213, 94, 0), (0, 158, 115), (86, 180, 233), (240, 228, 66), (204, 121, 167), (230, 159, 0), (0, 114, 178),
-)  # fmt: skip
+    (213, 94, 0),
+    (0, 158, 115),
+    (86, 180, 233),
+    (240, 228, 66),
+    (204, 121, 167),
+    (230, 159, 0),
+    (0, 114, 178),
+)
 _NAMED: dict[str, Colour] = {"red": (255, 60, 40), "green": (60, 220, 90), "yellow": (255, 220, 40)}
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _DASH_PX = 8
@@ -105,9 +111,7 @@ def _dashed_rectangle(
             cv2.line(out, (x, start), (x, min(start + _DASH_PX - 1, y1)), paint, thickness)
 
 
-def _label(
-    out: RgbImage, text: str, where: tuple[int, int, int], paint: Sequence[float], thickness: int
-) -> None:
+def _label(out: RgbImage, text: str, where: tuple[int, int, int], paint: Sequence[float], thickness: int) -> None:
     """A text on its box's colour: above the box, below it where there is no room above, always inside the image."""
     height, width = out.shape[:2]
     scale = _text_scale(out)

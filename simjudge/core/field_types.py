@@ -144,8 +144,11 @@ class Number(FieldType):
     def schema(self) -> JsonSchemaValue:
         """With the limits."""
         limits = {
-            "minimum": self.ge, "maximum": self.le, "exclusiveMinimum": self.gt, "exclusiveMaximum": self.lt,
-        }  # fmt: skip
+            "minimum": self.ge,
+            "maximum": self.le,
+            "exclusiveMinimum": self.gt,
+            "exclusiveMaximum": self.lt,
+        }
         return {"type": "number", **{name: limit for name, limit in limits.items() if limit is not None}}
 
 

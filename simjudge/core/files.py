@@ -1,4 +1,9 @@
-"""Writing files so that nothing half-written is ever left under a final name."""
+"""Files: written so that nothing half-written is ever left under a final name, and opened only where they are ordinary.
+
+Opening a named pipe waits until somebody writes to it, and /dev/zero never ends. None that cannot fit into memory is
+read whole. A file in whose place a pointer of Git LFS lies, a recording of ROS 1, and files in formats that simjudge
+does not read are called by their names.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import errno
 import hashlib
 import os
 import re
+import shlex
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -185,3 +192,131 @@ def plain_os_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
         raise
+
+
+LARGEST_TEXT = 2**31
+"""Bytes of the largest text that is read whole."""
+LARGEST_IMAGE_FILE = 2**30
+"""Bytes of the largest image file that is read."""
+_LARGEST_POINTER = 1024
+"""Bytes of a pointer of Git LFS or git-annex at most."""
+_RECORDING_SUFFIXES = (".bag", ".mcap", ".db3")
+_LFS = b"version https://git-lfs.github.com/spec/"
+_ANNEX = b"/annex/objects/"
+_ROS1 = b"#ROSBAG V"
+_HEAD = max(map(len, (_LFS, _ANNEX, _ROS1)))
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def is_file(path: Path) -> bool:
+    """Whether an ordinary file is there; False for what can be no name of a file, such as one of 5,000 characters."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises where a name is too long
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; False for what can be no name of one."""
+    return os.path.isdir(path)  # noqa: PTH112 - see above
+
+
+def check_file(path: Path, largest: int | None = None) -> None:
+    """Make sure that a path can be opened and read to its end.
+
+    Args:
+        largest: its size at most, bytes; None for any.
+    """
+    size = _ordinary_size(path, largest)
+    if size > _LARGEST_POINTER and path.suffix not in _RECORDING_SUFFIXES:
+        return
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD)
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    _check_head(path, head)
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Read a whole file."""
+    _ordinary_size(path, largest)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    _check_head(path, data[:_HEAD])
+    return data
+
+
+def _ordinary_size(path: Path, largest: int | None) -> int:
+    """The size of an ordinary file in bytes; refuses anything else, and what is larger."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SimjudgeError(f"{str(path)!r}: is not a file name ({error})") from error
+    kind = next((name for test, name in _KINDS if test(found.st_mode)), None)
+    if kind is not None:
+        remedy = "name a file in it" if stat.S_ISDIR(found.st_mode) else "copy what it gives into a file, and name that"
+        raise SimjudgeError(f"{path}: is {kind}, not a file; {remedy}")
+    if largest is not None and found.st_size > largest:
+        raise SimjudgeError(f"{path}: {found.st_size / 1e9:.1f} GB is more than can be read at once; make it smaller")
+    return found.st_size
+
+
+def _check_head(path: Path, head: bytes) -> None:
+    """Refuse, by its own name, what often lies under the name of something else."""
+    if head.startswith(_LFS):
+        raise SimjudgeError(f"{path}: is a pointer of Git LFS, not the file itself; fetch it with 'git lfs pull'")
+    if head.startswith(_ANNEX):
+        raise SimjudgeError(f"{path}: is a pointer of git-annex, not the file itself; fetch it with 'git annex get'")
+    if head.startswith(_ROS1):
+        convert = f"python3 -m rosbags.convert --src {shlex.quote(str(path))} --dst {shlex.quote(path.stem)}"
+        raise SimjudgeError(f"{path}: is a recording of ROS 1; convert it to ROS 2 first: {convert}")
+
+
+_BRANDS = {
+    b"avif": "AVIF",
+    b"avis": "AVIF",
+    b"heic": "HEIC",
+    b"heix": "HEIC",
+    b"mif1": "HEIF",
+    b"msf1": "HEIF",
+}
+_SIGNATURES = (
+    (b"\x00\x00\x00\x01", "video (H.264 or H.265)"),
+    (b"\x00\x00\x01", "video (H.264, H.265 or MPEG)"),
+    (b"\x00\x00\x00\x0cJXL ", "JPEG XL"),
+    (b"\xff\x0a", "JPEG XL"),
+    (b"\x1aE\xdf\xa3", "video (Matroska or WebM)"),
+    (b"DKIF", "video (VP8, VP9 or AV1)"),
+    (b"v/1\x01", "OpenEXR"),
+    (b"#?RADIANCE", "Radiance HDR"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"%PDF", "PDF"),
+    (b"<svg", "SVG"),
+    (b"<!DOCTYPE html", "a web page"),
+    (b"<html", "a web page"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"version https://git-lfs", "a pointer of Git LFS (git lfs pull fetches the file)"),
+)
+_DEPTH_HEAD = 12
+"""Bytes that compressed_depth_image_transport puts before its PNG."""
+
+
+def name_format(head: bytes) -> str:
+    """Name the format of a file.
+
+    Returns:
+        The format, such as "AVIF"; "" where it is not known, or one that simjudge reads.
+    """
+    if head[4:8] == b"ftyp":
+        return _BRANDS.get(head[8:12], "video (MP4)")
+    if head[_DEPTH_HEAD : _DEPTH_HEAD + 4] == b"\x89PNG":
+        return "depth (compressedDepth)"
+    return next((name for signature, name in _SIGNATURES if head.startswith(signature)), "")

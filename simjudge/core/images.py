@@ -17,8 +17,7 @@ from PIL import Image
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.file_signatures import name_format
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, check_file, read_bytes
+from simjudge.core.files import LARGEST_IMAGE_FILE, check_file, name_format, read_bytes
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for an image."""
@@ -34,9 +33,18 @@ LARGEST_IMAGE = 89_478_485
 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
 DAMAGED_IMAGE = (
-    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, struct.error,
-    Image.DecompressionBombError, ImportError,
-)  # fmt: skip
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    struct.error,
+    Image.DecompressionBombError,
+    ImportError,
+)
 """What Pillow raises for bytes that are no whole image.
 
 `DecompressionBombError` is of a header that claims a gigantic one. `ImportError` is of programs that imported

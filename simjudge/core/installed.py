@@ -1,16 +1,22 @@
-"""Files that come with simjudge, in the checkout or where pip or colcon installed them; by path, or by name."""
+"""What is installed: the version of simjudge, files that come with it, by path or by name, and what nodes need.
+
+Files are in the checkout or where pip or colcon installed them. The version stands in pyproject.toml alone and is read
+from what is installed.
+"""
 
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import re
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 
 
 @dataclass(frozen=True)
@@ -112,3 +118,42 @@ def find_file(given: str | Path, kind: FileKind) -> Path:
     meant = f"; is {near[0]} meant?" if near else ""
     names = ", ".join(sorted(shipped)) or "none"
     raise UsageError(f"{given}: neither a file nor the name of {kind.noun} that comes with simjudge ({names}){meant}")
+
+
+@cache
+def version() -> str:
+    """Return the installed version, "unknown" where simjudge runs from a checkout that was never installed."""
+    # Imported here because the import takes longer than all of `import simjudge`.
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415
+    from importlib.metadata import version as installed_version  # noqa: PLC0415
+
+    try:
+        return installed_version("simjudge")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def need_rclpy() -> None:
+    """Make sure that there is an rclpy that the nodes can use."""
+    if importlib.util.find_spec("rclpy") is None:
+        raise SimjudgeError(
+            "the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
+            " (in a checkout: make setup-ros)"
+        )
+    # Humble's says neither which messages were lost nor why an offer does not fit.
+    if importlib.util.find_spec("rclpy.event_handler") is None:
+        name = os.environ.get("ROS_DISTRO") or "an older distribution"
+        raise SimjudgeError(
+            f"the nodes need ROS 2 Jazzy or later, and this rclpy is that of {name}: record the topics with ros2 bag"
+            " record and give the recording to simjudge, or run the nodes on a machine beside this one"
+            " (docs/reference/ros.md)"
+        )
+
+
+def need_ros() -> None:
+    """Make sure that nodes can run here."""
+    need_rclpy()
+    if importlib.util.find_spec("simjudge_msgs") is None:
+        source = Path(sys.prefix) / "share/simjudge/msgs"
+        build = f"pip install {source} {source}/wheel/tf2_msgs" if source.is_dir() else "in a checkout: make setup-ros"
+        raise SimjudgeError(f"the nodes need simjudge_msgs: build msgs/ with colcon, or {build}")

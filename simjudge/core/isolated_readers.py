@@ -1,7 +1,7 @@
 """A program of its own, `python isolated_readers.py opencv|matlab|niqe FILE`: prints the numbers of a file as JSON.
 
 The readers of OpenCV and SciPy are compiled code that ends the whole process where a file is damaged in certain ways.
-Here they end this program alone (see `isolated_process`). Nothing of simjudge is imported.
+Here they end this program alone (see `read_isolated` of `simjudge.core.processes`). Nothing of simjudge is imported.
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ OPENCV_NAMES = {
 _MATLAB_NEEDED = ("ImageSize", "RadialDistortion")
 """The fields by which MATLAB's struct is known."""
 _MATLAB_NAMES = (
-    *_MATLAB_NEEDED, "FocalLength", "PrincipalPoint", "Skew", "K", "IntrinsicMatrix", "TangentialDistortion",
-)  # fmt: skip
+    *_MATLAB_NEEDED,
+    "FocalLength",
+    "PrincipalPoint",
+    "Skew",
+    "K",
+    "IntrinsicMatrix",
+    "TangentialDistortion",
+)
 
 
 def opencv(path: str) -> dict[str, Any]:

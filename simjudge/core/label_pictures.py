@@ -14,8 +14,8 @@ from PIL import Image, ImageOps
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS, ImageError, check_image_size
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 
 LabelPicture = npt.NDArray[np.uint8]
 """(H, W): the class id of each pixel, `UNLABELLED` or `UNKNOWN`."""

@@ -7,13 +7,22 @@ A setting is one field of a settings class: a frozen dataclass that derives from
     class CompareSettings(Settings):
         theta: float | None = setting(None, "Similarity threshold.", low=0, high=1)
 
-To add a setting, add one field to such a class, and read it where it acts. These come from the field:
+Settings that belong together are a group: a class with the title of its panel. What a question asks is composed of
+groups, side by side::
 
-* the keyword of the Python function (`simjudge.core.setting_keywords`) and its check (`Settings.__post_init__`),
+    class CertaintySettings(Settings, panel="Certainty"): ...
+    class CompareSettings(MethodSettings, CertaintySettings, PairSettings): ...
+
+A group is a panel of the command's help and a table of the documentation; a setting marked `common` stands above them,
+with the options that most people use. What does not apply to a question is in no group of its.
+
+To add a setting, add one field to a group, and read it where it acts. These come from the field:
+
+* the keyword of the Python function (`takes_setting_keywords`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
-* the argument of a launch file (`simjudge.ros.setting_arguments`),
-* the row of a documentation table and the JSON schema (`simjudge.core.setting_documents`).
+* the argument of a launch file (`simjudge.ros.description`),
+* the row of a documentation table and the JSON schema (`markdown_table`, `json_schema`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch
 file, a parameter file) that is empty is read as None by `Setting.parse`.
@@ -25,13 +34,17 @@ third of the time that `simjudge --help` may take.
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import inspect
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
+from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simjudge.core.errors import UsageError
 
@@ -83,6 +96,9 @@ class Setting:
         required: it has no default and must be given.
         changeable: a node lets it be changed while it runs.
         option: name of the option, where Python has another meaning for it than as the name of the setting.
+        short: another name of the option, of one letter, such as "-j".
+        common: most people who run the command look for it.
+        group: title of the group that declares it; empty for a setting of one question alone.
     """
 
     name: str
@@ -100,6 +116,14 @@ class Setting:
     required: bool = False
     changeable: bool = False
     option: str = ""
+    short: str = ""
+    common: bool = False
+    group: str = ""
+
+    @property
+    def panel(self) -> str:
+        """Title of the panel of the command's help that shows it; empty for the first one."""
+        return "" if self.common else self.group
 
     @property
     def flag(self) -> str:
@@ -165,8 +189,12 @@ class Setting:
             return None
         if self.form:
             return self.check(text, label)
-        return self.check(tuple(self._scalar(part.strip(), label) for part in text.split(",")) if self.many
-                          else self._scalar(text, label), label)  # fmt: skip
+        return self.check(
+            tuple(self._scalar(part.strip(), label) for part in text.split(","))
+            if self.many
+            else self._scalar(text, label),
+            label,
+        )
 
     def check(self, value: Any, label: str | None = None) -> Any:
         """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on."""
@@ -212,8 +240,17 @@ class Setting:
         return item
 
 
+Other = TypeVar("Other", bound="Settings")
+
+
 class Settings:
     """What settings classes derive from: their values are checked and converted when an object is made."""
+
+    _panel: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, panel: str = "") -> None:
+        """Name the group of the fields that the class itself declares."""
+        cls._panel = panel
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -224,6 +261,11 @@ class Settings:
         """By name, the values that differ from the default."""
         rows = declared(type(self))
         return {row.name: getattr(self, row.name) for row in rows if getattr(self, row.name) != row.default}
+
+    def as_settings(self, kind: type[Other]) -> Other:
+        """The settings of another class: the values that both have, and its defaults."""
+        names = kind.__dataclass_fields__  # type: ignore[attr-defined]  # every class of settings is a data class
+        return kind(**{name: getattr(self, name) for name in names if hasattr(self, name)})
 
 
 def setting(
@@ -247,22 +289,44 @@ def setting(
 
 
 def declared(kind: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a settings class, in order."""
+    """The settings of a settings class: those of its groups in order, then its own."""
     hints = get_type_hints(kind)
-    rows = []
-    for field in dataclasses.fields(kind):
-        if _METADATA not in field.metadata:
-            continue
-        items = field.metadata[_METADATA]
-        required = field.default is MISSING
-        scalar, many, optional = _described(hints[field.name], has_form=items.get("form") is not None)
-        rows.append(
-            Setting(
-                field.name, scalar, None if required else field.default,
-                many=many, optional=optional, required=required, **items,
+    fields = {field.name: field for field in dataclasses.fields(kind) if _METADATA in field.metadata}
+    rows: dict[str, Setting] = {}
+    for group in _groups(kind):
+        for name in inspect.get_annotations(group):
+            if name not in fields or name in rows:
+                continue
+            items, default = fields[name].metadata[_METADATA], fields[name].default
+            required = default is MISSING
+            scalar, many, optional = _described(hints[name], has_form=items.get("form") is not None)
+            rows[name] = Setting(
+                name,
+                scalar,
+                None if required else default,
+                many=many,
+                optional=optional,
+                required=required,
+                group=getattr(group, "_panel", ""),
+                **items,
             )
-        )  # fmt: skip
-    return tuple(rows)
+    return tuple(rows.values())
+
+
+def by_group(rows: Iterable[Setting]) -> dict[str, list[Setting]]:
+    """Settings by the title of their group, in order."""
+    found: dict[str, list[Setting]] = {}
+    for row in rows:
+        found.setdefault(row.group, []).append(row)
+    return found
+
+
+def _groups(kind: type[Any]) -> list[type[Any]]:
+    """The classes that a class is composed of, each before what it is a part of."""
+    found: dict[type[Any], None] = {}
+    for base in kind.__bases__:
+        found |= dict.fromkeys(_groups(base))
+    return [*found, kind]
 
 
 def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str] = ()) -> tuple[Setting, ...]:
@@ -280,8 +344,11 @@ def _described(hint: Any, *, has_form: bool) -> tuple[type, bool, bool]:
     """The kind of a value, whether there are many, and whether it may be None, from an annotation."""
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = [part for part in get_args(hint) if part is not type(None)]
-        optional = True
+        parts = [part for part in get_args(hint) if part is not type(None)]
+        optional = len(parts) < len(get_args(hint))
+        if has_form:
+            return str, False, optional
+        (hint,) = parts
     if has_form:
         return str, False, optional
     if get_origin(hint) is tuple:
@@ -308,3 +375,101 @@ def _converted(kind: type, value: Any) -> Any:
     if isinstance(value, bool | str | bytes):
         raise TypeError
     return index(value) if kind is int else float(value)
+
+
+_JSON_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string"}
+
+
+def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
+    """A documentation table, one row a setting."""
+    lines = [f"| {head} | type | default | range | what it does |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        default = "must be given" if row.required else f"`{row.default_text}`" if row.default_text else ""
+        cells = (f"`{row.name}`", row.type_text, default, row.range_text, row.help_text)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
+    """The JSON schema of an object that holds settings by name."""
+    rows = tuple(rows)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "properties": {row.name: _property(row) for row in rows},
+        "required": [row.name for row in rows if row.required],
+        "additionalProperties": False,
+    }
+
+
+def _property(row: Setting) -> dict[str, Any]:
+    kind = "string" if row.form else _JSON_TYPES[row.kind]
+    item: dict[str, Any] = {"type": kind}
+    if row.allowed:
+        item["enum"] = list(row.allowed)
+    if row.low is not None:
+        item["minimum"] = row.low
+    if row.high is not None:
+        item["maximum"] = row.high
+    out = {"type": "array", "items": item} if row.many and not row.form else item
+    if row.optional:
+        # "enum" would refuse null even where "type" admits it.
+        out = {"anyOf": [out, {"type": "null"}]}
+    out["description"] = row.description
+    if not row.required and row.default is not None:
+        out["default"] = row.text(row.default) if row.form or row.kind is Path else row.default
+    return out
+
+
+Returned = TypeVar("Returned")
+
+_SETTINGS = "settings"
+
+
+def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., Returned]:
+    """A function that takes every declared setting as a keyword, beside its parameter `settings`.
+
+    `help` and notebooks show the keywords with their defaults; the docstring gets a line for each.
+
+    Args:
+        function: has a parameter `settings`, annotated with a settings class. It is called with an object of that
+            class: the given one, or a new one, with the given keywords.
+    """
+    kind = get_type_hints(function)[_SETTINGS]
+    rows = {row.name: row for row in declared(kind)}
+    own = list(inspect.signature(function).parameters.values())
+
+    @wraps(function)
+    def with_keywords(*arguments: Any, **keywords: Any) -> Returned:
+        given = {name: keywords.pop(name) for name in list(keywords) if name in rows}
+        for name in keywords:
+            if all(name != each.name for each in own):
+                raise TypeError(f"{function.__name__}() has no argument {name!r}{_hint(name, rows)}")
+        start = keywords.pop(_SETTINGS, None)
+        if not isinstance(start, kind | None):
+            raise TypeError(f"{function.__name__}() takes {kind.__name__} as its settings, not {type(start).__name__}")
+        return function(*arguments, settings=kind(**given) if start is None else replace(start, **given), **keywords)
+
+    added = [inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=row.default) for row in rows.values()]
+    shown = [each.replace(default=None) if each.name == _SETTINGS else each for each in own]
+    with_keywords.__signature__ = inspect.Signature([*shown, *added])  # type: ignore[attr-defined]
+    with_keywords.__doc__ = _with_lines(inspect.getdoc(function) or "", rows.values())
+    return with_keywords
+
+
+def _with_lines(doc: str, rows: Any) -> str:
+    """A docstring with a line for each setting at the end of its section Args."""
+    lines = "".join(f"    {row.name}: {_line(row)}\n" for row in rows)
+    head, *tail = re.split(r"(?=\n\n(?:Returns|Raises):)", doc, maxsplit=1)
+    return f"{head}\n{lines.rstrip()}{''.join(tail)}"
+
+
+def _line(row: Setting) -> str:
+    values = f" ({row.range_text})" if row.range_text and not callable(row.choices) else ""
+    return f"{row.description}{values}"
+
+
+def _hint(name: str, rows: dict[str, Setting]) -> str:
+    near = difflib.get_close_matches(name, rows, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

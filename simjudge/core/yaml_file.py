@@ -14,8 +14,7 @@ from typing import Any, cast
 import yaml
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.json_bounds import MOST_LEVELS
-from simjudge.core.text import one_line, read_text
+from simjudge.core.text import MOST_LEVELS, one_line, read_text
 
 MOST_VALUES = 200_000
 """Values that a file may have, those counted again that an alias repeats."""

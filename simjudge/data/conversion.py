@@ -5,16 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.data.attach import attach_labels
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.formats import all_formats
-from simjudge.data.image_crop import CropWindow, crop_images
-from simjudge.data.image_orientation import flip_vertically
-from simjudge.data.sets import Topics, find_format, read_clouds, read_set, write_clouds
-from simjudge.data.small_labels import leave_out_small
-from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.data.image_geometry import CropWindow, crop_images, flip_vertically
+from simjudge.data.pairing import attach_labels
+from simjudge.data.sets import (
+    Topics,
+    as_frames,
+    find_format,
+    read_clouds,
+    read_set,
+    refuse_input_as_output,
+    write_clouds,
+    write_where_asked,
+)
+
+
+def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
+    """Leave out the labels of small objects. People label what a simulator does not, or the other way round.
+
+    Args:
+        min_size: labels whose box is narrower or lower are left out, pixels.
+    """
+    if not 0 <= min_size < np.inf:
+        raise UsageError(f"--min-size {min_size}: 0 px or more is needed")
+    box = frames.objects.box
+    large = (box[:, 2:] - box[:, :2]).min(axis=1, initial=np.inf) >= min_size
+    return replace(frames, objects=frames.objects.take(np.flatnonzero(large)))
 
 
 def convert(  # noqa: PLR0913 - one argument an option
@@ -62,8 +83,8 @@ def convert(  # noqa: PLR0913 - one argument an option
             )
         return _convert_clouds(source, out, to, topics)
     tolerance_ns = round(label_tolerance * 1e9)
-    frames = source if isinstance(source, FrameSet) else read_set(
-        source, tolerance_ns, topics, allow_outside=allow_outside
+    frames = (
+        source if isinstance(source, FrameSet) else read_set(source, tolerance_ns, topics, allow_outside=allow_outside)
     )
     if upside_down:
         frames = flip_vertically(frames)

@@ -1,4 +1,8 @@
-"""Drives as tables: where a car was, how fast, and what its driver did, from a CSV file or a recording."""
+"""Drives as tables: where a car was, how fast, and what its driver did, from a CSV file or a recording.
+
+A drive is broken at holes in its recording, jumps of its positions, and where clocks jump back. Nothing is made up
+across a break: no chord from one side to the other, and no speed.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,90 @@ import csv
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.text import list_some
-from simjudge.data.drive_pieces import drive_pieces
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.data.steering_units import LOCK, steering_unit
+from simjudge.data.rosbag2.storage import StoredMessage, is_recording
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import FARTHEST
+from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, FARTHEST
 
 log = logging.getLogger(__name__)
+
+_STEPS = 3.0
+"""A hole is longer than this many usual steps of time."""
+_CHORD = 0.25
+"""Metres that a car may move unseen in a hole that is shorter than the longest that is believed."""
+_JITTER = 0.1
+"""Metres that an estimate may move at once."""
+_FASTER = 3.0
+"""A jump is faster than this many times the speed around it."""
+_NEIGHBOURS = 11
+"""Steps whose median speed is the speed around one."""
+HOLES, JUMPS, BACK = "holes in drives", "jumps in drives", "clocks of drives that jump back"
+"""Kinds of losses."""
+
+
+def drive_pieces(time: FloatArray, position: FloatArray) -> list[slice]:
+    """The unbroken pieces of a drive, in the order of its rows.
+
+    Args:
+        time: (N,), seconds; ascending within a piece.
+        position: (N, 2), metres.
+    """
+    broken = np.logical_or.reduce(_breaks(time, position))
+    ends = [0, *(np.flatnonzero(broken) + 1).tolist(), len(time)]
+    return [slice(first, last) for first, last in pairwise(ends) if last > first]
+
+
+def count_breaks(name: str, time: FloatArray, position: FloatArray, losses: Losses) -> None:
+    """Count where a drive is broken."""
+    step = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    for kind, broken in zip((BACK, JUMPS, HOLES), _breaks(time, position), strict=True):
+        for row in np.flatnonzero(broken).tolist():
+            losses.add(kind, f"{name}: {time[row + 1] - time[row]:.3g} s and {step[row]:.3g} m after {time[row]:.3f} s")
+
+
+def _breaks(time: FloatArray, position: FloatArray) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Between each row and the next: whether the clock jumps back, the car jumps, or the recording has a hole."""
+    span, step = np.diff(time), np.linalg.norm(np.diff(position, axis=0), axis=1)
+    back: BoolArray = span <= 0
+    if back.all():
+        return back, ~back, ~back
+    usual = float(np.median(span[~back]))
+    longest = max(DEFAULT_MOTION_LIMITS.max_gap, _STEPS * usual)
+    hole = ~back & ((span > longest) | ((span > _STEPS * usual) & (step > _CHORD)))
+    seconds = np.where(back, usual, span)
+    around = median_filter(step / seconds, _NEIGHBOURS, mode="nearest")
+    jump = ~back & ~hole & (step > _JITTER + _FASTER * around * seconds)
+    return back, jump, hole
+
+
+LOCK, RADIANS = "of full lock", "rad"
+"""Units of steering: -1 to 1, or the angle of the front wheels."""
+_ACKERMANN = ("ackermann_msgs/msg/AckermannDriveStamped", "ackermann_msgs/msg/AckermannDrive")
+
+
+def steering_unit(kind: str) -> str | None:
+    """The unit in which messages of a type say how a car is steered.
+
+    Returns:
+        LOCK or RADIANS; None where it does not say it (a Twist asks for a turn, not for an angle).
+    """
+    if kind in _ACKERMANN:
+        return RADIANS
+    return LOCK if kind.endswith("/VehicleInput") else None
+
 
 _SLOWEST = 1e-4
 """m/s from which a vehicle is taken to move; a table in milliseconds says a thousandth of its speed."""
@@ -73,7 +143,7 @@ class DriveLog(ShortRepr):
         return len(self.time)
 
     def pieces(self) -> list[DriveLog]:
-        """Its unbroken pieces of two instants and more (see `simjudge.data.drive_pieces`)."""
+        """Its unbroken pieces of two instants and more (see `simjudge.data.drive_logs`)."""
         found = [self[rows] for rows in drive_pieces(self.time, self.position)]
         return [piece for piece in found if len(piece) > 1]
 
@@ -161,11 +231,16 @@ def _warn_of_units(path: Path, time: FloatArray, position: FloatArray, yaw: Floa
     if np.isfinite(speed).all() and moves.any():
         ratio = float(np.median(np.abs(speed[moves]) / driven[moves]))
         if not 1 / _MOST_TIMES < ratio < _MOST_TIMES:
-            log.warning("%s: speed is %.3g times what time, x and y say: time is seconds, x and y metres, speed m/s",
-                        path, ratio)  # fmt: skip
+            log.warning(
+                "%s: speed is %.3g times what time, x and y say: time is seconds, x and y metres, speed m/s",
+                path,
+                ratio,
+            )
     if np.isfinite(yaw).all() and moves.any():
-        off = [float(np.median(np.abs(np.angle(np.exp(1j * (turned - course)[moves])))))
-               for turned in (yaw, np.radians(yaw))]  # fmt: skip
+        off = [
+            float(np.median(np.abs(np.angle(np.exp(1j * (turned - course)[moves])))))
+            for turned in (yaw, np.radians(yaw))
+        ]
         if off[0] > _FAR_OFF and off[1] < off[0] / 2:
             log.warning("%s: yaw fits the course in degrees and not in radians; give radians", path)
 
@@ -258,8 +333,17 @@ def _yaw(path: Trajectory) -> FloatArray:
 
 def _odometry_speeds(recording: Recording, topic: str) -> dict[int, float]:
     """Speeds along the car by stamp, as Odometry says them; drivers that know none say 0 throughout."""
-    decoded = decoded_messages(recording, {topic}, Losses())
-    return {header_stamp(message.header): float(message.twist.twist.linear.x) for _, message in decoded}
+    decoded = list(decoded_messages(recording, {topic}, Losses()))
+    stamps = _stamps(decoded, topic)
+    return {stamp: float(message.twist.twist.linear.x) for stamp, (_, message) in zip(stamps, decoded, strict=True)}
+
+
+def _stamps(decoded: Sequence[tuple[StoredMessage, Any]], where: str) -> list[int]:
+    """Of headers; of messages without one, the times of recording."""
+    times = [stored.time for stored, _ in decoded]
+    if not decoded or not hasattr(decoded[0][1], "header"):
+        return times
+    return fill_in_stamps([header_stamp(message.header) for _, message in decoded], times, where)
 
 
 def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> FloatArray:
@@ -303,10 +387,11 @@ def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, flo
         unit = steering_unit(info.type)
         if unit is None:
             continue
-        rows = [(header_stamp(message.header) if hasattr(message, "header") else stored.time, *command_numbers(message))
-                for stored, message in decoded_messages(recording, {info.topic}, losses)]  # fmt: skip
-        if rows:
-            return rows, unit
+        decoded = list(decoded_messages(recording, {info.topic}, losses))
+        stamps = _stamps(decoded, f"{recording.path}: {info.topic}")
+        if decoded:
+            numbers = [command_numbers(message) for _, message in decoded]
+            return [(stamp, *row) for stamp, row in zip(stamps, numbers, strict=True)], unit
     return [], LOCK
 
 

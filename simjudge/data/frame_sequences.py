@@ -1,6 +1,7 @@
 """Sequences: frames that follow each other, by their stamps, stamps in their names, or numbers that grow evenly.
 
 Frames of a video are often saved as frame_0001.png or 1403636579763555584.png. The files then carry no other stamp.
+Augmented data sets hold several variants of one photograph.
 """
 
 from __future__ import annotations
@@ -15,8 +16,24 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.photographs import source_photograph
+from simjudge.core.names import NO_STAMP
+
+_ROBOFLOW_NAME = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
+"""Roboflow names the variants of photo.jpg photo_jpg.rf.<hash>."""
+
+
+def source_photograph(frame_name: str) -> str:
+    """Find the photograph that an image was made from.
+
+    Args:
+        frame_name: the name of a frame, such as the image's file name without its suffix.
+
+    Returns:
+        What Roboflow's names keep before `_jpg.rf.`; the whole name where it is none of Roboflow's.
+    """
+    found = _ROBOFLOW_NAME.match(frame_name)
+    return found["source"] if found else frame_name
+
 
 STAMPS = "stamps"
 """The unit of positions that are the frames' own stamps, nanoseconds."""

@@ -1,16 +1,24 @@
-"""Which frames, or messages, belong together: by stamp, one to one, nearest first; by name where stamps are missing."""
+"""Which frames, or messages, belong together; and predictions or labels of one set put onto the frames of another.
+
+Pairs are found by stamp, one to one, nearest first; by name where stamps are missing.
+"""
 
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import BoolArray, IntArray
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP, free_class_id, normalized_name
+from simjudge.core.object_tables import Predictions, order_by_frame
+from simjudge.core.text import list_some, one_line
+from simjudge.data.format_support.raw_rows import count_losses
 
 
 def pair_stamps(a: npt.ArrayLike, b: npt.ArrayLike, tolerance_ns: int = 0) -> tuple[IntArray, IntArray]:
@@ -92,3 +100,158 @@ def count_unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -
         for index in np.setdiff1d(np.arange(len(frames)), paired).tolist():
             losses.add(f"frames without a partner in {other.name}", frames.describe_frame(index))
     return losses
+
+
+def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
+    """Put the predictions of one set onto the frames of another, matched by frame name, else by stamp.
+
+    Args:
+        source: has the predictions. Classes are matched by name where both sets have names.
+
+    Returns:
+        `target` with the predictions instead of its own; the frames that match are `predicted`.
+    """
+    if source.predictions is None:
+        raise SimjudgeError(f"{source.name}: holds no predictions")
+    match = _same_size(match_frames(source, target, source.predicted), source, target)
+    lost = np.flatnonzero(source.predicted & (match < 0))
+    count_losses(target.losses, "predicted frames that the set lacks", lost, source.describe_frame)
+    if not (match >= 0).any():
+        raise SimjudgeError(f"{source.name}: has predictions for no frame of {target.name}; is it another set?")
+    ids = class_map(source, target)
+    predictions = source.predictions.take(np.flatnonzero(match[source.predictions.frame] >= 0))
+    moved = replace(predictions, frame=match[predictions.frame], class_id=_mapped(predictions.class_id, ids))
+    known = _with_known_class(moved, source, target)
+    predicted = np.zeros(len(target), np.bool_)
+    predicted[match[match >= 0]] = True
+    return target.with_predictions(order_by_frame(known), predicted, source.detector)
+
+
+def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> FrameSet:
+    """Put the objects of one set onto the frames of another, matched by frame name, else by the nearest stamp.
+
+    Args:
+        labels: has the objects. Classes are matched by name where both sets have names.
+        tolerance_ns: how far the stamps of a frame and of its labels may lie apart, nanoseconds.
+
+    Returns:
+        `target` with the objects. Frames that `labels` does not have are not labelled; its `losses` count labelled
+        frames of `labels` that match none.
+    """
+    losses = Losses()
+    losses.extend(target.losses)
+    losses.extend(labels.losses)
+    base = replace(target, losses=losses)
+    if not labels.labelled.any():
+        what = "predictions only" if labels.predictions is not None else "no labels"
+        raise SimjudgeError(f"{labels.name}: holds {what}; give a set whose frames are labelled")
+    match = _same_size(match_frames(labels, base, labels.labelled, tolerance_ns), labels, base)
+    lost = np.flatnonzero(labels.labelled & (match < 0))
+    count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)
+    if not (match >= 0).any():
+        raise SimjudgeError(
+            f"{labels.name}: none of its labelled frames matches a frame of {target.name} by name or stamp;"
+            " is it another recording, or does it need a larger --label-tolerance?"
+        )
+    ids = class_map(labels, target)
+    kept = labels.objects.take(np.flatnonzero(match[labels.objects.frame] >= 0))
+    objects = order_by_frame(replace(kept, frame=match[kept.frame], class_id=_mapped(kept.class_id, ids)))
+    labelled = np.zeros(len(target), np.bool_)
+    labelled[match[match >= 0]] = True
+    names = dict(target.class_names)
+    for class_id, name in labels.class_names.items():
+        names.setdefault(ids.get(class_id, class_id), name)
+    return replace(base, objects=objects, labelled=labelled, class_names=names)
+
+
+def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
+    """Find the frame of one set that each frame of another is: by equal name; of the rest, by the nearest stamp.
+
+    Args:
+        wanted: bool (F,), the frames of `source` to match.
+        tolerance_ns: the largest difference of stamps, nanoseconds.
+
+    Returns:
+        int64 (F,), numbers of frames of `target`, -1 for none; no frame is matched twice.
+    """
+    match = np.full(len(source), -1, np.int64)
+    number = {name: i for i, name in enumerate(target.frame_name)}
+    for i in np.flatnonzero(wanted).tolist():
+        match[i] = number.get(source.frame_name[i], -1)
+    free = np.ones(len(target), np.bool_)
+    free[match[match >= 0]] = False
+    open_rows = np.flatnonzero(wanted & (match < 0) & (source.stamp != NO_STAMP))
+    targets = np.flatnonzero(free & (target.stamp != NO_STAMP))
+    if not len(open_rows) or not len(targets):
+        return match
+    targets = targets[np.argsort(target.stamp[targets], kind="stable")]
+    stamps = target.stamp[targets]
+    pairs: list[tuple[int, int, int]] = []
+    for i in open_rows.tolist():
+        stamp = int(source.stamp[i])
+        low, high = np.searchsorted(stamps, [stamp - tolerance_ns, stamp + tolerance_ns + 1])
+        pairs.extend((abs(int(stamps[j]) - stamp), i, int(targets[j])) for j in range(int(low), int(high)))
+    for _, i, j in sorted(pairs):
+        if match[i] < 0 and free[j]:
+            match[i], free[j] = j, False
+    return match
+
+
+def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
+    """Find the class id in one set for each class id of another: by name where both have the name, else a free id.
+
+    Names are equal as `normalized_name` says, whatever their case.
+
+    Returns:
+        Ids in `target` by id in `source`; empty where either has no names: ids are then taken as they are.
+    """
+    if not source.class_names or not target.class_names:
+        return {}
+    by_name = {normalized_name(name): i for i, name in reversed(list(target.class_names.items()))}
+    ids: dict[int, int] = {}
+    taken = set(target.class_names)
+    for class_id, given in source.class_names.items():
+        name = normalized_name(given)
+        same = class_id in target.class_names and normalized_name(target.class_names[class_id]) == name
+        free = class_id if same else by_name.get(name, class_id)
+        if name not in by_name and free in taken:
+            free = free_class_id(taken | set(source.class_names))
+        ids[class_id] = free
+        taken.add(free)
+    return ids
+
+
+def _mapped(class_id: IntArray, ids: dict[int, int]) -> IntArray:
+    if not ids:
+        return class_id
+    found, inverse = np.unique(class_id, return_inverse=True)
+    return np.array([ids.get(int(i), int(i)) for i in found], np.int64)[inverse]
+
+
+def _same_size(match: IntArray, source: FrameSet, target: FrameSet) -> IntArray:
+    """`match` without the frames whose images differ in size, whose boxes would be somewhere else; counted."""
+    rows = np.flatnonzero(match >= 0)
+    wrong = rows[(source.size[rows] != target.size[match[rows]]).any(1)]
+    count_losses(target.losses, "frames of another size than the set's", wrong, source.describe_frame)
+    match[wrong] = -1
+    return match
+
+
+def _with_known_class(predictions: Predictions, source: FrameSet, target: FrameSet) -> Predictions:
+    if not target.class_names:
+        return predictions
+    good = np.isin(predictions.class_id, list(target.class_names))
+    if len(good) and not good.any():
+        found = predictions if source.predictions is None else source.predictions
+        theirs = [one_line(source.class_name(k)) for k in np.unique(found.class_id).tolist()]
+        ours = [one_line(name) for name in target.class_names.values()]
+        raise SimjudgeError(
+            f"{source.name}: its predictions are of class {list_some(theirs)}, and {target.name} has {list_some(ours)}:"
+            f" nothing tells which are the same; say it with --rename {quote(f'{theirs[0]}={ours[0]}')}"
+        )
+
+    def where(row: int) -> str:
+        return f"{target.describe_frame(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"
+
+    count_losses(target.losses, "predictions of a class without a name", np.flatnonzero(~good), where)
+    return predictions.take(np.flatnonzero(good))

@@ -21,9 +21,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.core.text import list_some, one_line, parse_number, read_text
-from simjudge.data.formats.kitti.motion import read_times
+from simjudge.data.formats.kitti.text_files import read_times
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 
@@ -135,7 +135,7 @@ def _read_quaternions(table: _PoseTable, length: int, losses: Losses) -> Traject
     for index in range(len(table.rows)):
         found = _stamped_pose(table, index, [place for place in places if place is not None])
         if found is None:
-            losses.add("rows that are no pose", _shown(table, index))
+            losses.add("rows that are not a pose", _shown(table, index))
             continue
         kept.append(index)
         stamps.append(found[0])
@@ -192,7 +192,7 @@ def _read_matrices(table: _PoseTable, untimed_rate: float | None, losses: Losses
         turn = matrix[:, :3]
         # A number that is none makes the difference NaN, which is below nothing.
         if not (np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 and np.linalg.det(turn) > 0):
-            losses.add("rows that are no pose", f"{_shown(table, index)} (no rotation and place)")
+            losses.add("rows that are not a pose", f"{_shown(table, index)} (no rotation and place)")
             continue
         kept.append(index)
         positions.append(matrix[:, 3])
@@ -201,9 +201,14 @@ def _read_matrices(table: _PoseTable, untimed_rate: float | None, losses: Losses
         raise _no_row(table, losses)
     turned = Rotation.from_matrix(np.array(rotations)).as_quat()
     blank = Trajectory(
-        str(table.path), "", "", np.asarray(stamps[kept], np.int64), np.array(positions), turned,
+        str(table.path),
+        "",
+        "",
+        np.asarray(stamps[kept], np.int64),
+        np.array(positions),
+        turned,
         is_timed=times.is_file(),
-    )  # fmt: skip
+    )
     return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
 
 

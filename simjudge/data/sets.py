@@ -1,10 +1,11 @@
 """Any data set, in and out: looking into a path tells its format, the name of what is written tells what to write.
 
-The formats themselves are in `simjudge.data.formats`.
+The formats themselves are in `simjudge.data.formats`. Python functions take a set that is read already, or its path.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,25 +14,67 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.class_names import equal_names, normalized_name
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.file_signatures import name_format
-from simjudge.core.files import check_output
+from simjudge.core.files import check_file, check_output, name_format
 from simjudge.core.frames import FrameSet
-from simjudge.core.input_files import check_file
+from simjudge.core.names import DetectorRecord, equal_names, normalized_name
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import list_some, one_line
-from simjudge.data.attach import attach_predictions
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.folder_choices import data_sets_in
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
-from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.format_support.labels_left_aside import name_labels
-from simjudge.data.format_support.picture_location import refuse_outside
+from simjudge.data.format_support.image_files import file_stems, image_file, name_labels, refuse_outside
 from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
+from simjudge.data.pairing import attach_predictions
+
+_ENTRIES_LOOKED_INTO = 200
+"""Entries of a folder that are looked into."""
+_SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
+"""Endings of files that may be data sets of their own."""
+
+
+def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
+    """Say what was taken of a folder, and what else could have been."""
+    first, *others = [form.title for form in _formats_of(folder)]
+    root = folder.absolute()
+    files = (image_file(frames.images, i) for i in range(len(frames)))
+    parents = sorted({os.path.relpath(file.absolute().parent, root) for file in files if file is not None})
+    lines = [f"taken as {first}" + (f", images in {list_some(parents)}" if parents else "")]
+    choices = [f"the folder as {title}" for title in others] + data_sets_in(folder)
+    if choices:
+        lines.append(f"other choices: {list_some(choices)}; name what is meant")
+    return lines
+
+
+def data_sets_in(folder: Path) -> list[str]:
+    """List what a folder holds that can be read on its own.
+
+    Returns:
+        A phrase for each, such as "train (YOLO)", sorted by name; of many, the first.
+    """
+    found = []
+    for entry in sorted(folder.iterdir())[:_ENTRIES_LOOKED_INTO]:
+        if entry.name.startswith(".") or not (entry.is_dir() or (entry.is_file() and entry.suffix in _SUFFIXES)):
+            continue
+        titles = [form.title for form in _formats_of(entry)]
+        if titles:
+            found.append(f"{entry.name} ({titles[0]})")
+    return found
+
+
+def _formats_of(path: Path) -> list[Format]:
+    """The formats that a path could be read as, the one that is taken first."""
+    source = Source(path)
+    return [form for form in all_formats() if form.read is not None and _takes(form, source)]
+
+
+def _takes(form: Format, source: Source) -> bool:
+    try:
+        return form.sniff(source)
+    except SimjudgeError:
+        return False
+
 
 __all__ = [
     "Topics",
@@ -347,3 +390,48 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
             kept = ", ".join(each.name for each in all_formats() if each.label_pictures)
             losses.add(f"label pictures, which {form.title} does not hold ({kept} does)", str(path), len(pictures))
     return losses
+
+
+def as_frames(
+    source: FrameSet | str | Path, *, image_topic: str | None = None, allow_outside: bool = False
+) -> FrameSet:
+    """Read a data set, unless it is read already.
+
+    Args:
+        source: a data set, or the path of a data set or a recording.
+        image_topic: in a recording of several cameras, a topic or the camera's name.
+    """
+    if isinstance(source, FrameSet):
+        return source
+    return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
+
+
+def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:
+    """Check that the output is none of the inputs.
+
+    Args:
+        out: the path to write; None where nothing is written.
+        sources: the inputs; a data set that is read already has no path.
+    """
+    if out is None or not Path(out).exists():
+        return
+    written = Path(out).resolve()
+    if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet | CloudSet)):
+        raise UsageError(f"{out}: is the input; choose another name")
+
+
+def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) -> FrameSet:
+    """Write a data set, unless no path is given.
+
+    Args:
+        out: the path to write; None writes nothing.
+
+    Returns:
+        The data set; its `losses` count what could not be written, too.
+    """
+    if out is None:
+        return frames
+    losses = Losses()
+    losses.extend(frames.losses)
+    losses.extend(write_set(frames, out, to))
+    return replace(frames, losses=losses)

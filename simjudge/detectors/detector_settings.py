@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
+from simjudge.core.setting_groups import ReadSettings
+from simjudge.core.settings import Settings, TextForm, setting
 
+DEFAULT_MIN_SCORE = 0.05
+"""Low, so that average precision is right; what a comparison counts is chosen there."""
+DEFAULT_IOU = 0.7
+"""Of two boxes of one class that overlap more, the better one stays: the default of ultralytics."""
 Renames = tuple[tuple[str, str], ...]
 """Pairs of the name that a class has and its new name."""
 
@@ -59,18 +64,32 @@ A_RENAMES, B_RENAMES = _of_set("--a-rename"), _of_set("--b-rename")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectorSettings(ReadSettings):
-    """How a detector is loaded, and what its classes are in the data.
+class ModelSettings(Settings, panel="Detector"):
+    """The detector that runs, and whether its file is trusted."""
 
-    Attributes:
-        rename: what the set calls classes of the detector.
-        trust: run the code inside a .pt file.
-    """
-
-    rename: Renames | None = setting(
-        None, "What the set calls a class of the model's; a class without a name is called by its number.",
-        form=_RENAMES,
-    )  # fmt: skip
+    model: Path | None = setting(
+        None,
+        "Detector to run on both sets: .onnx, .pt, .yaml, or one of simjudge's by name, of clouds lidar_cuboids.",
+        common=True,
+    )
     trust: bool = setting(
         default=False, help="Run the code inside the model's file (.pt), which by default is read without."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenameSettings(Settings, panel="Detector"):
+    """What the classes of a detector are in the data."""
+
+    rename: Renames | None = setting(
+        None,
+        "What the set calls a class of the model's; a class without a name is called by its number.",
+        form=_RENAMES,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectSettings(ModelSettings, RenameSettings, ReadSettings):
+    """The settings of a detection on one set."""
+
+    model: Path = setting(help="A .onnx, .pt or .yaml file, or the name of one that is shipped.", common=True)

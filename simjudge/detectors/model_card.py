@@ -1,17 +1,20 @@
-"""A model card: what a trained model was made from, how, and how well it does."""
+"""A trained model and its card: what it was made from, how, and how well it does."""
 
 from __future__ import annotations
 
 import json
 import platform
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from simjudge.core.display import Summary, SummaryRepr
+from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file, hash_files
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.detectors.training_data import TrainingSplit
 
 
@@ -131,3 +134,45 @@ def card_page(facts: Mapping[str, Any], what: str, rows: Mapping[str, str], scor
         "",
     ]
     return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedModel(SummaryRepr):
+    """A model that was just trained.
+
+    Attributes:
+        path: the ONNX file; its card lies beside it as .json and .md.
+        card: the content of the model card.
+    """
+
+    path: Path
+    card: dict[str, Any]
+    losses: Losses
+    kind: ClassVar[str]
+    """What was trained, in a few words."""
+
+    @property
+    @abstractmethod
+    def scores(self) -> dict[str, float]:
+        """What the exported weights reach on the validation side, by name."""
+
+    @property
+    def score(self) -> str:
+        """What it reaches on the validation side, in one line."""
+        scores = ", ".join(f"{name} {value:.3f}" for name, value in self.scores.items())
+        return f"{scores} on valid (epoch {self.card['valid']['epoch']})"
+
+    def summary(self) -> Summary:
+        """What the model was made from and how well it does, for a person to read."""
+        card = self.card
+        return Summary(
+            str(self.path),
+            self.kind,
+            [
+                ("trained on", side_counts(card["data"], "train")),
+                ("validated on", side_counts(card["data"], "valid")),
+                ("classes", ", ".join(card["classes"])),
+                ("epochs", f"{len(card['epochs'])}, best {card['valid']['epoch']}"),
+                *((name, f"{value:.3f}") for name, value in self.scores.items()),
+            ],
+        )

@@ -1,4 +1,7 @@
-"""YOLO models in ONNX Runtime, as ultralytics (v5 to 26) and the YOLOv5 repository export them."""
+"""YOLO models in ONNX Runtime, as ultralytics (v5 to 26) and the YOLOv5 repository export them.
+
+Images are fitted into the net's input with the very rounding that ultralytics uses.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,120 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     Detections,
+    ShownDetector,
     check_answer,
     check_scores,
     require_detection_task,
 )
-from simjudge.detectors.detector_summary import ShownDetector
-from simjudge.detectors.letterbox import GREY, Letterbox
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.detectors.nms import non_maximum_suppression_by_class
-from simjudge.detectors.onnx_file import UNREADABLE, first_line, metadata_names, open_session
+
+GREY = 114
+
+
+@dataclass(frozen=True)
+class Letterbox:
+    """How an image of one size lies in an input of another: scaled, and centred on grey.
+
+    Attributes:
+        left, top: where it begins in the input.
+        size: width and height of the image.
+    """
+
+    width: int
+    height: int
+    left: int
+    top: int
+    gain_x: float
+    gain_y: float
+    size: tuple[int, int]
+
+    @classmethod
+    def fit(cls, size: tuple[int, int], input_size: tuple[int, int]) -> Letterbox:
+        """Fit an image into an input, as large as it goes without distortion.
+
+        Args:
+            size: width and height of the image, pixels.
+            input_size: width and height of the input, pixels.
+        """
+        gain = min(input_size[1] / size[1], input_size[0] / size[0])
+        width, height = (max(round(v * gain), 1) for v in size)
+        left, top = (round((outer - inner) / 2 - 0.1) for outer, inner in zip(input_size, (width, height), strict=True))
+        return cls(width, height, left, top, width / size[0], height / size[1], size)
+
+    def place(self, image: RgbImage, out: npt.NDArray[np.uint8]) -> None:
+        """Draw the image into an input.
+
+        Args:
+            image: 8-bit RGB (H, W, 3), of the size that was fitted.
+            out: uint8 (height, width, 3) of the input, grey all over; changed in place.
+        """
+        if (self.width, self.height) != self.size:
+            image = cv2.resize(image, (self.width, self.height), interpolation=cv2.INTER_LINEAR)  # type: ignore[assignment]
+        out[self.top : self.top + self.height, self.left : self.left + self.width] = image
+
+    def to_image(self, box: FloatArray) -> FloatArray:
+        """Transform boxes of the input into boxes of the image.
+
+        Args:
+            box: float64 (N, 4), x0, y0, x1, y1 in pixels of the input.
+
+        Returns:
+            float64 (N, 4), pixels of the image, clipped to it.
+        """
+        low = np.array([self.left, self.top] * 2)
+        out: FloatArray = (box - low) / np.array([self.gain_x, self.gain_y] * 2)
+        return out.clip(0.0, np.array(self.size * 2, np.float64))
+
+
+UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError)
+"""What `ast.literal_eval` and `int` raise for a text that is not what it should be."""
+
+
+def open_session(path: Path) -> Any:
+    """Open a file in ONNX Runtime."""
+    import onnxruntime  # noqa: PLC0415 - heavy
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    wanted = ("CUDAExecutionProvider", "CPUExecutionProvider")
+    providers = [p for p in wanted if p in onnxruntime.get_available_providers()]
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=providers)
+    except Exception as error:
+        raise SimjudgeError(f"{path}: not a readable ONNX model: {first_line(error)}") from error
+
+
+def metadata_names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
+    """Names of classes in the metadata of a model, as ultralytics writes them.
+
+    Returns:
+        Names by number; empty where there are none.
+    """
+    text = metadata.get("names", "")
+    if not text:
+        return {}
+    try:
+        names = ast.literal_eval(text)
+        pairs = names.items() if isinstance(names, dict) else enumerate(names)
+        return {int(k): str(v) for k, v in pairs}
+    except UNREADABLE as error:
+        raise SimjudgeError(f"{path}: the class names in its metadata cannot be read: {text[:80]!r}") from error
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says, 200 characters at most."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
 
 Head = Literal["classes", "objectness", "end to end"]
 """How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12);

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
 
 DETECT, SEMANTIC = "detect", "segment-semantic"
 """Tasks, as ultralytics and torchvision call theirs."""
@@ -37,7 +37,7 @@ _INPUT = TextForm(input_size, lambda size: f"{size[0]}x{size[1]}", "WIDTHxHEIGHT
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSettings(ReadSettings):
+class TrainingSettings(ReadSettings, panel="Training"):
     """How to train.
 
     Attributes:
@@ -59,19 +59,26 @@ class TrainingSettings(ReadSettings):
     """
 
     task: str = setting(
-        DETECT, "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
+        DETECT,
+        "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
         choices=(DETECT, SEMANTIC),
-    )  # fmt: skip
-    epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000)
-    imgsz: int = setting(640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384)
-    batch: int = setting(16, "Images of a batch.", low=1, high=65_536)
+        common=True,
+    )
+    epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000, common=True)
+    imgsz: int = setting(
+        640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384, common=True
+    )
+    batch: int = setting(16, "Images of a batch.", low=1, high=65_536, common=True)
     seed: int = setting(0, "Seed of the split, of the weights and of the order of images.", low=0, high=_LARGEST_SEED)
-    size: str = setting("nano", "Size of the net: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES))
+    size: str = setting(
+        "nano", "Size of the net: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES), common=True
+    )
     workers: int = setting(2, "Processes that load images.", low=0, high=256)
     start: Path | None = setting(
         None,
         "An ultralytics checkpoint (.pt) to go on from, or the name of one that comes with simjudge (signals_yolo11n).",
         option="from",
+        common=True,
     )
     trust: bool = setting(default=False, help="Run the code inside the checkpoint, which by default is read without.")
     val_fraction: float | None = setting(
@@ -80,16 +87,20 @@ class TrainingSettings(ReadSettings):
     half: bool = setting(default=False, help="Store the weights as 16-bit floats: half the file.")
     keep: Path | None = setting(None, "Folder to leave checkpoints and curves in.")
     step: int | None = setting(None, "Images to an optimizer step; not given, those of a batch.", low=1, high=65_536)
-    device: str = setting("", "Device: cpu, 0, ...; the best there is by default.")
+    device: str = setting("", "Device: cpu, 0, ...; the best there is by default.", common=True)
     windows: int = setting(
-        0, "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
-        low=0, high=1000,
-    )  # fmt: skip
+        0,
+        "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
+        low=0,
+        high=1000,
+    )
     input_size: tuple[int, int] | None = setting(
-        None, "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
-        unit="px", form=_INPUT,
+        None,
+        "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
+        unit="px",
+        form=_INPUT,
         option="input",
-    )  # fmt: skip
+    )
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together."""

@@ -1,31 +1,173 @@
 """Training a detector with ultralytics: offline, repeatable, the best weights exported to ONNX.
 
 Ultralytics is AGPL-3.0, an extra, imported only where it is used.
+
+A net may train on windows cut out of larger images, at their own scale. A net is fully convolutional: trained on
+windows of 320 x 320 pixels it can run on images of any size in which things are as large as in the windows. Small
+things far away keep their pixels, and an epoch costs what the windows cost.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import yaml
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import atomic_file
+from simjudge.core.frames import FrameSet
 from simjudge.core.installed import CHECKPOINT, find_file
+from simjudge.core.object_tables import Objects, row_offsets
 from simjudge.core.progress import Advance
-from simjudge.detectors.checkpoint import open_checkpoint
-from simjudge.detectors.export import export_onnx
+from simjudge.data.image_geometry import LEAST_SHARE, Windows, cut_boxes
 from simjudge.detectors.training_data import TrainingSplit, write_working_folder
 from simjudge.detectors.training_settings import SIZES, TrainingSettings
-from simjudge.detectors.training_windows import cut_windows
-from simjudge.detectors.ultralytics_setup import import_ultralytics
+from simjudge.detectors.ultralytics_detector import import_ultralytics, open_checkpoint
+
+
+def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) -> None:
+    """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
+
+    Args:
+        size: width and height of the input, pixels, multiples of 32.
+        half: store the weights as 16-bit floats; input, output and arithmetic stay 32-bit.
+    """
+    import onnx  # noqa: PLC0415 - an extra
+
+    model = import_ultralytics().YOLO(str(weights), task="detect", verbose=False)
+    height_width = (size[1], size[0])
+    exported = Path(
+        model.export(format="onnx", imgsz=height_width, dynamic=True, simplify=True, device="cpu", verbose=False)
+    )
+    network = onnx.load(str(exported))
+    _fix_size(network, height_width)
+    del network.graph.value_info[:]  # shapes in between, which every runtime finds out by itself
+    for entry in list(network.metadata_props):
+        if entry.key == "description":  # it names a temporary folder
+            entry.value = f"{out.stem}, trained by simjudge"
+        if entry.key == "date":  # the card has it; the same training gives the same bytes
+            network.metadata_props.remove(entry)
+    if half:
+        halve_weights(network)
+    onnx.checker.check_model(network)
+    onnx.save(network, str(exported))
+    with atomic_file(out) as temporary:
+        shutil.copyfile(exported, temporary)
+    exported.unlink()
+
+
+def _fix_size(network: Any, height_width: tuple[int, int]) -> None:
+    """Only the batch stays free."""
+    for dim, side in zip(network.graph.input[0].type.tensor_type.shape.dim[2:], height_width, strict=True):
+        dim.Clear()
+        dim.dim_value = side
+
+
+def halve_weights(network: Any, smallest: int = 256) -> int:
+    """Store a network's large 32-bit float weights as 16-bit, each cast back to 32 bit before use."""
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415 - an extra
+
+    casts = []
+    for tensor in network.graph.initializer:
+        if tensor.data_type != TensorProto.FLOAT:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if values.size < smallest or np.abs(values).max() > np.finfo(np.float16).max:
+            continue
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}_half"))
+        casts.append(helper.make_node("Cast", [tensor.name], [name], name=f"{name}_cast", to=TensorProto.FLOAT))
+    nodes = [*casts, *network.graph.node]
+    del network.graph.node[:]
+    network.graph.node.extend(nodes)
+    return len(casts)
+
+
+_ON_AN_OBJECT = 0.9
+"""Share of the windows that are laid over an object drawn at random; the others may lie anywhere."""
+
+
+def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
+    """Cut windows out of every labelled frame, most of them over an object.
+
+    Where they lie follows from the seed and the frame's name. Objects are cut at the window's edges; those of which
+    less than 0.4 of the area is left are not labelled.
+
+    Args:
+        side: of the square windows, pixels; smaller where the image is.
+    """
+    if frames.images is None:
+        raise UsageError(f"{frames.name}: has no pictures to cut windows from")
+    start = row_offsets(frames.objects.frame, len(frames))
+    kept = [i for i in range(len(frames)) if frames.labelled[i]]
+    size = np.minimum(frames.size[kept], side)
+    frame = np.repeat(np.array(kept, np.int64), per_image)
+    corners = [
+        _corners(frames.size[i], s, _centres(frames, start, i), per_image, (seed, zlib.crc32(name.encode())))
+        for i, s, name in zip(kept, size, (frames.frame_name[i] for i in kept), strict=True)
+    ]
+    corner = np.concatenate(corners) if corners else np.zeros((0, 2), np.int64)
+    windows = Windows(frames.images, frame, corner, np.repeat(size, per_image, axis=0))
+    objects = _objects(frames, start, windows)
+    names = [f"{frames.frame_name[i]}_window{k}" for i in kept for k in range(per_image)]
+    return FrameSet.build(
+        frames.name,
+        windows.size,
+        objects,
+        frame_name=names,
+        class_names=dict(frames.class_names),
+        images=windows,
+    )
+
+
+def _centres(frames: FrameSet, start: npt.NDArray[np.int64], index: int) -> npt.NDArray[np.float64]:
+    box = frames.objects.box[start[index] : start[index + 1]]
+    centres: npt.NDArray[np.float64] = (box[:, :2] + box[:, 2:]) / 2
+    return centres
+
+
+def _corners(
+    image_size: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+    centres: npt.NDArray[np.float64],
+    count: int,
+    entropy: tuple[int, int],
+) -> npt.NDArray[np.int64]:
+    """Upper left pixels of `count` windows inside the image; over an object, its centre is anywhere in the window."""
+    rng = np.random.default_rng(entropy)
+    corners = rng.random((count, 2)) * (image_size - size)
+    for row in range(count if len(centres) else 0):
+        if rng.random() < _ON_AN_OBJECT:
+            corners[row] = centres[rng.integers(len(centres))] - rng.random(2) * size
+    return np.clip(np.rint(corners), 0, image_size - size).astype(np.int64)
+
+
+def _objects(frames: FrameSet, start: npt.NDArray[np.int64], windows: Windows) -> Objects:
+    numbers, rows, boxes = [], [], []
+    for number, (frame, corner, size) in enumerate(zip(windows.frame, windows.corner, windows.size, strict=True)):
+        inside = np.arange(start[frame], start[frame + 1])
+        cut, share = cut_boxes(frames.objects.box[inside], corner, size)
+        seen = share >= LEAST_SHARE
+        numbers.append(np.full(int(seen.sum()), number))
+        rows.append(inside[seen])
+        boxes.append(cut[seen])
+    if not rows:
+        return Objects.empty()
+    row = np.concatenate(rows)
+    return Objects.build(np.concatenate(numbers), frames.objects.class_id[row], np.concatenate(boxes))
+
 
 _SIDED = re.compile(r"(^|[^a-z])(left|right)([^a-z]|$)", re.IGNORECASE)
 

@@ -8,8 +8,10 @@ body in the world maps the body's coordinates to the world's: p_world = R p_body
 from __future__ import annotations
 
 import math
+import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,9 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.documents import Fields
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.field_types import Number, Vector
 
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
 """Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
@@ -93,11 +97,13 @@ class Pose:
         # By hand: this is asked for thousands of times a second, and SciPy is slow for a single quaternion.
         x, y, z, w = self.orientation
         twice = 2 / (x * x + y * y + z * z + w * w)
-        return np.array([
-            [1 - twice * (y * y + z * z), twice * (x * y - z * w), twice * (x * z + y * w)],
-            [twice * (x * y + z * w), 1 - twice * (x * x + z * z), twice * (y * z - x * w)],
-            [twice * (x * z - y * w), twice * (y * z + x * w), 1 - twice * (x * x + y * y)],
-        ])  # fmt: skip
+        return np.array(
+            [
+                [1 - twice * (y * y + z * z), twice * (x * y - z * w), twice * (x * z + y * w)],
+                [twice * (x * y + z * w), 1 - twice * (x * x + z * z), twice * (y * z - x * w)],
+                [twice * (x * z - y * w), twice * (y * z + x * w), 1 - twice * (x * x + y * y)],
+            ]
+        )
 
     def matrix(self) -> FloatArray:
         """The 4 x 4 homogeneous matrix, body to world."""
@@ -220,3 +226,59 @@ class TrajectoryLink:
 
     trajectory: Trajectory
     is_upward: bool
+
+
+_STREAM = 0x706F7365
+"""Keeps these numbers apart from those of the filters, which follow from seed and frame name too."""
+
+
+@dataclass(frozen=True)
+class PoseNoise:
+    """Normal errors, independent of one another and from frame to frame.
+
+    Attributes:
+        angle: standard deviation of yaw, pitch and roll each, radians.
+        position: standard deviation of x, y and z each, metres.
+    """
+
+    angle: float = math.radians(1.0)
+    position: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not (0 <= self.angle < math.inf and 0 <= self.position < math.inf):
+            raise UsageError(f"pose noise of {self.angle} rad and {self.position} m: 0 or more are needed")
+
+    def error(self, seed: int, frame_name: str) -> Pose:
+        """Draw the error of one frame; the same seed and name give the same error."""
+        entropy = (_STREAM, seed, zlib.crc32(frame_name.encode()))
+        yaw, pitch, roll, x, y, z = np.random.default_rng(entropy).standard_normal(6).tolist()
+        angle, metres = self.angle, self.position
+        return Pose.from_euler(
+            metres * x, metres * y, metres * z, yaw=angle * yaw, pitch=angle * pitch, roll=angle * roll
+        )
+
+
+_LARGEST = 1e6
+"""Metres or degrees; no mount has larger figures."""
+
+Position = Annotated[tuple[float, float, float], Vector("x y z", largest=_LARGEST)]
+Degrees = Annotated[float, Number(largest=_LARGEST)]
+
+
+class MountFields(Fields):
+    """Where a sensor sits, in base_link (x ahead, y left, z up)."""
+
+    position: Position
+    """x, y, z, metres."""
+    yaw: Degrees = 0.0
+    """Degrees to the left."""
+    pitch: Degrees = 0.0
+    """Degrees nose down."""
+    roll: Degrees = 0.0
+    """Degrees to the right."""
+
+    def pose(self) -> Pose:
+        """The sensor's frame in base_link."""
+        yaw, pitch, roll = (math.radians(angle) for angle in (self.yaw, self.pitch, self.roll))
+        return Pose.from_euler(*self.position, yaw=yaw, pitch=pitch, roll=roll)

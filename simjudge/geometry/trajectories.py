@@ -22,6 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.setting_groups import MotionLimitSettings
 from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 
 log = logging.getLogger(__name__)
@@ -60,8 +61,13 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     back = np.flatnonzero(np.diff(stamp[kept]) < 0)
     if len(back):
         row = int(kept[back[0] + 1])
-        log.warning("%s: %d %s come later than their stamps say, the first: %s; they are put in order of their stamps",
-                    blank.name, len(back), what, where(row))  # fmt: skip
+        log.warning(
+            "%s: %d %s come later than their stamps say, the first: %s; they are put in order of their stamps",
+            blank.name,
+            len(back),
+            what,
+            where(row),
+        )
     kept = kept[np.argsort(stamp[kept], kind="stable")]
     repeated = np.r_[False, np.diff(stamp[kept]) == 0]
     first = kept[np.maximum.accumulate(np.where(repeated, 0, np.arange(len(kept))))]
@@ -88,9 +94,9 @@ class MotionLimits:
         skip_gaps: leave out and count what lies in gaps; else it is an error.
     """
 
-    max_gap: float = 0.5
-    max_speed: float = 20.0
-    max_turn: float = math.radians(720)
+    max_gap: float = MotionLimitSettings.max_gap
+    max_speed: float = MotionLimitSettings.max_speed
+    max_turn: float = math.radians(MotionLimitSettings.max_turn)
     skip_gaps: bool = False
 
     def __post_init__(self) -> None:

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.method.verdicts import FEWEST_UNITS
 
-LEAST_UNITS = 5
-"""Blocks that a set must leave: with fewer, no permutation is rare enough to tell anything."""
+LEAST_UNITS = FEWEST_UNITS
+"""Blocks that a set is cut into at least where it is worth as many independent frames: fewer have no verdict."""
 _FACTOR = 2.0
 """Blocks are longer than the length that serves a variance best, because they are permuted and so must not resemble
 their neighbours: on AR(1) series of 300 with coefficients 0.97 and 0.9, p fell below 0.05 in 25 of 100 cases with the
 plain length, and in 15 with twice of it; with 0.9 and 0.9 in 12 and 10."""
-_SHORT = 2.0
-"""Recordings that are too short show less correlation than there is: on AR(1) series of 40 to 90 with a coefficient of
-0.9, half of those as long as they ask for are long enough, and 8 in 10 of those twice as long."""
 _ONE_SIDED = 1.645
 """Standard errors up to the end of the one-sided 95 % interval."""
 _WHOLE = 0.8
@@ -47,18 +45,19 @@ class BlockLength:
         frames: the number; 1 where neighbours tell nothing of each other.
         design_effect: frames that tell as much as one independent frame: the spectral density at frequency 0 by the
             variance, at least 1.
-        set_frames: where the set is too short for blocks as long as they should be, about how many frames it would
-            have to have; 0 where it is long enough.
+        limited: whether blocks would have to be longer than the set allows, or may have to.
+        worth: how many independent frames the set is worth at most by the best estimate; 0 where nobody can tell.
     """
 
     frames: int
-    set_frames: int = 0
     design_effect: float = 1.0
+    limited: bool = False
+    worth: float = math.inf
 
     @property
-    def limited(self) -> bool:
-        """Whether blocks would have to be longer than the length of the set allows."""
-        return self.set_frames > 0
+    def too_short(self) -> bool:
+        """Whether the set is worth too few independent frames for any verdict."""
+        return self.worth < LEAST_UNITS
 
 
 def estimate_block_length(
@@ -75,16 +74,17 @@ def estimate_block_length(
 
     Returns:
         The length. Where the first autocorrelations are all within their band of chance, it is that of an AR(1) series
-        with the correlation of neighbours, or 1 where that is less than a standard error. Limited too where so
-        few frames may hide a correlation that would leave fewer than LEAST_UNITS independent ones.
+        with the correlation of neighbours, or 1 where that is less than a standard error; but where so few frames may
+        hide one that would leave fewer than LEAST_UNITS independent ones, as long as LEAST_UNITS blocks allow. Never
+        longer than that.
     """
     known = ~np.isnan(value)
     place, series = _on_one_axis(run[known], slot[known], value[known])
     count = len(series)
-    most = count // LEAST_UNITS
+    most = longest_block(count)
     if count < _FEWEST:
         follow = count > 1 and np.count_nonzero(np.diff(place) == 1) >= _WHOLE * (count - 1)
-        return BlockLength(1, _FEWEST if follow and not independent else 0)
+        return BlockLength(1, limited=True, worth=0.0) if follow and not independent else BlockLength(1)
     tried = max(5, math.ceil(math.sqrt(math.log10(count))))
     covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
     if not covariance[0] > 0:
@@ -98,17 +98,14 @@ def estimate_block_length(
     if last == 0:
         return _within_chance(float(correlation[1]), count, int(pairs[1]))
     best, design_effect = _optimal_length(covariance, min(2 * last, len(covariance) - 1), count)
-    wanted = _FACTOR * best
-    frames = max(1, min(math.ceil(wanted), most))
-    if wanted > most:
-        # Blocks grow with the third root of the length, so N frames hold LEAST_UNITS of them where N^(2/3) does.
-        enough = math.ceil(_SHORT * (LEAST_UNITS * wanted / count ** (1 / 3)) ** 1.5)
-        return BlockLength(frames, enough, design_effect)
-    return BlockLength(frames, design_effect=design_effect)
+    frames = max(1, min(math.ceil(_FACTOR * best), most))
+    # A window over few lags misses what is slow: the correlation of neighbours tells of it.
+    worth = count / max(design_effect, _design_effect(_without_bias(float(correlation[1]), count)))
+    return BlockLength(frames, design_effect, limited=_FACTOR * best > most or worth < LEAST_UNITS, worth=worth)
 
 
 def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
-    """Blocks where correlation is within chance, but a harmful one may be; limited where it may be too harmful.
+    """Blocks where correlation is within chance, but a harmful one may be: the longest where it may be most harmful.
 
     The band of chance of 40 frames reaches to 0.4. With blocks of one frame, series with a correlation of 0.3 are a gap
     in 11 of 100 cases, with the blocks of such a series in 3 to 4.
@@ -116,18 +113,26 @@ def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
     # Random frames of a long sequence have few neighbours among them; that is no short recording.
     if pairs < _WHOLE * (count - 1):
         return BlockLength(1)
-    if independent_frames(correlation, count) >= LEAST_UNITS:
-        unbiased = min(_without_bias(correlation, count), _HIGHEST)
-        if unbiased * math.sqrt(count) <= _SUSPECTED:
-            return BlockLength(1)
-        # (2 G^2 / D)^(1/3) with the autocovariance of an AR(1) series, c^|k|.
-        wanted = _FACTOR * (6 * unbiased**2 / (1 - unbiased**2) ** 2 * count) ** (1 / 3)
-        frames = max(1, min(math.ceil(wanted), count // LEAST_UNITS))
-        return BlockLength(frames, design_effect=(1 + unbiased) / (1 - unbiased))
-    enough = float(count)
-    while independent_frames(correlation, math.ceil(enough)) < LEAST_UNITS:
-        enough *= 1.1
-    return BlockLength(1, math.ceil(_SHORT * enough))
+    unbiased = min(max(_without_bias(correlation, count), 0.0), _HIGHEST)
+    most, design_effect = longest_block(count), _design_effect(unbiased)
+    if independent_frames(correlation, count) < LEAST_UNITS:
+        return BlockLength(most, design_effect, limited=True, worth=count / design_effect)
+    if unbiased * math.sqrt(count) <= _SUSPECTED:
+        return BlockLength(1)
+    # (2 G^2 / D)^(1/3) with the autocovariance of an AR(1) series, c^|k|.
+    wanted = _FACTOR * (6 * unbiased**2 / (1 - unbiased**2) ** 2 * count) ** (1 / 3)
+    return BlockLength(max(1, min(math.ceil(wanted), most)), design_effect)
+
+
+def longest_block(count: int) -> int:
+    """The longest block of which so many frames hold LEAST_UNITS; the last one may be shorter."""
+    return max(1, (count - 1) // (LEAST_UNITS - 1))
+
+
+def _design_effect(correlation: float) -> float:
+    """Frames of an AR(1) series that are worth one."""
+    bounded = min(max(correlation, 0.0), _HIGHEST)
+    return (1 + bounded) / (1 - bounded)
 
 
 def independent_frames(correlation: float, count: int) -> float:

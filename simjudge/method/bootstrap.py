@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +109,30 @@ class DrawSchedule:
         return fitting if fitting >= min(LEAST_DRAWS, left) else 0
 
 
+NO_SIGNS = np.zeros((1, 0), np.float32)
+
+
+@dataclass(frozen=True, repr=False)
+class DrawnCells(ShortRepr):
+    """The numbers that samples take.
+
+    Attributes:
+        cell: int64 (N,), which row of the numbers each sample takes.
+        normal: float32 (cells, draws).
+        sign: float32 (cells, draws), the same for W* around the pooled distribution where units are of both sets: 1 or
+            -1 for them, since both sides of a pair can change places; (1, 0) where no unit is.
+    """
+
+    cell: IntArray
+    normal: NormalArray
+    sign: NormalArray = field(default_factory=lambda: NO_SIGNS)
+
+    @property
+    def draws(self) -> int:
+        """How many draws there are."""
+        return int(self.normal.shape[1])
+
+
 @dataclass(frozen=True, repr=False)
 class DrawnSamples(ShortRepr):
     """The N samples of one class of both sets, in the order in which batches list them.
@@ -152,9 +176,16 @@ class DrawnSamples(ShortRepr):
         rank_of[order] = np.arange(count)
         block = None if numbers.block is None else numbers.block[order]
         return cls(
-            residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order], block,
-            rank_of, expectation, expected is not None,
-        )  # fmt: skip
+            residual[order],
+            found[order],
+            expectation[order, 1].copy(),
+            order < count_a,
+            numbers.unit[order],
+            block,
+            rank_of,
+            expectation,
+            expected is not None,
+        )
 
     @property
     def counted_block(self) -> IntArray:
@@ -163,15 +194,20 @@ class DrawnSamples(ShortRepr):
             return self.unit
         return np.where(self.block < 0, self.block.max(initial=-1) + 1 + self.unit, self.block)
 
-    def cells(self, normals: Normals) -> tuple[IntArray, NormalArray]:
-        """(N,) which row of the numbers each sample takes, and the (cells, draws) numbers."""
+    def cells(self, normals: Normals) -> DrawnCells:
+        """Which numbers each sample takes."""
         if not normals.count:
-            return np.zeros(len(self.unit), np.int64), np.zeros((1, 0), np.float32)
+            return DrawnCells(np.zeros(len(self.unit), np.int64), np.zeros((1, 0), np.float32))
         if self.block is None or normals.of_block is None:
-            return self.unit, normals.of_unit
+            both = np.intersect1d(self.unit[self.from_a], self.unit[~self.from_a])
+            if not len(both):
+                return DrawnCells(self.unit, normals.of_unit)
+            sign = normals.of_unit.copy()
+            sign[both] = np.where(sign[both] < 0, np.float32(-1), np.float32(1))
+            return DrawnCells(self.unit, normals.of_unit, sign)
         pairs, cell = np.unique(np.stack([self.unit, self.block]), axis=1, return_inverse=True)
         of_block = np.where(pairs[1][:, np.newaxis] < 0, np.float32(0), normals.of_block[pairs[1]])
-        return cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block
+        return DrawnCells(cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block)
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,9 +248,15 @@ class DrawnRows(ShortRepr):
         return self.chance, self.around, self.around_square, self.extreme
 
     def add_block(
-        self, near: Neighbours, rows: slice, members: Members, samples: DrawnSamples, count_a: int, min_batch: int,
-        cells: tuple[IntArray, NormalArray],
-    ) -> None:  # fmt: skip
+        self,
+        near: Neighbours,
+        rows: slice,
+        members: Members,
+        samples: DrawnSamples,
+        count_a: int,
+        min_batch: int,
+        cells: DrawnCells,
+    ) -> None:
         """Take a block of rows in. `members` are the samples of each row, by number: A's below `count_a`."""
         row = np.repeat(np.arange(len(near.row)), np.diff(members.start))
         of_a = members.item < count_a
@@ -223,14 +265,26 @@ class DrawnRows(ShortRepr):
         for column in range(2):
             values = samples.expectation[members.item[of_a], column]
             expected[:, column] = np.bincount(row[of_a], values, len(near.row)) / np.maximum(own, 1)
-        cell, normal = cells
         block = samples.counted_block
-        arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cell)
+        arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cells.cell)
         seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
         add_drawn(
-            near.start, near.rank, own, expected, samples.adjusted, arrays, normal, min_batch, *seen,
-            self.units[rows], self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
-        )  # fmt: skip
+            near.start,
+            near.rank,
+            own,
+            expected,
+            samples.adjusted,
+            arrays,
+            cells.normal,
+            cells.sign,
+            min_batch,
+            *seen,
+            self.units[rows],
+            self.w1[rows],
+            self.noise[rows],
+            self.square[rows],
+            *self.by_draw(),
+        )
         self.own[rows] = np.where(self.w1[rows] >= 0, own, 0.0)
         self.untold[rows] = np.where(self.w1[rows] == UNTOLD, own, 0.0)
 
@@ -317,9 +371,21 @@ class Bootstrap(ShortRepr):
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around,
-            around_square, extreme, joined, error, largest, total / joined,
-        )  # fmt: skip
+            float(max(compared, joined)),
+            weight,
+            batches[0].units[kept],
+            w1,
+            noise,
+            square,
+            chance,
+            around,
+            around_square,
+            extreme,
+            joined,
+            error,
+            largest,
+            total / joined,
+        )
 
     @classmethod
     def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:
@@ -337,6 +403,18 @@ class Bootstrap(ShortRepr):
         error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
         drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
-            total, weight, units, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest,
+            total,
+            weight,
+            units,
+            w1,
+            noise,
+            square,
+            chance,
+            around,
+            around_square,
+            extreme,
+            drawn,
+            error,
+            largest,
             sum(part.told * each for part, each in zip(parts, share, strict=True)),
         )

@@ -58,11 +58,11 @@ def fill_batch(first, last, rank, samples, expected, adjusted, value, weight, sh
 
 @njit(cache=True, nogil=True)
 def count_units(first, last, rank, from_a, of_a, unit, seen):
-    """How many units of one side are in a batch. `seen` is all False before and after."""
+    """How many units of one side, or of both (`of_a` 2), are in a batch. `seen` is all False before and after."""
     count = 0
     for k in range(first, last):
         j = rank[k]
-        if from_a[j] == of_a and not seen[unit[j]]:
+        if (of_a == 2 or from_a[j] == of_a) and not seen[unit[j]]:
             seen[unit[j]] = True
             count += 1
     for k in range(first, last):
@@ -99,16 +99,51 @@ def shortfall(units_a, units_b):
 
 
 @njit(cache=True, nogil=True)
+def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_far, area):
+    """The integral of |D*| of (cells, draws) signs in place of normal numbers; `pooled` is F_c by place."""
+    draws = sign.shape[1]
+    whole[:draws], so_far[:draws], area[:draws] = 0.0, 0.0, 0.0
+    for k in range(first, last):
+        numbers = sign[cell[rank[k]]]
+        for d in range(draws):
+            whole[d] += weight[k - first] * numbers[d]
+    for k in range(first, last - 1):
+        i = k - first
+        numbers, step = sign[cell[rank[k]]], value[i + 1] - value[i]
+        for d in range(draws):
+            so_far[d] += weight[i] * numbers[d]
+            area[d] += abs(so_far[d] - pooled[i] * whole[d]) * step
+
+
+@njit(cache=True, nogil=True)
 def add_drawn(
-    start, rank, own, expected, adjusted, samples, normal, min_batch, seen_unit, seen_block,
-    row_units, row_w1, row_noise, row_square, chance, around, around_square, extreme,
-):  # fmt: skip
+    start,
+    rank,
+    own,
+    expected,
+    adjusted,
+    samples,
+    normal,
+    sign,
+    min_batch,
+    seen_unit,
+    seen_block,
+    row_units,
+    row_w1,
+    row_noise,
+    row_square,
+    chance,
+    around,
+    around_square,
+    extreme,
+):
     """Add to the sums over draws what every row gives that is compared.
 
     Args:
         own: float64 (R,), how often each row counts; 0 for those that do not.
         expected: float64 (R, 2), what was expected at the row's context.
         normal: float32 (cells, draws), a normal number for each cell and draw.
+        sign: the same for W* around the pooled distribution, with signs for units of both sets; (cells, 0): `normal`.
         seen_unit, seen_block: all False, by number of the unit and of the block.
         row_units: float64 (R,), out: how many units A and B have in it.
         row_w1, row_noise, row_square: float64 (R,), out: W1, and the sums of W* and of its square with the noise
@@ -148,7 +183,10 @@ def add_drawn(
         row_units[r] = units_a + units_b
         more_a, more_b = inflation(units_a), inflation(units_b)
         more_chance, more, more_square = shortfall(units_a, units_b)
-        part_a = n_a / (n_a + n_b)
+        flips, part_a = sign.shape[1] > 0, n_a / (n_a + n_b)
+        if flips and units_a == units_b and count_units(first, last, rank, from_a, 2, unit, seen_unit) == units_a:
+            # Both sides of every unit can change places: their W* is no estimate that lacks anything.
+            more_chance = 1.0
         w1 = 0.0
         for i in range(last - first - 1):
             w1 += abs(share_a[i] - share_b[i]) * (value[i + 1] - value[i])
@@ -188,9 +226,14 @@ def add_drawn(
                         within[d] += abs(inside) * step
                         redrawn[d] += abs(apart + inside) * step
             for d in range(count):
-                chance[begin + d] += own[r] * more_chance * area[d]
                 around[begin + d] += own[r] * redrawn[d]
                 around_square[begin + d] += own[r] * redrawn[d] * redrawn[d]
                 extreme[begin + d] += own[r] * abs((1 - part_a) * all_a[d] - part_a * all_b[d])
                 row_noise[r] += more * within[d]
                 row_square[r] += more_square * within[d] * within[d]
+            if flips:
+                pooled = part_a * share_a + (1 - part_a) * share_b
+                some = sign[:, begin : begin + count]
+                draw_signs(first, last, rank, cell, some, value, weight, pooled, all_a, so_far_a, area)
+            for d in range(count):
+                chance[begin + d] += own[r] * more_chance * area[d]

@@ -186,11 +186,10 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
             return sure
         held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
         few = min(size.units_a, size.units_b) < FEWEST_UNITS
-        return replace(
-            held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS
-        )
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
-    error = gap_error(boot, min(size.units_a, size.units_b))
+    units = min(size.units_a, size.units_b)
+    error = gap_error(boot, units)
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())
     return replace(
         sure,
@@ -199,7 +198,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         noise_q95=float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
         gap=gap.mean,
         gap_low=max(0.0, doubted_gap(boot, 1.0) - error),
-        gap_high=min(boot.largest, doubted_gap(boot, -1.0) + error),
+        gap_high=min(boot.largest, max(doubted_gap(boot, -1.0) + error, largest_even_gap(boot, units))),
         gap_share=gap.share,
         gap_size=gap.size,
         detectable_gap=gap_behind(needed, boot.noise, boot.weight),
@@ -221,6 +220,17 @@ def doubted_gap(boot: Bootstrap, sign: float) -> float:
     """The gap if the noise is larger (1) or smaller (-1) than it seems, as few units in a batch leave open."""
     factor = 1 + sign * NOISE_DOUBT / boot.units
     return estimate_gap(boot.w1, boot.noise * factor, boot.square * factor**2, boot.weight, boot.largest).mean
+
+
+def largest_even_gap(boot: Bootstrap, units: int) -> float:
+    """The largest gap that is not ruled out by W1 alone.
+
+    W1 grows faster than the gap of a context, so that none hides better than one that is alike in all of them. Where
+    the gap is estimated as none, its draws vary less than those of a true gap would.
+    """
+    spread = math.hypot(float(boot.around.std()), boot.row_error)
+    highest = boot.mean_w1 + spread * interval_width(max(1, units - 1))
+    return gap_behind(highest, boot.noise * (1 - NOISE_DOUBT / boot.units), boot.weight)
 
 
 def gap_draws(boot: Bootstrap) -> FloatArray:

@@ -172,9 +172,7 @@ def _same_thing(
     return products, np.bincount(into, minlength=len(first)).astype(np.float64)
 
 
-def _block_steps(
-    of: IntArray, at: IntArray, residual: FloatArray, times: IntArray, lags: int, at_once: float
-) -> int:
+def _block_steps(of: IntArray, at: IntArray, residual: FloatArray, times: IntArray, lags: int, at_once: float) -> int:
     """Five times the integrated correlation time of what different things have in common."""
     first = at_once
     if first <= 0:

@@ -95,11 +95,15 @@ class PairPart(ShortRepr):
     def empty(cls, pair: PooledPair, rows: int, thetas: int) -> PairPart:
         """Room for the numbers of a part of so many rows, at so many thresholds."""
         return cls(
-            np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
-            np.zeros(len(pair.performance), np.uint8), np.empty(rows, np.int64), np.empty(rows),
+            np.empty((rows, thetas)),
+            np.empty((rows, thetas)),
+            np.empty((rows, thetas, 2), np.int64),
+            np.zeros(len(pair.performance), np.uint8),
+            np.empty(rows, np.int64),
+            np.empty(rows),
             None if pair.covariates is None else np.empty((rows, pair.covariates.shape[1])),
             [] if pair.drawn is None else [DrawnRows.zeros(rows, pair.draws) for _ in range(thetas)],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,9 +151,7 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
     if part.balance is not None and pair.covariates is not None and pair.spread is not None:
-        part.balance[rows] = standardized_differences(
-            near, pair.covariates, ~pair.from_a, pair.spread, plan.balance_at
-        )
+        part.balance[rows] = standardized_differences(near, pair.covariates, ~pair.from_a, pair.spread, plan.balance_at)
     if pair.drawn is None or pair.cells is None:
         return
     members, near = pair.samples.take(near.row), block.neighbours(pair.drawn_ranks)

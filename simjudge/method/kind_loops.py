@@ -26,9 +26,24 @@ def _count(number, seen, mark):
 
 @njit(cache=True, nogil=True)
 def add_kinds(
-    start, rank, expected, adjusted, samples, bits, first_own, own, own_bits, min_batch, seen_unit, seen_block,
-    contexts, performance, chance, noise, held,
-):  # fmt: skip
+    start,
+    rank,
+    expected,
+    adjusted,
+    samples,
+    bits,
+    first_own,
+    own,
+    own_bits,
+    min_batch,
+    seen_unit,
+    seen_block,
+    contexts,
+    performance,
+    chance,
+    noise,
+    held,
+):
     """Add to the sums of every kind what the rows give that are of it and are compared.
 
     For a row and a kind, A_c and B_c hold the similar samples that are of that kind too.

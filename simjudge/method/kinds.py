@@ -92,10 +92,23 @@ class KindSums(ShortRepr):
                 [np.bincount(row, drawn.expectation[item, k], len(count)) / count for k in range(2)], axis=1
             )
             add_kinds(
-                near.start, near.rank, expected, drawn.adjusted, arrays, by_rank,
-                np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]), item, bits, method.min_batch_size, *seen,
-                self.contexts, self.performance, self.chance, self.noise, self.held,
-            )  # fmt: skip
+                near.start,
+                near.rank,
+                expected,
+                drawn.adjusted,
+                arrays,
+                by_rank,
+                np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]),
+                item,
+                bits,
+                method.min_batch_size,
+                *seen,
+                self.contexts,
+                self.performance,
+                self.chance,
+                self.noise,
+                self.held,
+            )
             for each in seen:
                 each[:] = 0
 
@@ -204,9 +217,7 @@ class KindNames:
     parents: Sequence[tuple[int, ...]]
 
 
-def kind_differences(
-    sums: KindSums, chance: FloatArray, noise: FloatArray, names: KindNames
-) -> KindDifferences | None:
+def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, names: KindNames) -> KindDifferences | None:
     """Test all kinds together: p is from the largest studentized difference of the draws, step by step.
 
     The draws are taken around the mean of both sides of a batch for p, and around that of each side for the interval.

@@ -184,9 +184,21 @@ class LiveClassComparison:
         in_a.sort_lists(every, of_a)
         in_b.sort_lists(every, of_b)
         compare_lists(
-            every, in_a.items, in_a.start, in_a.length, of_a, in_b.items, in_b.start, in_b.length, of_b,
-            self.method.min_batch_size, w1, difference, np.zeros(len(of_a), np.bool_), np.zeros(len(of_b), np.bool_),
-        )  # fmt: skip
+            every,
+            in_a.items,
+            in_a.start,
+            in_a.length,
+            of_a,
+            in_b.items,
+            in_b.start,
+            in_b.length,
+            of_b,
+            self.method.min_batch_size,
+            w1,
+            difference,
+            np.zeros(len(of_a), np.bool_),
+            np.zeros(len(of_b), np.bool_),
+        )
         return News.compared(w1, to_reference, difference, (in_a.length, in_b.length))
 
     def keep(self, kept: BoolArray) -> None:
@@ -239,9 +251,21 @@ class LiveClassComparison:
         a.sort_lists(rows, of_a)
         b.sort_lists(rows, of_b)
         compare_lists(
-            rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
-            self._w1, self._difference, self._overlap_a, self._overlap_b,
-        )  # fmt: skip
+            rows,
+            a.items,
+            a.start,
+            a.length,
+            of_a,
+            b.items,
+            b.start,
+            b.length,
+            of_b,
+            self.method.min_batch_size,
+            self._w1,
+            self._difference,
+            self._overlap_a,
+            self._overlap_b,
+        )
         self._dirty[rows] = False
 
     def _join(self, rows: Contexts, table: _Table) -> Neighbours:

@@ -45,9 +45,7 @@ class Method:
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""
         if not min(self.patch) >= 1 or max(self.patch) > LARGEST_PATCH:
-            raise UsageError(
-                f"patch {self.patch[0]}x{self.patch[1]}: both sides must be 1 to {LARGEST_PATCH} pixels"
-            )
+            raise UsageError(f"patch {self.patch[0]}x{self.patch[1]}: both sides must be 1 to {LARGEST_PATCH} pixels")
         if not -1e9 < self.theta < 1e9:
             raise UsageError(f"theta {self.theta}: must be a number, usually 0.5 to 0.9")
         if self.mask_factor is not None and not 0 < self.mask_factor < 1e6:
@@ -65,9 +63,7 @@ class Method:
 PRESETS = {
     "paper": Method(),
     # The authors' public tool, uwsbel/sbel-reproducibility 2024/CPD, with its own defaults.
-    "cpd": Method(
-        theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True
-    ),
+    "cpd": Method(theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True),
 }
 
 

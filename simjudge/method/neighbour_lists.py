@@ -47,9 +47,7 @@ class NeighbourLists:
         """
         done = 0
         while done < len(rows):
-            done, self.used = _append(
-                rows, items, done, self.items, self.used, self.start, self.length, self.room
-            )  # fmt: skip
+            done, self.used = _append(rows, items, done, self.items, self.used, self.start, self.length, self.room)
             if done < len(rows):
                 grown = np.zeros(2 * len(self.items) + 2 * int(self.room[rows[done]]), np.int32)
                 grown[: self.used] = self.items[: self.used]

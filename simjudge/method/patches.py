@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import row_offsets
+from simjudge.core.object_tables import Masks, round_to_pixels, row_offsets, whole_pixel_boxes
 from simjudge.method.bits import WORD, whole_lines
 from simjudge.method.method import Method
 from simjudge.method.raster import copy_planes, count_planes, fill_planes, pack_label_patches
@@ -78,9 +76,13 @@ class Contexts(ShortRepr):
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
         total, like = int(start[-1]), parts[0]
         out = cls(
-            start, np.empty(total, np.int64), np.empty((total, like.words.shape[1]), np.uint64),
-            np.empty(total, np.int64), area, like.patch,
-        )  # fmt: skip
+            start,
+            np.empty(total, np.int64),
+            np.empty((total, like.words.shape[1]), np.uint64),
+            np.empty(total, np.int64),
+            area,
+            like.patch,
+        )
         for number, part in enumerate(parts):
             chosen = np.flatnonzero(part_of == number)
             planes = (part.start, part.plane_class, part.words, part.plane_area)
@@ -98,8 +100,13 @@ class Contexts(ShortRepr):
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
         planes = np.repeat(self.start[:-1][rows] - start[:-1], count) + np.arange(start[-1])
         return Contexts(
-            start, self.plane_class[planes], self.words[planes], self.plane_area[planes], self.area[rows], self.patch,
-        )  # fmt: skip
+            start,
+            self.plane_class[planes],
+            self.words[planes],
+            self.plane_area[planes],
+            self.area[rows],
+            self.patch,
+        )
 
     def marked_empty(self) -> Contexts:
         """The same, but contexts in which nothing is set hold a pixel of a class of their own: they are alike then."""

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.method.balance import covariate_spread
-from simjudge.method.bootstrap import NO_DRAWS, DrawnSamples, NormalArray, Normals, UnitNumbers
+from simjudge.method.bootstrap import NO_DRAWS, DrawnCells, DrawnSamples, Normals, UnitNumbers
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.distinct import Members, group_identical
 from simjudge.method.patches import Contexts
@@ -91,7 +91,7 @@ class PooledPair(ShortRepr):
             none.
         drawn: the samples as draws take them; None where there are neither draws nor an adjustment.
         drawn_ranks: as `ranks`, by place in the order of `drawn`.
-        cells: the row of the normal numbers that each sample takes, and the numbers, see `DrawnSamples.cells`.
+        cells: the numbers that each sample takes.
         covariates: by place in order of performance; None where no balance is wanted.
         spread: (K,), see `balance.covariate_spread`.
     """
@@ -105,7 +105,7 @@ class PooledPair(ShortRepr):
     matches: IntArray
     drawn: DrawnSamples | None
     drawn_ranks: Members
-    cells: tuple[IntArray, NormalArray] | None
+    cells: DrawnCells | None
     covariates: FloatArray | None = None
     spread: FloatArray | None = None
 
@@ -131,14 +131,24 @@ class PooledPair(ShortRepr):
         from_a = order < count_a
         covariates = None if pair.covariates is None else pair.covariates[order]
         return cls(
-            samples, ranks, count_a, rank_of, performance[order], from_a, matches, drawn, drawn_ranks, cells,
-            covariates, None if covariates is None else covariate_spread(covariates, ~from_a),
-        )  # fmt: skip
+            samples,
+            ranks,
+            count_a,
+            rank_of,
+            performance[order],
+            from_a,
+            matches,
+            drawn,
+            drawn_ranks,
+            cells,
+            covariates,
+            None if covariates is None else covariate_spread(covariates, ~from_a),
+        )
 
     @property
     def draws(self) -> int:
         """How many draws are made; 0 too where the adjusted W1 alone is wanted."""
-        return 0 if self.cells is None else self.cells[1].shape[1]
+        return 0 if self.cells is None else self.cells.draws
 
     def of_a(self, places: IntArray) -> BoolArray:
         """Which of (R,) places in the tree samples of A have."""

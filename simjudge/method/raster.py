@@ -65,10 +65,24 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
 
 @njit(cache=True, nogil=True)
 def _fill_planes_of(
-    frame, first_row, shown, plane, plane_count, origin, window, width,
-    mask_origin, mask_shape, mask_bits, mask_start,
-    start, plane_class, words, plane_area, i,
-):  # fmt: skip
+    frame,
+    first_row,
+    shown,
+    plane,
+    plane_count,
+    origin,
+    window,
+    width,
+    mask_origin,
+    mask_shape,
+    mask_bits,
+    mask_start,
+    start,
+    plane_class,
+    words,
+    plane_area,
+    i,
+):
     """`fill_planes` for patch i."""
     present = np.zeros(plane_count, np.bool_)
     _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
@@ -97,10 +111,23 @@ def _fill_planes_of(
 
 @njit(cache=True, nogil=True, parallel=True)
 def fill_planes(
-    frame, first_row, shown, plane, plane_count, origin, window, width,
-    mask_origin, mask_shape, mask_bits, mask_start,
-    start, plane_class, words, plane_area,
-):  # fmt: skip
+    frame,
+    first_row,
+    shown,
+    plane,
+    plane_count,
+    origin,
+    window,
+    width,
+    mask_origin,
+    mask_shape,
+    mask_bits,
+    mask_start,
+    start,
+    plane_class,
+    words,
+    plane_area,
+):
     """Paint every object of a patch's frame into its planes, then count areas.
 
     Args:
@@ -111,15 +138,45 @@ def fill_planes(
     if len(frame) < PATCHES_TO_SPLIT:
         for i in range(len(frame)):
             _fill_planes_of(
-                frame, first_row, shown, plane, plane_count, origin, window, width,
-                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, plane_area, i,
-            )  # fmt: skip
+                frame,
+                first_row,
+                shown,
+                plane,
+                plane_count,
+                origin,
+                window,
+                width,
+                mask_origin,
+                mask_shape,
+                mask_bits,
+                mask_start,
+                start,
+                plane_class,
+                words,
+                plane_area,
+                i,
+            )
     else:
         for i in prange(len(frame)):
             _fill_planes_of(
-                frame, first_row, shown, plane, plane_count, origin, window, width,
-                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, plane_area, i,
-            )  # fmt: skip
+                frame,
+                first_row,
+                shown,
+                plane,
+                plane_count,
+                origin,
+                window,
+                width,
+                mask_origin,
+                mask_shape,
+                mask_bits,
+                mask_start,
+                start,
+                plane_class,
+                words,
+                plane_area,
+                i,
+            )
 
 
 @njit(cache=True, nogil=True)

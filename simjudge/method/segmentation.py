@@ -60,8 +60,11 @@ def grid_samples(
         if labels.shape != predictions.shape or labels.ndim != 2:
             raise SimjudgeError(f"frame {number}: labels {labels.shape} and predictions {predictions.shape} differ")
         corners = _corners(labels.shape, patch, step)
-        cut = [np.stack([picture[r : r + patch[0], c : c + patch[1]] for c, r in corners])
-               for picture in (labels, predictions) if len(corners)]  # fmt: skip
+        cut = [
+            np.stack([picture[r : r + patch[0], c : c + patch[1]] for c, r in corners])
+            for picture in (labels, predictions)
+            if len(corners)
+        ]
         if not cut:
             continue
         valid = np.ones(cut[0].shape, np.bool_) if ignore is None else cut[0] != ignore

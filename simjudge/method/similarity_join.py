@@ -279,7 +279,7 @@ def _join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, stric
         used = start[end - begin]
         count = _join_row(
             rows, wanted[end], columns, leaves, nodes, thetas, strict, found, found_level, found_similarity
-        )  # fmt: skip
+        )
         place, level = _grown(place, used, used + count), _grown(level, used, used + count)
         similarity = _grown(similarity, used, used + count)
         for k in range(count):

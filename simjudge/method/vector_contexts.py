@@ -65,9 +65,12 @@ def _join(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
 
 
 def _compare_one(
-    a: PointSamples, b: PointSamples, metric: int, joined: tuple[IntArray, IntArray, FloatArray],
+    a: PointSamples,
+    b: PointSamples,
+    metric: int,
+    joined: tuple[IntArray, IntArray, FloatArray],
     normals: Normals | None,
-) -> tuple[ClassComparison, Bootstrap | None]:  # fmt: skip
+) -> tuple[ClassComparison, Bootstrap | None]:
     start, near, distance = joined
     count_a, count = len(a.context), len(a.context) + len(b.context)
     performance = np.concatenate([a.performance[:, metric], b.performance[:, metric]])
@@ -76,9 +79,7 @@ def _compare_one(
     rank_of[order] = np.arange(count)
     row = np.repeat(np.arange(count), np.diff(start))
     by_rank = np.lexsort((rank_of[near], row))
-    block = Neighbours(
-        np.arange(count), start, rank_of[near][by_rank].astype(np.int32), np.ones(len(near), np.uint8)
-    )  # fmt: skip
+    block = Neighbours(np.arange(count), start, rank_of[near][by_rank].astype(np.int32), np.ones(len(near), np.uint8))
     w1, difference = np.empty((count, 1)), np.empty((count, 1))
     batch, overlap = np.empty((count, 1, 2), np.int64), np.zeros(count, np.uint8)
     from_a = order < count_a
@@ -89,10 +90,17 @@ def _compare_one(
     held: BoolArray = overlap[rank_of] > 0
     match, similarity = _matches(count_a, row, near, distance)
     comparison = ClassComparison(
-        theta=THETA, performance_a=a.performance[:, metric], performance_b=b.performance[:, metric], w1=w1[:count_a, 0],
-        difference=difference[:count_a, 0], batch=batch[:count_a, 0], overlap_a=held[:count_a],
-        overlap_b=held[count_a:], match=match, match_similarity=similarity,
-    )  # fmt: skip
+        theta=THETA,
+        performance_a=a.performance[:, metric],
+        performance_b=b.performance[:, metric],
+        w1=w1[:count_a, 0],
+        difference=difference[:count_a, 0],
+        batch=batch[:count_a, 0],
+        overlap_a=held[:count_a],
+        overlap_b=held[count_a:],
+        match=match,
+        match_similarity=similarity,
+    )
     if normals is None:
         return comparison, None
     samples = DrawnSamples.of_sets(performance, count_a, UnitNumbers(np.concatenate([a.unit, b.unit])), None)

@@ -34,9 +34,14 @@ GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
 """The verdicts by which the sets differ."""
 
 _WORST_FIRST = (
-    Verdict.LARGE_GAP, Verdict.GAP, Verdict.NO_OVERLAP, Verdict.CANNOT_TELL, Verdict.TOO_FEW, Verdict.SMALL_GAP,
+    Verdict.LARGE_GAP,
+    Verdict.GAP,
+    Verdict.NO_OVERLAP,
+    Verdict.CANNOT_TELL,
+    Verdict.TOO_FEW,
+    Verdict.SMALL_GAP,
     Verdict.PREDICTS,
-)  # fmt: skip
+)
 
 SIGNIFICANCE = 0.05
 """Corrected p value up to which a difference counts as a gap."""

@@ -94,9 +94,21 @@ def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[n
 
 @njit(cache=True, nogil=True)
 def compare_lists(  # type: ignore[no-untyped-def]
-    rows, items_a, start_a, length_a, performance_a, items_b, start_b, length_b, performance_b, min_batch,
-    w1, difference, overlap_a, overlap_b,
-):  # fmt: skip
+    rows,
+    items_a,
+    start_a,
+    length_a,
+    performance_a,
+    items_b,
+    start_b,
+    length_b,
+    performance_b,
+    min_batch,
+    w1,
+    difference,
+    overlap_a,
+    overlap_b,
+):
     """W1 and difference of means of some rows; marks the members of compared rows.
 
     Args:

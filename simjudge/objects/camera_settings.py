@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.core.settings import setting
-from simjudge.detectors.detector_settings import DetectorSettings
+from simjudge.core.setting_groups import ReadSettings
+from simjudge.core.settings import Settings, setting
+from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
 
 FOLLOW_AUTO = "auto"
 """The model's finds where one is named, else labels where both sets have them, else predictions."""
@@ -25,35 +26,19 @@ SAME_TRACK = "track"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CameraObjectSettings(DetectorSettings):
-    """How objects are found in pictures, followed, and matched between a real and a virtual camera.
+class FollowSettings(Settings, panel="Following objects in pictures"):
+    """How objects are followed through pictures, and matched between a real and a virtual camera.
 
     Attributes:
-        model: a detector to run on both sets.
         min_score: predictions with a lower score are left out; None for LEAST_SCORE, or 0 for colour thresholds.
-        track_gap: seconds that a track outlives without a sighting.
-        track_reach: how far from its expected place an object may be found again, diagonals of its box.
-        track_frames: tracks seen in fewer frames are left out.
-        match_distance: distance at which two tracks are no longer alike, share of the picture's diagonal.
-        frame_rate: images or clouds a second of sets without stamps.
-        real_line, virtual_line: tables of a line in each picture, or recordings that tell the horizon; what a detector
-            finds above it is left out.
-        line_classes: classes to which the lines apply; None for those with a line in the file of colour thresholds, or
-            all classes of another detector.
-        pole: picture of a reference pole, whose SIFT descriptors are matched in each frame.
-        pole_class: class of the labelled poles: matches on them are counted, and without `pole` the reference is cut
-            from the real picture that shows the largest one.
-        pole_ratio: largest distance of a match, as a share of the distance to the second nearest descriptor.
     """
 
-    model: Path | None = setting(
-        None, "Detector to run on both sets: .onnx, .pt, .yaml with colour thresholds, or one of simjudge's by name."
-    )
     follow: str = setting(
         FOLLOW_AUTO,
         "What is followed through the pictures: labels, predictions (made earlier, or by --model), or auto: what"
         " --model finds where it is given, else labels where both sets have them, else predictions.",
         choices=(FOLLOW_AUTO, FOLLOW_LABELS, FOLLOW_PREDICTIONS),
+        common=True,
     )
     same_by: str = setting(
         SAME_AUTO,
@@ -78,6 +63,12 @@ class CameraObjectSettings(DetectorSettings):
     frame_rate: float | None = setting(
         None, "Rate of the images and clouds of sets without stamps.", unit="1/s", low=1e-3, high=1e6
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineSettings(Settings, panel="Line above which finds are left out"):
+    """A line in each picture, such as the horizon."""
+
     real_line: Path | None = setting(
         None,
         "Table `frame row [slope]` for the real set, or a recording whose transforms and camera_info tell the horizon:"
@@ -89,6 +80,12 @@ class CameraObjectSettings(DetectorSettings):
         "Classes to which the lines apply, with commas. Not given: those with a line in the file of colour thresholds,"
         " or all.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoleSettings(Settings, panel="Reference pole"):
+    """A pole whose SIFT descriptors are matched in each frame."""
+
     pole: Path | None = setting(
         None, "Picture of a reference pole, whose SIFT descriptors are matched in each picture of both sets."
     )
@@ -103,3 +100,8 @@ class CameraObjectSettings(DetectorSettings):
     pole_distance: float = setting(
         250.0, "Largest distance of a SIFT match; descriptors have a length of about 512.", low=0, high=1024
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraObjectSettings(ModelSettings, ReadSettings, RenameSettings, FollowSettings, LineSettings, PoleSettings):
+    """The groups of objects in pictures."""

@@ -1,4 +1,10 @@
-"""What the scans of a lidar say of each true cuboid, and of the whole scan, over time."""
+"""What the scans of a lidar say of each true cuboid, and of the whole scan, over time.
+
+The three moment invariants of second order do not change with place and rotation of points in space. Source: Sadjadi
+and Hall, "Three-dimensional moment invariants", IEEE Transactions on Pattern Analysis and Machine Intelligence 2(2),
+1980. Their moments are normalized by mu_000 alone here: a cloud is a set of samples, whose number says how dense it is
+and not how large it is. So the invariants keep their sizes: m^2, m^4 and m^6.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +19,77 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, TrueCuboids
-from simjudge.objects.moments_3d import moment_invariants
 from simjudge.objects.scan_poses import ScanPoses
+
+UNITS = ("m^2", "m^4", "m^6")
+
+
+def moment_invariants(points: FloatArray, weight: FloatArray | None = None) -> FloatArray:
+    """Compute J1, J2 and J3 of a cloud.
+
+    J1 = mu200 + mu020 + mu002; J2 = mu200 mu020 + mu200 mu002 + mu020 mu002 - mu110^2 - mu101^2 - mu011^2;
+    J3 = mu200 mu020 mu002 + 2 mu110 mu101 mu011 - mu002 mu110^2 - mu020 mu101^2 - mu200 mu011^2, with
+    mu_pqr = sum w (x - xm)^p (y - ym)^q (z - zm)^r / sum w.
+
+    Args:
+        points: float64 (N, 3), metres.
+        weight: (N,), 0 or more, as intensities; None: all points weigh alike (binary).
+
+    Returns:
+        float64 (3,), in `UNITS`; NaN where there is no point, or no weight.
+    """
+    weights = np.ones(len(points)) if weight is None else np.asarray(weight, np.float64)
+    total = float(weights.sum())
+    if not total > 0:
+        return np.full(3, np.nan)
+    centred = points - weights @ points / total
+    mu = (centred * weights[:, None]).T @ centred / total
+    trace = float(np.trace(mu))
+    minors = (trace**2 - float((mu * mu).sum())) / 2
+    return np.array([trace, minors, float(np.linalg.det(mu))])
+
 
 EMPTY = "scans without a point"
 NO_GROUND = "scans in which no ground was found"
 UNREADABLE = "clouds that cannot be read"
 WHOLE_METRICS = {
-    "precision": "", "recall": "", "points": "", "points above ground": "", "clusters": "",
-    "J1": "m^2", "J2": "m^4", "J3": "m^6",
-    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
-}  # fmt: skip
+    "precision": "",
+    "recall": "",
+    "points": "",
+    "points above ground": "",
+    "clusters": "",
+    "J1": "m^2",
+    "J2": "m^4",
+    "J3": "m^6",
+    "J1 by intensity": "m^2",
+    "J2 by intensity": "m^4",
+    "J3 by intensity": "m^6",
+}
 """Of a scan, with units."""
 OBJECT_METRICS = {
-    "points": "", "intensity": "", "found": "", "length": "m", "width": "m", "height": "m", "yaw error": "deg",
-    "centre inside": "", "offset along": "m", "offset across": "m",
-    "J1": "m^2", "J2": "m^4", "J3": "m^6",
-    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
-}  # fmt: skip
+    "points": "",
+    "intensity": "",
+    "found": "",
+    "length": "m",
+    "width": "m",
+    "height": "m",
+    "yaw error": "deg",
+    "centre inside": "",
+    "offset along": "m",
+    "offset across": "m",
+    "J1": "m^2",
+    "J2": "m^4",
+    "J3": "m^6",
+    "J1 by intensity": "m^2",
+    "J2 by intensity": "m^4",
+    "J3 by intensity": "m^6",
+}
 """Of an object, with units."""
 _INVARIANTS = ("J1", "J2", "J3")
 _SQUARE = 0.8
@@ -173,9 +226,14 @@ def _of_cloud(predictions: CloudPredictions, index: int) -> CloudPredictions:
 
 
 def _measure_scan(
-    cloud: Cloud, found: CloudObjects, farthest: float, boxes: CloudBoxes, rows: IntArray, travel: FloatArray,
+    cloud: Cloud,
+    found: CloudObjects,
+    farthest: float,
+    boxes: CloudBoxes,
+    rows: IntArray,
+    travel: FloatArray,
     settings: LidarObjectSettings,
-) -> _Scan:  # fmt: skip
+) -> _Scan:
     held = lidar_points(cloud.table, cloud.where)
     # What the lidar's own car returns belongs to nothing.
     kept = ~found.own[held.seen]
@@ -199,12 +257,13 @@ def _measure_scan(
     assigned = _assign(boxes, rows, found, settings.cuboid_distance)
     _measure_cuboids(objects, boxes, rows, found, assigned, travel)
     whole = {
-        "points": float(len(all_points)), "points above ground": float(len(points)),
+        "points": float(len(all_points)),
+        "points above ground": float(len(points)),
         "clusters": float(len(found.cuboids)),
         "precision": float(inside.mean()) if len(points) else np.nan,
         "recall": float((assigned >= 0).mean()) if len(rows) else np.nan,
         **_invariants(points, intensity),
-    }  # fmt: skip
+    }
     return _Scan(len(all_points), bool(found.ground.any()), whole, objects)
 
 
@@ -241,9 +300,13 @@ def _assign(boxes: CloudBoxes, rows: IntArray, found: CloudObjects, distance: fl
 
 
 def _measure_cuboids(
-    objects: dict[str, FloatArray], boxes: CloudBoxes, rows: IntArray, found: CloudObjects, assigned: IntArray,
+    objects: dict[str, FloatArray],
+    boxes: CloudBoxes,
+    rows: IntArray,
+    found: CloudObjects,
+    assigned: IntArray,
     travel: FloatArray,
-) -> None:  # fmt: skip
+) -> None:
     """Sizes, yaw and place of the found cuboids beside the true ones."""
     objects["found"][:] = assigned >= 0
     for number in np.flatnonzero(assigned >= 0).tolist():

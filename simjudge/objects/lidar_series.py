@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.lidar_measurements import (
     OBJECT_METRICS,
@@ -34,10 +35,69 @@ from simjudge.objects.lidar_truth import (
     unknown_cuboids,
 )
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
-from simjudge.objects.range_tables import RangeTable, range_tables
 from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
 from simjudge.objects.series import WHOLE, Series
 from simjudge.objects.survey import survey_cuboids
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeMeans(ShortRepr):
+    """One metric of one lidar in B bins of range, over all objects and scans.
+
+    Attributes:
+        mean: float64 (B,), NaN where there is no value.
+        deviation: float64 (B,), standard deviation, likewise.
+        count: int64 (B,), values.
+    """
+
+    mean: FloatArray
+    deviation: FloatArray
+    count: IntArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeTable(ShortRepr):
+    """One metric of objects over range, real and virtual.
+
+    Attributes:
+        metric: its name, as in the series.
+        edges: float64 (B + 1,), metres; a bin holds its lower edge.
+    """
+
+    metric: str
+    unit: str
+    edges: FloatArray
+    real: RangeMeans
+    virtual: RangeMeans
+
+
+def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tuple[float, ...]) -> list[RangeTable]:
+    """Take the mean of each metric of objects in bins of range.
+
+    Args:
+        edges: metres, ascending.
+    """
+    out = []
+    bounds = np.array(edges, np.float64)
+    for metric, unit in OBJECT_METRICS.items():
+        means = [_means(each.range, each.objects[metric], bounds) for each in (real, virtual)]
+        if any(each.count.any() for each in means):
+            out.append(RangeTable(metric, unit, bounds, *means))
+    return out
+
+
+def _means(distance: FloatArray, values: FloatArray, edges: FloatArray) -> RangeMeans:
+    known = np.isfinite(distance) & np.isfinite(values)
+    bins = np.searchsorted(edges, distance[known], side="right") - 1
+    inside = (bins >= 0) & (bins < len(edges) - 1)
+    bins, chosen = bins[inside], values[known][inside]
+    size = len(edges) - 1
+    count = np.bincount(bins, minlength=size)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(bins, chosen, size) / count
+        deviation = np.sqrt(np.bincount(bins, (chosen - mean[bins]) ** 2, size) / count)
+    return RangeMeans(mean, deviation, count.astype(np.int64))
+
 
 NO_TRUTH = "none"
 
@@ -111,8 +171,10 @@ def lidar_objects(
     if kind != NO_TRUTH and not truth[0].names:
         log(f"note: {real.name} and {virtual.name} have no cuboid in common ({kind}): whole scans are compared alone")
     predicted = _predicted(sets, chosen, log)
-    sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
-             for clouds, scans, cuboids in zip(sets, poses, truth, strict=True)]  # fmt: skip
+    sides = [
+        LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
+        for clouds, scans, cuboids in zip(sets, poses, truth, strict=True)
+    ]
     measured = [measure_scans(side, detector, chosen, lost, progress) for side in sides]
     series = _series(measured[:2])
     pair = None
@@ -139,16 +201,21 @@ def _predicted(sets: Sequence[CloudSet], settings: LidarObjectSettings, log: Log
 
 def _poses(clouds: CloudSet, settings: LidarObjectSettings, losses: Losses, log: Log) -> ScanPoses | None:
     if not clouds.poses:
-        log(f"note: {clouds.name}: it is not known where its lidar was: no occupancy maps, and objects do not stand in"
-            " a fixed frame")  # fmt: skip
+        log(
+            f"note: {clouds.name}: it is not known where its lidar was: no occupancy maps, and objects do not stand in"
+            " a fixed frame"
+        )
         return None
     return scan_poses(clouds, settings.max_speed, losses)
 
 
 def _truth(
-    sets: Sequence[CloudSet], poses: Sequence[ScanPoses | None], settings: LidarObjectSettings,
-    detector: LidarCuboidFile, log: Log,
-) -> tuple[str, list[TrueCuboids]]:  # fmt: skip
+    sets: Sequence[CloudSet],
+    poses: Sequence[ScanPoses | None],
+    settings: LidarObjectSettings,
+    detector: LidarCuboidFile,
+    log: Log,
+) -> tuple[str, list[TrueCuboids]]:
     """Where the truth comes from, and the truth of each set.
 
     The real and the virtual set choose it. A second real one is measured by the same truth, or has none.
@@ -174,9 +241,10 @@ def _truth(
             f"--truth {kind}: {lacking}: it is not known where its lidar was; give a recording with odometry or tf"
         )
     standing = (
-        standing_labels(sets[1], poses[1], settings) if kind == TRUTH_SCENE
+        standing_labels(sets[1], poses[1], settings)
+        if kind == TRUTH_SCENE
         else survey_cuboids(sets[0], poses[0], settings)
-    )  # fmt: skip
+    )
     log(f"note: the truth is {len(standing)} standing cuboids of the {kind} in the fixed frame")
     return kind, [
         unknown_cuboids() if scans is None else cuboids_in_scans(standing, scans, detector.farthest) for scans in poses

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import setting
+from simjudge.core.settings import Settings, setting
 from simjudge.objects.occupancy_settings import OccupancySettings
 
 TRUTH_AUTO = "auto"
@@ -28,20 +28,13 @@ SAME_PLACE = "place"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LidarObjectSettings(OccupancySettings):
+class CuboidSettings(Settings, panel="Cuboids in clouds"):
     """What is measured of each object in scans, and what the truth is.
 
     Attributes:
-        place_distance: metres between places of one object in two scans or sets, at most.
         cuboid_file: how ground, clusters and cuboids are found; None for the defaults.
-        cuboid_distance: how far from the truth's centre a found cuboid's may lie, seen from above; at least half the
-            truth's diagonal.
         truth_margin: by how much true cuboids grow to the sides and upwards before points are counted in them, metres:
             a lidar's noise puts points of a surface on either side of it.
-        range_bins: edges of the ranges that tables go by, metres.
-        survey_cell, survey_slope, survey_window, survey_height: of SMRF, see `simjudge.objects.smrf`.
-        survey_gap: points of one object in the survey lie at most so far apart, metres.
-        survey_points: that an object of the survey has at least.
     """
 
     truth: str = setting(
@@ -63,23 +56,41 @@ class LidarObjectSettings(OccupancySettings):
         None, "File that says how ground, clusters and cuboids are found in clouds (detector: lidar_cuboids)."
     )
     cuboid_distance: float = setting(
-        0.5, "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
-        unit="m", low=0, high=100,
-    )  # fmt: skip
+        0.5,
+        "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
+        unit="m",
+        low=0,
+        high=100,
+    )
     truth_margin: float = setting(
-        0.1, "Margin around true cuboids, to the sides and upwards, within which points are theirs.", unit="m", low=0,
+        0.1,
+        "Margin around true cuboids, to the sides and upwards, within which points are theirs.",
+        unit="m",
+        low=0,
         high=10,
-    )  # fmt: skip
+    )
     range_bins: tuple[float, ...] = setting((0.0, 10.0, 20.0, 30.0, 50.0, 80.0), "Edges of the tables' ranges, metres.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveySettings(Settings, panel="Survey of the real clouds"):
+    """Cuboids around what stands in the merged scans of the real set (SMRF, see `simjudge.objects.survey`)."""
+
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
     survey_slope: float = setting(0.15, "Steepest slope of the survey's ground, rise over run.", low=0, high=5)
     survey_window: float = setting(10.0, "Radius of the largest object in the survey.", unit="m", low=0.1, high=200)
-    survey_height: float = setting(0.3, "Height above the survey's ground from which points are objects.", unit="m",
-                                   low=0.01, high=10)  # fmt: skip
+    survey_height: float = setting(
+        0.3, "Height above the survey's ground from which points are objects.", unit="m", low=0.01, high=10
+    )
     survey_gap: float = setting(
         0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10
     )
     survey_points: int = setting(20, "Fewest points of an object in the survey.", low=4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LidarObjectSettings(OccupancySettings, CuboidSettings, SurveySettings):
+    """The groups of objects in scans."""
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together."""

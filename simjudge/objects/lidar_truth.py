@@ -13,7 +13,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
 from simjudge.objects.scan_poses import ScanPoses
@@ -178,8 +178,10 @@ def _class_name(clouds: CloudSet, class_id: int) -> str:
 
 
 def _classes_of_instances(clouds: CloudSet, boxes: CloudBoxes) -> dict[int, str]:
-    return {int(instance): _class_name(clouds, int(kind))
-            for instance, kind in zip(boxes.instance, boxes.class_id, strict=True)}  # fmt: skip
+    return {
+        int(instance): _class_name(clouds, int(kind))
+        for instance, kind in zip(boxes.instance, boxes.class_id, strict=True)
+    }
 
 
 def _classes_agree(sets: tuple[CloudSet, CloudSet], boxes: tuple[CloudBoxes, CloudBoxes]) -> bool:
@@ -204,9 +206,11 @@ def _matched_by_instance(
 
 
 def _truth_of_both(
-    sets: tuple[CloudSet, CloudSet], boxes: tuple[CloudBoxes, CloudBoxes], subjects: Sequence[IntArray],
+    sets: tuple[CloudSet, CloudSet],
+    boxes: tuple[CloudBoxes, CloudBoxes],
+    subjects: Sequence[IntArray],
     names: Sequence[str],
-) -> tuple[TrueCuboids, TrueCuboids]:  # fmt: skip
+) -> tuple[TrueCuboids, TrueCuboids]:
     real, virtual = (
         TrueCuboids(each, subject, names, _labelled(clouds, each))
         for clouds, each, subject in zip(sets, boxes, subjects, strict=True)
@@ -234,8 +238,11 @@ def _places(clouds: CloudSet, boxes: CloudBoxes, scans: ScanPoses, distance: flo
     last, kinds = np.empty((len(boxes), 3)), np.empty(len(boxes), np.int64)
     names: list[str] = []
     of_instance: dict[tuple[int, int], int] = {}
-    order = [row for row in np.argsort([time.get(int(cloud), np.inf) for cloud in boxes.cloud], kind="stable").tolist()
-             if int(boxes.cloud[row]) in lidar]  # fmt: skip
+    order = [
+        row
+        for row in np.argsort([time.get(int(cloud), np.inf) for cloud in boxes.cloud], kind="stable").tolist()
+        if int(boxes.cloud[row]) in lidar
+    ]
     for row in order:
         kind, instance = int(boxes.class_id[row]), int(boxes.instance[row])
         centre[row] = lidar[int(boxes.cloud[row])].to_world(boxes.centre[row])

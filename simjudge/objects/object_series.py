@@ -1,17 +1,145 @@
-"""The metrics of one object over time: box, centroid, velocity, sights, flicker."""
+"""The metrics of one object over time: box, centroid, velocity, sights, and flicker."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.objects.flicker import flicker_in_motion, flicker_while_standing, sight_changes
-from simjudge.objects.series import Series
-from simjudge.objects.timed_frames import stamps_to_seconds
+from simjudge.core.frames import FrameSet
+from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.objects.series import Series, stamps_to_seconds
 from simjudge.objects.tracking import Tracks
+
+WINDOW = 5
+"""Neighbouring frames of the smooth fit."""
+_DEGREE = 2
+_MIDDLE = WINDOW // 2
+
+
+def flicker_in_motion(time: FloatArray, box: FloatArray) -> FloatArray:
+    """Box flicker relative to a smooth fit, for cameras that may move.
+
+    A parabola over time is fitted to each edge in five neighbouring frames; the residual of the middle frame, divided
+    by the square root of 1 less its leverage, estimates the noise of the edge. The flicker is the root mean square of
+    the four edges. Edges that jitter independently with a standard deviation of s pixels have a flicker with a root
+    mean square of s over many frames, however fast they move at steady acceleration.
+
+    Args:
+        time: float64 (F,), seconds, strictly ascending.
+        box: float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen.
+
+    Returns:
+        float64 (F,), pixels; NaN where one of the five frames does not show the object.
+
+    Source:
+        Least squares on a moving window as in A. Savitzky and M. J. E. Golay, 1964; leverage as in D. A. Belsley,
+        E. Kuh and R. E. Welsch, Regression Diagnostics, 1980, section 2.1.
+    """
+    out = np.full(len(time), np.nan)
+    if len(time) < WINDOW:
+        return out
+    moment = np.lib.stride_tricks.sliding_window_view(time, WINDOW)
+    edges = np.lib.stride_tricks.sliding_window_view(box, WINDOW, axis=0)  # (windows, 4, WINDOW)
+    scaled = (moment - moment[:, [_MIDDLE]]) / np.ptp(moment, axis=1, keepdims=True)
+    design = scaled[:, :, None] ** np.arange(_DEGREE + 1)
+    weights = np.linalg.pinv(design)[:, 0, :]  # at the middle frame the fit is its constant
+    residual = edges[:, :, _MIDDLE] - np.einsum("wet,wt->we", edges, weights)
+    noise = residual / np.sqrt(1 - weights[:, [_MIDDLE]])
+    out[_MIDDLE : len(time) - _MIDDLE] = np.sqrt(np.mean(noise**2, axis=1))
+    return out
+
+
+def flicker_while_standing(box: FloatArray, standing: BoolArray) -> FloatArray:
+    """Box flicker between neighbouring frames during which the camera stands.
+
+    Args:
+        box: float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen.
+        standing: bool (F,), whether the camera has the pose of the frame before.
+
+    Returns:
+        float64 (F,), pixels: the root mean square of the four edges' changes since the frame before, over the square
+        root of 2, so that edges that jitter with a standard deviation of s pixels have a flicker of s; NaN where the
+        camera moves, or one of the two frames does not show the object.
+    """
+    out = np.full(len(box), np.nan)
+    change = np.sqrt(np.mean(np.diff(box, axis=0) ** 2, axis=1)) / math.sqrt(2)
+    out[1:] = np.where(standing[1:], change, np.nan)
+    return out
+
+
+def sight_changes(seen: BoolArray) -> FloatArray:
+    """Tell where an object appears or vanishes between its first and its last sight.
+
+    Args:
+        seen: bool (F,), whether each frame shows the object.
+
+    Returns:
+        float64 (F,): 1 where the frame before showed the object and this one does not, or the other way round, else
+        0; NaN up to the first sight, and after the last one.
+    """
+    out = np.full(len(seen), np.nan)
+    shown = np.flatnonzero(seen)
+    if len(shown):
+        first, last = shown[0], shown[-1]
+        out[first + 1 : last + 1] = np.diff(seen[first : last + 1]) != 0
+    return out
+
+
+STILL = 2e-3
+"""Metres that a standing camera moves at most from one frame to the next: what pose estimates jitter by."""
+STILL_ANGLE = 5e-4
+"""Radians that a standing camera turns at most from one frame to the next: half a pixel at a focal length of 1000."""
+
+
+def standing_frames(stamp: IntArray, trajectory: Trajectory) -> BoolArray:
+    """Find the frames at which a camera stands as it did at the frame before.
+
+    Args:
+        stamp: int64 (F,), of the frames, nanoseconds, ascending.
+
+    Returns:
+        bool (F,); False for the first frame, and where one of the two frames lies outside of the recorded poses or in
+        a gap between them.
+    """
+    interpolator = TrajectoryInterpolator(trajectory)
+    known = interpolator.covers(stamp)
+    known[known] = ~interpolator.in_gap(stamp[known])
+    standing = np.zeros(len(stamp), np.bool_)
+    frames = np.flatnonzero(known)
+    if len(frames) > 1:
+        position, orientation = interpolator.sample(stamp[frames])
+        rotation = Rotation.from_quat(orientation)
+        moved = np.linalg.norm(np.diff(position, axis=0), axis=1)
+        turned = (rotation[:-1].inv() * rotation[1:]).magnitude()
+        standing[frames[1:]] = (moved <= STILL) & (turned <= STILL_ANGLE) & (np.diff(frames) == 1)
+    return standing
+
+
+def standing_in_both(
+    sets: tuple[FrameSet, FrameSet], trajectories: tuple[Trajectory | None, Trajectory | None]
+) -> tuple[BoolArray | None, BoolArray | None]:
+    """Find the frames at which two cameras stand.
+
+    Args:
+        trajectories: poses of each camera; None where they are not known. A single one counts for both cameras, as
+            where the virtual camera is moved along the poses of the real one.
+
+    Returns:
+        For each set as `standing_frames`; None for both where no poses are known, or one camera never stands.
+    """
+    real, virtual = trajectories
+    first, second = real or virtual, virtual or real
+    if first is None or second is None:
+        return None, None
+    standing = standing_frames(sets[0].stamp, first), standing_frames(sets[1].stamp, second)
+    return standing if all(each.any() for each in standing) else (None, None)
+
 
 _AXES = "xy"
 

@@ -8,7 +8,7 @@ from simjudge.core.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class OccupancySettings(Settings):
+class OccupancySettings(Settings, panel="Occupancy map"):
     """How scans become a map, and when a cell of it is occupied.
 
     Attributes:
@@ -34,9 +34,12 @@ class OccupancySettings(Settings):
     map_most: float = setting(0.97, "Greatest probability of a cell.", low=0.5, high=0.9999)
     map_occupied: float = setting(0.5, "Probability above which a cell is occupied.", low=0.01, high=0.99)
     no_return_range: float | None = setting(
-        None, "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
-        unit="m", low=0.1, high=1000,
-    )  # fmt: skip
+        None,
+        "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
+        unit="m",
+        low=0.1,
+        high=1000,
+    )
     deskew: bool = setting(default=False, help="Correct the points of a turn for the lidar's motion, by their times.")
     max_speed: float = setting(
         60.0, "Speed above which the pose of a scan is a jump; such scans are left out.", unit="m/s", low=0.1, high=1e4

@@ -11,8 +11,8 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import LidarPoints
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import LidarPoints
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 

@@ -1,11 +1,18 @@
-"""A metric over time: what every metric of objects, of whole pictures and of whole scans ends as."""
+"""A metric over time, the frames or scans that it is measured on, and which of two sensors show the same instant."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from simjudge.core.arrays import FloatArray
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import CloudSet
 
 WHOLE = ""
 """The subject of a metric of the whole picture or scan."""
@@ -32,3 +39,165 @@ class Series(ShortRepr):
     def __len__(self) -> int:
         """The number of frames or scans."""
         return len(self.time)
+
+
+_SECOND = 1_000_000_000
+
+
+def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = None) -> FrameSet:
+    """Order the frames of a set by time, each stamp once.
+
+    Args:
+        losses: counts the frames without a stamp in a set that has stamps, and frames with the stamp of another one.
+        frame_rate: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
+            None refuses such a set.
+    """
+    if len(frames) == 0:
+        raise SimjudgeError(f"{frames.name}: holds no frame; name a set with pictures or labels")
+    if not frames.stamped.any():
+        if frame_rate is None:
+            raise SimjudgeError(
+                f"{frames.name}: no frame has a stamp, so nothing can be followed over time; give --frame-rate, or a"
+                " recording"
+            )
+        return replace(frames, stamp=_even_stamps(len(frames), frame_rate))
+    for index in np.flatnonzero(~frames.stamped):
+        losses.add("frames without a stamp, left out", frames.describe_frame(int(index)))
+    order = np.argsort(frames.stamp, kind="stable")
+    order = order[frames.stamped[order]]
+    again = np.append(False, np.diff(frames.stamp[order]) == 0)
+    for index in order[again]:
+        losses.add("frames with the stamp of another frame, left out", frames.describe_frame(int(index)))
+    kept = order[~again]
+    return frames if np.array_equal(kept, np.arange(len(frames))) else frames.take(kept)
+
+
+def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
+    """Give the clouds of a set stamps where it has none.
+
+    Args:
+        frame_rate: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
+            refuses such a set.
+    """
+    lacking = np.flatnonzero(clouds.stamp == NO_STAMP)
+    if not len(lacking):
+        return clouds
+    if len(lacking) < len(clouds):
+        raise SimjudgeError(
+            f"{clouds.name}: {len(lacking)} of {len(clouds)} clouds have no stamp, the first is "
+            f"{clouds.cloud_name[lacking[0]]}; give each one a stamp, or remove them"
+        )
+    if frame_rate is None:
+        raise SimjudgeError(
+            f"{clouds.name}: none of its clouds has a stamp, so that nothing can be compared over time; give "
+            "--frame-rate, or a recording"
+        )
+    return replace(clouds, stamp=_even_stamps(len(clouds), frame_rate))
+
+
+def _even_stamps(count: int, rate: float) -> IntArray:
+    return np.asarray(np.rint(np.arange(count) * (_SECOND / rate)), np.int64)
+
+
+def stamps_to_seconds(stamp: IntArray) -> FloatArray:
+    """Give stamps in seconds.
+
+    Args:
+        stamp: int64 (N,), nanoseconds.
+
+    Returns:
+        float64 (N,), seconds; to about 0.2 us for clocks that count from 1970.
+    """
+    return np.asarray(stamp / _SECOND)
+
+
+def common_start(sets: Iterable[FrameSet]) -> float:
+    """Tell when all sets have begun.
+
+    Returns:
+        The latest of their first stamps, seconds.
+    """
+    return float(stamps_to_seconds(np.array([each.stamp[0] for each in sets])).max())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CommonTimes(ShortRepr):
+    """The frames of two sensors that show the same instants.
+
+    Attributes:
+        real, virtual: int64 (N,), numbers of frames; pairs, in order of time.
+        tolerance: how far the two stamps of a pair may lie apart, seconds.
+        farthest: how far they do at most, seconds.
+    """
+
+    real: IntArray
+    virtual: IntArray
+    tolerance: float
+    farthest: float
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return len(self.real)
+
+
+def common_times(real: FloatArray, virtual: FloatArray) -> CommonTimes:
+    """Pair the frames of two sensors by time.
+
+    Each frame is paired with the nearest one of the other sensor if each is the other's nearest. Equal stamps are
+    always a pair. The tolerance is half the median period of the slower sensor.
+
+    Args:
+        real: float64 (R,), seconds, ascending.
+        virtual: float64 (V,), seconds, ascending.
+
+    Returns:
+        The pairs; none where the two have no time in common.
+    """
+    tolerance = max(median_period(real), median_period(virtual)) / 2
+    if not (len(real) and len(virtual)):
+        return CommonTimes(np.empty(0, np.int64), np.empty(0, np.int64), tolerance, 0.0)
+    partner, back = _nearest(real, virtual), _nearest(virtual, real)
+    number = np.arange(len(real))
+    apart = np.abs(virtual[partner] - real)
+    # Stamps are float64 seconds of a clock that may count from 1970: half a microsecond of them is rounding.
+    paired = (back[partner] == number) & (apart <= tolerance + 5e-7)
+    farthest = float(apart[paired].max()) if paired.any() else 0.0
+    return CommonTimes(number[paired], partner[paired], tolerance, farthest)
+
+
+def median_period(time: FloatArray) -> float:
+    """The median time between two frames.
+
+    Args:
+        time: float64 (N,), seconds, ascending.
+    """
+    return float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+
+
+def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str, str]) -> None:
+    """Refuse two sensors whose frames show no instant in common.
+
+    Args:
+        real: float64 (R,), seconds, ascending.
+        virtual: float64 (V,), seconds, ascending.
+    """
+    if len(common_times(real, virtual)):
+        return
+    spans = [
+        f"{name} has {f'{time[0]:.3f} to {time[-1]:.3f} s' if len(time) else 'no frame'}"
+        for name, time in zip(names, (real, virtual), strict=True)
+    ]
+    offset = f"{real[0] - virtual[0]:.3f}" if len(real) and len(virtual) else "SECONDS"
+    raise SimjudgeError(
+        f"no common time: {spans[0]}, {spans[1]}; replay the real recording's poses (simjudge replay keeps its "
+        f"stamps), or move the virtual stamps with --time-offset {offset} if both began together"
+    )
+
+
+def _nearest(time: FloatArray, other: FloatArray) -> IntArray:
+    """The number of the frame of `other` that is nearest to each instant; the earlier of two that are equally near."""
+    after = np.clip(np.searchsorted(other, time), 1, max(len(other) - 1, 1))
+    if len(other) == 1:
+        return np.zeros(len(time), np.int64)
+    later = np.abs(other[after] - time) < np.abs(other[after - 1] - time)
+    return np.asarray(after - 1 + later, np.int64)

@@ -6,25 +6,31 @@ second real one; without a second one, from itself: every other frame against wh
 instant.
 
 Rows of whole pictures or scans and of all objects are one kind, rows of single objects are the other: many objects do
-not hide what differs in all of them.
+not hide what differs in all of them. What differs a little in each object shows in the mean over all objects.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.all_objects import with_all_objects
-from simjudge.objects.block_bootstrap import SIGNIFICANCE, differences, holm, mean_interval
-from simjudge.objects.common_times import common_times
-from simjudge.objects.compared_series import ComparedSeries, SeriesComparison, SeriesFloor
-from simjudge.objects.series import Series
-from simjudge.objects.time_shift import time_shift
-from simjudge.results.series_verdicts import (
+from simjudge.objects.series import WHOLE, Series, common_times
+from simjudge.objects.series_statistics import (
+    SIGNIFICANCE,
+    MeanInterval,
+    TimeShift,
+    differences,
+    holm,
+    mean_interval,
+    time_shift,
+)
+from simjudge.results.verdict_words import (
     AGAIN,
     DIFFERS,
     HALVES,
@@ -33,6 +39,181 @@ from simjudge.results.series_verdicts import (
     TOO_FEW,
     WITHIN_FLOOR,
 )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesFloor(ShortRepr):
+    """What real differs by from real.
+
+    Attributes:
+        time: float64 (N,), seconds.
+        difference: float64 (N,), of real from real then; NaN where it is not known.
+        interval: of its mean; None for too few.
+    """
+
+    time: FloatArray
+    difference: FloatArray
+    interval: MeanInterval | None
+    source: str
+
+    @property
+    def value(self) -> float | None:
+        """The difference that real from real still explains, the far end of its interval; None for too few frames."""
+        return None if self.interval is None else self.interval.farthest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesComparison(ShortRepr):
+    """One metric of one subject in real and virtual: a row of the table.
+
+    Attributes:
+        metric, unit, subject: as in `Series`.
+        time: float64 (N,), the real stamps of the common times, seconds.
+        real, virtual: float64 (N,), the values then; NaN where there is none.
+        unpaired: how many frames of real and of virtual have no partner in time.
+        missing: at how many of the common times real alone and virtual alone have no value, and both.
+        difference: virtual less real, over the frames where both have a value; None for too few.
+        shift: by how much virtual is later; None where none can be told.
+        adjusted_p: p of no difference among all rows of the kind; NaN for too few frames.
+        is_single: whether it is of one object, and another row is of all objects.
+    """
+
+    metric: str
+    unit: str
+    subject: str
+    time: FloatArray
+    real: FloatArray
+    virtual: FloatArray
+    unpaired: tuple[int, int]
+    missing: tuple[int, int, int]
+    difference: MeanInterval | None
+    floor: SeriesFloor
+    shift: TimeShift | None
+    adjusted_p: float = float("nan")
+    is_single: bool = False
+    verdict: str = TOO_FEW
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Mean of real and of virtual where both have a value; NaN where that is nowhere."""
+        both = ~(np.isnan(self.real) | np.isnan(self.virtual))
+        if not both.any():
+            return float("nan"), float("nan")
+        return float(self.real[both].mean()), float(self.virtual[both].mean())
+
+    @property
+    def frames(self) -> int:
+        """At how many of the common times both have a value."""
+        return len(self.time) - sum(self.missing)
+
+    @property
+    def times_floor(self) -> float | None:
+        """The size of the difference in floors; None without a floor, or where it is 0."""
+        if self.difference is None or not self.floor.value:
+            return None
+        return abs(self.difference.mean) / self.floor.value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedSeries(ShortRepr):
+    """All series of two sensors, compared.
+
+    Attributes:
+        rows: a row each metric and subject that both have. Those of single objects stand behind the others; in each
+            part those that differ come first, the clearest of them first.
+        only_real, only_virtual: metric and subject of the series that one sensor alone has.
+    """
+
+    rows: Sequence[SeriesComparison]
+    only_real: Sequence[tuple[str, str]]
+    only_virtual: Sequence[tuple[str, str]]
+
+    @property
+    def shift(self) -> float | None:
+        """Seconds by which virtual is later: the median over the rows that tell; None where none does."""
+        shifts = [row.shift.seconds for row in self.rows if row.shift is not None]
+        return float(np.median(shifts)) if shifts else None
+
+
+ALL_OBJECTS = "all objects"
+"""The subject of a metric that is averaged over all objects."""
+
+
+def with_all_objects(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]:
+    """Add a row over all objects for each metric of several objects.
+
+    Returns:
+        The rows; `is_single` where there is a row over all objects.
+    """
+    by_metric: dict[str, list[SeriesComparison]] = {}
+    for row in rows:
+        if row.subject != WHOLE:
+            by_metric.setdefault(row.metric, []).append(row)
+    several = {metric: each for metric, each in by_metric.items() if len(each) > 1}
+    singles = [replace(row, is_single=row.subject != WHOLE and row.metric in several) for row in rows]
+    return [*(pool_objects(each) for each in several.values()), *singles]
+
+
+def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
+    """Average a metric over all objects: in each frame, over the objects that both sensors have a value of.
+
+    Metrics with a single value for each object, such as its first sight, are averaged over the objects.
+    """
+    first = rows[0]
+    once = all(len(row.time) <= 1 for row in rows)
+    parts = [(row.time, np.stack([row.real, row.virtual])) for row in rows]
+    time, values, slot = _joined(parts) if once else _mean_by_time(parts)
+    difference = mean_interval(differences(values[0], values[1]), slot, block=1 if once else None)
+    return SeriesComparison(
+        first.metric,
+        first.unit,
+        ALL_OBJECTS,
+        time,
+        values[0],
+        values[1],
+        unpaired=(max(row.unpaired[0] for row in rows), max(row.unpaired[1] for row in rows)),
+        missing=(0, 0, int(np.count_nonzero(np.isnan(values).any(axis=0)))),
+        difference=difference,
+        floor=_pooled_floor([row.floor for row in rows], once=once),
+        shift=_pooled_shift([row.shift for row in rows if row.shift is not None]),
+    )
+
+
+def _pooled_floor(floors: Sequence[SeriesFloor], *, once: bool) -> SeriesFloor:
+    source = AGAIN if any(each.source == AGAIN for each in floors) else HALVES
+    parts = [(each.time, each.difference[np.newaxis]) for each in floors if each.source == source]
+    time, values, slot = _joined(parts) if once else _mean_by_time(parts)
+    return SeriesFloor(time, values[0], mean_interval(values[0], slot, block=1 if once else None), source)
+
+
+def _pooled_shift(shifts: Sequence[TimeShift]) -> TimeShift | None:
+    """The median, with the spread of a median of normal samples."""
+    if len(shifts) < 2:
+        return None
+    seconds = np.array([each.seconds for each in shifts])
+    spread = math.sqrt(math.pi / 2 / len(shifts)) * float(seconds.std(ddof=1))
+    return TimeShift(float(np.median(seconds)), float(np.median([each.correlation for each in shifts])), spread)
+
+
+Part = tuple[FloatArray, FloatArray]
+"""Times (N,), and values (K, N) then, which are NaN where one of them is not known."""
+
+
+def _joined(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray, IntArray]:
+    """All values behind each other: times, values, and their numbers."""
+    time, values = np.concatenate([each[0] for each in parts]), np.concatenate([each[1] for each in parts], axis=1)
+    return time, values, np.arange(len(time))
+
+
+def _mean_by_time(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Times, the mean at each over the parts that know all values then, NaN where none does; and their numbers."""
+    time, values, _ = _joined(parts)
+    times, place = np.unique(time, return_inverse=True)
+    known = ~np.isnan(values).any(axis=0)
+    count = np.bincount(place[known], minlength=len(times))
+    sums = np.stack([np.bincount(place[known], row[known], minlength=len(times)) for row in values])
+    means = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+    return times, means, np.arange(len(times))
 
 
 def compare_series(

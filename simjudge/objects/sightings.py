@@ -1,19 +1,41 @@
-"""What a set shows in each frame: one row for each object and frame, from labels or predictions."""
+"""What a set shows in each frame, a row for each object: by labels, predictions, or what a detector finds now.
+
+Above a line nothing is an object: a table of rows by frame, or the horizon in a recording.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import BoolImage, Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
+from simjudge.core.names import normalized_name
+from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Masks, Objects, Predictions
+from simjudge.core.progress import Log, ProgressBar
+from simjudge.core.text import one_line, parse_number, read_text
+from simjudge.data.rosbag2.recorded_poses import read_poses
+from simjudge.detectors.colour_detector import ColourDetector
+from simjudge.detectors.detection import detect, load_detector
+from simjudge.detectors.detector import Detector, record_detector
 from simjudge.detectors.iou import pixel_counts
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.objects.camera_settings import (
+    FOLLOW_AUTO,
+    FOLLOW_LABELS,
+    FOLLOW_PREDICTIONS,
+    LEAST_SCORE,
+    CameraObjectSettings,
+)
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,3 +137,227 @@ def _pixel_mean(crop: BoolImage, origin: npt.NDArray[np.int32]) -> tuple[int, Fl
     count = int(columns.sum())
     middle = [(np.arange(len(n)) + 0.5) @ n / count for n in (columns, rows)]
     return count, origin + np.array(middle)
+
+
+_HEADINGS = {"frame", "row", "slope"}
+_FARTHEST_ROW = 1e6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PictureLines(ShortRepr):
+    """A line in each frame of a set.
+
+    Attributes:
+        row: float64 (F,), where the line meets the picture's left edge, pixels from the upper edge.
+        slope: float64 (F,), rows that it falls by a column; 0 for a level line.
+    """
+
+    row: FloatArray
+    slope: FloatArray
+
+    def above(self, sightings: Sightings) -> BoolArray:
+        """Tell which sightings have their centroid above the line of their frame.
+
+        Returns:
+            bool (N,).
+        """
+        line = self.row[sightings.frame] + self.slope[sightings.frame] * sightings.centroid[:, 0]
+        return np.asarray(sightings.centroid[:, 1] < line)
+
+
+def read_lines(path: Path, frames: FrameSet) -> PictureLines:
+    """Read a table `frame row [slope]` with comma, semicolon, tab or blanks between, and # for comments.
+
+    Args:
+        path: a text file. A frame is given by its name, or by its number from 0 in order of time; its row is where the
+            line meets the left edge, pixels. Frames between two of the table have a line between theirs; those before
+            the first and after the last have that one's.
+    """
+    number = {name: i for i, name in enumerate(frames.frame_name)}
+    found: dict[int, tuple[float, float]] = {}
+    for line_number, line in enumerate(read_text(path).splitlines(), 1):
+        plain = line.split("#", 1)[0].strip()
+        words = re.split(r"\s*[,;\t]\s*|\s+", plain) if plain else []
+        if not words or (not found and {word.lower() for word in words} <= _HEADINGS):
+            continue
+        where = f"{path}:{line_number}"
+        values = [parse_number(word) for word in words[1:]]
+        if not 1 <= len(values) <= 2 or any(value is None or not abs(value) <= _FARTHEST_ROW for value in values):
+            raise SimjudgeError(f"{where}: {one_line(plain)!r}: frame, row (pixels) and perhaps slope are needed")
+        frame = number.get(words[0], int(words[0]) if words[0].isdecimal() and len(words[0]) <= 9 else -1)
+        if not 0 <= frame < len(frames):
+            raise SimjudgeError(
+                f"{where}: {frames.name} has no frame {one_line(words[0])}; give a frame's name, or its number from 0"
+                f" to {len(frames) - 1}"
+            )
+        if frame in found:
+            raise SimjudgeError(f"{where}: frame {one_line(words[0])} stands there twice; leave one out")
+        found[frame] = (float(values[0] or 0), float(values[1] or 0) if len(values) > 1 else 0.0)
+    if not found:
+        raise SimjudgeError(f"{path}: no rows; `frame row` in each line is needed")
+    given = np.array(sorted(found))
+    table = np.array([found[frame] for frame in given])
+    every = np.arange(len(frames))
+    return PictureLines(np.interp(every, given, table[:, 0]), np.interp(every, given, table[:, 1]))
+
+
+def horizon_lines(orientation: FloatArray, matrix: FloatArray) -> PictureLines:
+    """The horizon of flat ground in each picture: where rays are level.
+
+    A ray through pixel u has the direction R K^-1 u in a world whose z axis is up. It is level where its z is 0, which
+    is a line in the picture: (0 0 1) R K^-1 (x y 1)^T = 0.
+
+    Args:
+        orientation: float64 (F, 4), quaternions x, y, z, w of the camera's optical frame (z along the view, y down) in
+            a world whose z axis is up.
+        matrix: float64 (3, 3), the camera matrix K, pixels.
+
+    Returns:
+        The line of each frame; NaN for a camera that looks straight up or down.
+
+    Source:
+        R. Hartley and A. Zisserman, Multiple View Geometry, 2nd ed., section 8.6 (vanishing lines).
+    """
+    up = Rotation.from_quat(orientation).as_matrix()[:, 2] @ np.linalg.inv(matrix)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        row, slope = -up[:, 2] / up[:, 1], -up[:, 0] / up[:, 1]
+    level = np.abs(up[:, 1]) > 1e-12
+    return PictureLines(np.where(level, row, np.nan), np.where(level, slope, np.nan))
+
+
+_TRANSFORMS = "/tf"
+_LONGEST_GAP = 500_000_000
+"""Nanoseconds before the first and after the last transform for which the camera is taken to stand."""
+_RECORDINGS = (".mcap", ".db3")
+
+
+def is_recording(path: Path) -> bool:
+    """Tell whether a path is one of a recording rather than of a table."""
+    return path.suffix.lower() in _RECORDINGS or path.is_dir()
+
+
+def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
+    """Find the horizon of flat ground in each picture.
+
+    Args:
+        path: of a recording with /tf and one camera's camera_info. The root of the tree of transforms has its z axis
+            up; camera_info names the camera's optical frame.
+    """
+    calibration = recorded_calibration(path, None)
+    trajectory = read_poses(path, _TRANSFORMS, child=calibration.name).trajectory
+    first, last = int(trajectory.stamp[0]), int(trajectory.stamp[-1])
+    inside = np.clip(frames.stamp, first, last)
+    outside = np.flatnonzero(np.abs(inside - frames.stamp) > _LONGEST_GAP)
+    if len(outside):
+        raise SimjudgeError(
+            f"{path}: {len(outside)} of {len(frames)} frames of {frames.name} lie outside of its transforms, from"
+            f" {first / 1e9:.3f} s to {last / 1e9:.3f} s; give a table of lines"
+        )
+    _, orientation = TrajectoryInterpolator(trajectory).sample(inside)
+    scale = frames.size[:, 0] / calibration.size[0]
+    lines = horizon_lines(orientation, calibration.matrix)
+    return PictureLines(lines.row * scale, lines.slope)
+
+
+@dataclass(frozen=True)
+class Finder:
+    """How the objects of both sets are found.
+
+    Attributes:
+        detector: the detector to run; None where labels or earlier predictions are followed.
+    """
+
+    settings: CameraObjectSettings
+    detector: Detector | None = None
+
+    @classmethod
+    def of(cls, settings: CameraObjectSettings) -> Finder:
+        """Load the detector that settings name."""
+        if settings.model is None or settings.follow == FOLLOW_LABELS:
+            return cls(settings)
+        detector = load_detector(settings.model, trust=settings.trust)
+        return cls(settings, replace(detector, regions=True) if isinstance(detector, ColourDetector) else detector)
+
+    def detect(self, frames: FrameSet, log: Log, progress: ProgressBar) -> FrameSet:
+        """Run the detector, where there is one.
+
+        Args:
+            log: receives what a person should know about the match of classes.
+
+        Returns:
+            The set with what the detector finds; the set as it is without one, or where this detector has run on it.
+        """
+        if self.detector is None or self._has_run_on(frames):
+            return frames
+        rename = dict(self.settings.rename or ())
+        return detect(frames, self.detector, rename=rename, log=log, progress=progress)
+
+    def choose(self, sets: Sequence[FrameSet]) -> str:
+        """Choose what is followed.
+
+        Returns:
+            FOLLOW_LABELS or FOLLOW_PREDICTIONS, whatever the sets hold where a person chose; "" where nothing was
+            chosen and one set has neither.
+        """
+        if self.settings.follow != FOLLOW_AUTO:
+            return self.settings.follow
+        if self.detector is None and all(each.labelled.any() for each in sets):
+            return FOLLOW_LABELS
+        return FOLLOW_PREDICTIONS if all(each.predicted.any() for each in sets) else ""
+
+    def sightings(self, frames: FrameSet, followed: str, *, virtual: bool) -> Sightings:
+        """Take what is followed through a set.
+
+        Args:
+            virtual: it is the virtual set, with its own table of lines.
+        """
+        if followed == FOLLOW_LABELS:
+            seen = label_sightings(frames)
+            remedy = "no frame is labelled; follow predictions (--follow predictions), or name a detector with --model"
+        else:
+            seen = predicted_sightings(frames, self._min_score)
+            remedy = "no detector has run on it; name one with --model"
+        if not seen.looked_at.any():
+            raise SimjudgeError(f"{frames.name}: {remedy}")
+        table = self.settings.virtual_line if virtual else self.settings.real_line
+        if table is None or followed == FOLLOW_LABELS:
+            return seen
+        lines = recorded_horizon(table, frames) if is_recording(table) else read_lines(table, frames)
+        above = lines.above(seen)
+        classes = self._classes_with_line()
+        if classes is not None:
+            above &= np.isin(seen.class_name, classes)
+        return seen.take(np.flatnonzero(~above))
+
+    def classes(self, seen: Sequence[Sightings]) -> set[str]:
+        """The classes that can be found.
+
+        Returns:
+            Names as in `Sightings`: of the detector, or of all sightings where it is not known.
+        """
+        if self.detector is None or not self.detector.class_names:
+            return {str(name) for each in seen for name in np.unique(each.class_name)}
+        return {self._name(name) for name in self.detector.class_names.values()}
+
+    def _name(self, name: str) -> str:
+        """What the sets call a class of the detector."""
+        return normalized_name(dict(self.settings.rename or ()).get(name, name))
+
+    def _has_run_on(self, frames: FrameSet) -> bool:
+        if self.detector is None or frames.predictions is None or frames.detector != record_detector(self.detector):
+            return False
+        return not isinstance(self.detector, ColourDetector) or frames.predictions.masks is not None
+
+    @property
+    def _min_score(self) -> float:
+        if self.settings.min_score is not None:
+            return self.settings.min_score
+        return 0.0 if isinstance(self.detector, ColourDetector) else LEAST_SCORE
+
+    def _classes_with_line(self) -> list[str] | None:
+        """The classes to which lines apply; None for all."""
+        if self.settings.line_classes is not None:
+            return [normalized_name(name) for name in self.settings.line_classes]
+        if isinstance(self.detector, ColourDetector):
+            return [self._name(each.name) for each in self.detector.classes.values() if each.line is not None]
+        return None

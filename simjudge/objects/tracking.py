@@ -1,4 +1,7 @@
-"""Objects followed from frame to frame: by the numbers of their labels, or by where they are expected next."""
+"""Objects followed from frame to frame, and which track of a real and which of a virtual camera are the same object.
+
+They are followed by the numbers of their labels, or by where they are expected next.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,18 @@ from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
+from simjudge.core.progress import Log
+from simjudge.core.text import list_some
 from simjudge.detectors.iou import box_iou
+from simjudge.objects.camera_settings import (
+    SAME_INSTANCE,
+    SAME_TRACK,
+    CameraObjectSettings,
+)
+from simjudge.objects.series import common_times, stamps_to_seconds
 from simjudge.objects.sightings import Sightings
 
 _NEVER = 1e6
@@ -148,5 +161,161 @@ def _tracks(sightings: Sightings, track: IntArray, name: tuple[int, ...]) -> Tra
     classes, number = np.unique(sightings.class_name, return_inverse=True)
     votes = np.zeros((len(name), len(classes)), np.int64)
     np.add.at(votes, (track[track >= 0], number[track >= 0]), 1)
-    usual = classes[votes.argmax(1)] if len(name) else []
-    return Tracks(sightings, track, name, tuple(str(c) for c in usual))
+    usual = classes[votes.argmax(1)].tolist() if len(name) else []
+    return Tracks(sightings, track, name, tuple(map(str, usual)))
+
+
+LEAST_SIMILARITY = 0.05
+"""Two tracks that are less alike are no pair."""
+
+Pairs = list[tuple[int, int]]
+"""Tracks of the real and of the virtual set that are the same object."""
+
+
+def pair_instances(real: Tracks, virtual: Tracks) -> Pairs:
+    """Pair tracks of one instance number."""
+    place = {name: i for i, name in enumerate(virtual.name)}
+    return [(i, place[name]) for i, name in enumerate(real.name) if name in place]
+
+
+def pair_tracks(
+    real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
+) -> Pairs:
+    """Pair tracks over their whole length by the Hungarian method.
+
+    Two tracks of one class are alike by the sum of 1 - d / D over the frames that show both, over the number of frames
+    that show either: d is how far their centroids lie apart, D is `distance`, both in diagonals of the picture, so that
+    cameras of different resolution can be paired. It is the spatio-temporal IoU of tracks with closeness in the place
+    of overlap, so that thin objects and cameras aligned differently are paired, too.
+
+    Args:
+        distance: at which two centroids are no longer alike, diagonals of the picture.
+
+    Returns:
+        The pairs, in the order of the real tracks; none that is less alike than `LEAST_SIMILARITY`.
+    """
+    if not len(real) or not len(virtual):
+        return []
+    alike = track_similarity(real, virtual, real_frames, virtual_frames, distance)
+    i, j = linear_sum_assignment(alike, maximize=True)
+    return [(int(a), int(b)) for a, b in zip(i, j, strict=True) if alike[a, b] >= LEAST_SIMILARITY]
+
+
+def track_similarity(
+    real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
+) -> FloatArray:
+    """How alike each real and each virtual track are: see `pair_tracks`.
+
+    Returns:
+        float64 (T, U), in [0, 1]; 0 for tracks of different classes.
+    """
+    common = common_times(stamps_to_seconds(real_frames.stamp), stamps_to_seconds(virtual_frames.stamp))
+    looked_at = real.sightings.looked_at[common.real] & virtual.sightings.looked_at[common.virtual]
+    a = _centroids(real, real_frames)[:, common.real[looked_at]]
+    b = _centroids(virtual, virtual_frames)[:, common.virtual[looked_at]]
+    same_class = np.array(real.class_name)[:, None] == np.array(virtual.class_name)[None, :]
+    out = np.zeros((len(real), len(virtual)))
+    for i, j in np.argwhere(same_class):
+        apart = np.linalg.norm(a[i] - b[j], axis=1)
+        both = np.isfinite(apart)
+        closeness = np.maximum(0.0, 1 - apart[both] / distance) if distance > 0 else (apart[both] == 0)
+        either = np.isfinite(a[i, :, 0]) | np.isfinite(b[j, :, 0])
+        out[i, j] = closeness.sum() / max(1, int(either.sum()))
+    return out
+
+
+def _centroids(tracks: Tracks, frames: FrameSet) -> FloatArray:
+    """Centroids by track and frame, (T, F, 2), diagonals of the picture from its upper left; NaN where not seen."""
+    rows = tracks.by_frame()
+    diagonal = np.linalg.norm(frames.size.astype(np.float64), axis=1)
+    centroid = np.concatenate([tracks.sightings.centroid, np.full((1, 2), np.nan)])
+    return np.asarray(centroid[rows] / diagonal[None, :, None])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FollowedObjects(ShortRepr):
+    """Tracks of two sets, and which of them are the same object.
+
+    Attributes:
+        pairs: a track of each, in the order of the real ones.
+        subject: the name of each pair, as "orange 3"; the number is that of the real track.
+    """
+
+    real: Tracks
+    virtual: Tracks
+    pairs: Pairs
+    subject: tuple[str, ...]
+
+
+def follow_objects(
+    sets: tuple[FrameSet, FrameSet],
+    sightings: tuple[Sightings, Sightings],
+    settings: CameraObjectSettings,
+    log: Log,
+) -> FollowedObjects:
+    """Follow objects through both sets, and find which are the same.
+
+    Args:
+        log: receives how objects were paired, and what one set alone shows.
+    """
+    by_instance = _same_by_instance(sets, sightings, settings.same_by, log)
+    if by_instance:
+        real, virtual = (instance_tracks(seen) for seen in sightings)
+        pairs = pair_instances(real, virtual)
+    else:
+        real, virtual = (
+            follow(
+                seen,
+                frames.stamp,
+                gap=settings.track_gap,
+                reach=settings.track_reach,
+                least_frames=settings.track_frames,
+            )
+            for seen, frames in zip(sightings, sets, strict=True)
+        )
+        pairs = pair_tracks(real, virtual, *sets, settings.match_distance)
+    subject = tuple(f"{real.class_name[i]} {real.name[i]}" for i, _ in pairs)
+    _log_unpaired(sets, (real, virtual), pairs, log)
+    return FollowedObjects(real, virtual, pairs, subject)
+
+
+def _same_by_instance(
+    sets: tuple[FrameSet, FrameSet], sightings: tuple[Sightings, Sightings], same_by: str, log: Log
+) -> bool:
+    if same_by == SAME_TRACK:
+        return False
+    unnumbered = [not len(seen) or bool((seen.instance == NO_INSTANCE).any()) for seen in sightings]
+    if same_by == SAME_INSTANCE:
+        for frames, seen in zip(sets, sightings, strict=True):
+            if len(seen) and (seen.instance == NO_INSTANCE).all():
+                raise SimjudgeError(f"{frames.name}: no object has an instance number; leave out --same-by instance")
+        return True
+    if any(unnumbered):
+        return False
+    differing = _classes_that_differ(*sightings)
+    if differing:
+        log(
+            f"objects are paired by track: instances of one number have different classes in {sets[0].name} and"
+            f" {sets[1].name} ({list_some(differing)})"
+        )
+        return False
+    log("objects are the same by the instance numbers of their labels")
+    return True
+
+
+def _classes_that_differ(real: Sightings, virtual: Sightings) -> list[str]:
+    a, b = (
+        dict(zip(tracks.name, tracks.class_name, strict=True))
+        for tracks in (instance_tracks(real), instance_tracks(virtual))
+    )
+    return [f"{number}: {a[number]}, {b[number]}" for number in a if number in b and a[number] != b[number]]
+
+
+def _log_unpaired(sets: tuple[FrameSet, FrameSet], tracks: tuple[Tracks, Tracks], pairs: Pairs, log: Log) -> None:
+    for side, (frames, each) in enumerate(zip(sets, tracks, strict=True)):
+        paired = {pair[side] for pair in pairs}
+        alone = [f"{each.class_name[i]} {each.name[i]}" for i in range(len(each)) if i not in paired]
+        if alone:
+            log(f"{len(alone)} of {len(each)} objects are seen in {frames.name} alone: {list_some(alone)}")
+    if not pairs and all(len(each) for each in tracks):
+        log(f"{sets[0].name} and {sets[1].name} have no object in common; whole pictures are compared alone")

@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simjudge.core.progress import Log
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.results.result_folder import DRIVES, OBJECTS, SETS, atomic_result
+from simjudge.results.saved_result import DRIVES, OBJECTS, SETS, atomic_result
 
 if TYPE_CHECKING:
-    from simjudge.page.report_figure import Figures
+    from simjudge.page.figures import Figures
 
 
 class KeptResult(ABC):
@@ -58,7 +58,7 @@ class KeptResult(ABC):
         Raises:
             SimjudgeError: a file cannot be written.
         """
-        from simjudge.page.figure_files import save_drawn  # noqa: PLC0415 - matplotlib is slow to import
+        from simjudge.page.figures import save_drawn  # noqa: PLC0415 - matplotlib is slow to import
 
         return save_drawn(self.figures, Path(folder))
 
@@ -121,9 +121,9 @@ class ResultKind:
 
 
 _HOMES = {
-    OBJECTS: "simjudge.questions.objects.result",
-    DRIVES: "simjudge.questions.drives.result",
-    SETS: "simjudge.questions.many_sets.result",
+    OBJECTS: "simjudge.questions.objects.run",
+    DRIVES: "simjudge.questions.drives.run",
+    SETS: "simjudge.questions.many_sets.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
 

@@ -43,25 +43,56 @@ def parse_labels(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]
     return tuple(labels.items())
 
 
-_LABELS = TextForm(
-    parse_labels, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "OLD=NEW", several=True
-)
+_LABELS = TextForm(parse_labels, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "OLD=NEW", several=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportSettings(Settings):
+class ReportFileSettings(Settings, panel="Files beside the page"):
+    """Which files are written beside the page.
+
+    Attributes:
+        overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
+    """
+
+    csv: Path | None = setting(None, "Also write the numbers, one row a result and class.")
+    latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
+    figures: Path | None = setting(
+        None, "Also write each figure as SVG, PDF, PNG and its numbers as CSV here; each result has a subfolder."
+    )
+    overwrite: bool = setting(default=False, help="Replace files that no report wrote.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingPageSettings(Settings, panel="Page of a recording"):
+    """What the page of a recording shows.
+
+    Attributes:
+        at: the instants that it shows in place of `instants` even ones, seconds from the first cloud.
+        radius: metres around the sensor that its pictures of clouds show; None chooses.
+    """
+
+    instants: int = setting(4, "How many instants show its clouds, spread evenly over it.", low=1, high=1000)
+    at: tuple[float, ...] | None = setting(
+        None, "These instants instead, from its first cloud, as 1.5,3.", unit="s", low=0
+    )
+    radius: float | None = setting(
+        None,
+        "How far around the car its clouds are shown; by default a square with nearly all of it.",
+        unit="m",
+        low=0.01,
+        high=100_000,
+    )
+    topic: str | None = setting(None, "Topic of the clouds; by default all that a sensor measured.")
+    image_topic: str | None = setting(None, "Topic of the camera's pictures beside the clouds.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings(ReportFileSettings, RecordingPageSettings):
     """What a report shows, and which files it writes beside the page.
 
     Attributes:
         title: heading of the page; empty for the question that it answers.
         label: other names for sets and results.
-        csv, latex: files for the numbers and for the tables; None for none.
-        figures: folder for the figures; None for none.
-        overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
-        instants: of a recording, how many clouds its page shows.
-        at: of a recording, the instants that its page shows in their place, seconds from the first cloud.
-        radius: of a recording, metres around the sensor that its pictures of clouds show; None chooses.
-        topic, image_topic: of a recording, the clouds and the camera that are shown.
     """
 
     to: str = setting(
@@ -74,24 +105,6 @@ class ReportSettings(Settings):
     label: Labels | None = setting(
         None, "Name on the page of a set (a, b or its name) or of a result; repeatable.", form=_LABELS
     )
-    csv: Path | None = setting(None, "Also write the numbers, one row a result and class.")
-    latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
-    figures: Path | None = setting(
-        None, "Also write each figure as SVG, PDF, PNG and its numbers as CSV here; each result has a subfolder."
-    )
-    overwrite: bool = setting(default=False, help="Replace files that no report wrote.")
-    instants: int = setting(
-        4, "Of a recording: how many instants show its clouds, spread evenly over it.", low=1, high=1000
-    )
-    at: tuple[float, ...] | None = setting(
-        None, "Of a recording: these instants instead, from its first cloud, as 1.5,3.", unit="s", low=0
-    )
-    radius: float | None = setting(
-        None, "Of a recording: how far around the car its clouds are shown; by default a square with nearly all of it.",
-        unit="m", low=0.01, high=100_000,
-    )  # fmt: skip
-    topic: str | None = setting(None, "Of a recording: topic of the clouds; by default all that a sensor measured.")
-    image_topic: str | None = setting(None, "Of a recording: topic of the camera's pictures beside the clouds.")
 
 
 @dataclass(frozen=True)

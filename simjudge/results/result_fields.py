@@ -1,11 +1,13 @@
 """What the files of a result folder hold (docs/reference/results.md), as models that refuse anything else in one line.
 
-Beside the numbers, a field that no reader uses may hold anything: later versions add fields.
+Beside the numbers, a field that no reader uses may hold anything: later versions add fields. Results of earlier
+versions are read as if this one had written them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,14 +15,48 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
+from simjudge.core.names import LARGEST_CLASS_ID
 from simjudge.core.text import load_json
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.method.verdicts import Reason, Verdict
-from simjudge.results.earlier_results import current_content
+
+_VERDICTS = {
+    "large gap": Verdict.LARGE_GAP,
+    "small gap": Verdict.SMALL_GAP,
+    "predicts within margin": Verdict.PREDICTS,
+    "cannot tell": Verdict.CANNOT_TELL,
+    "too few": Verdict.TOO_FEW,
+    "no overlap": Verdict.NO_OVERLAP,
+    "not tested": Verdict.NOT_TESTED,
+}
+_REASONS = {
+    "few units": Reason.FEW_UNITS,
+    "short recording": Reason.FEW_UNITS,
+    "few relabellings": Reason.FEW_UNITS,
+    "few permutations": Reason.FEW_DRAWS,
+    "never predicted": Reason.NEVER_PREDICTED,
+}
+_CODES: Mapping[str, Mapping[str, str]] = {"verdict": _VERDICTS, "verdict_study": _VERDICTS, "verdict_reason": _REASONS}
+"""Field to the words that stood in it, and the codes that stand there now."""
+
+
+def current_content(content: Any) -> Any:
+    """The content of a result file, with codes where an earlier version wrote words."""
+    if isinstance(content, list):
+        return [current_content(value) for value in content]
+    if not isinstance(content, dict):
+        return content
+    return {name: _current_value(name, value) for name, value in content.items()}
+
+
+def _current_value(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return str(_CODES.get(name, {}).get(value, value))
+    return current_content(value)
+
 
 _MOST_ROWS = 2**53
 """Rows of a table, objects or frames at most: whole numbers up to here are exact in JSON."""

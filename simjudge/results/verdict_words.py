@@ -1,4 +1,4 @@
-"""Verdicts as people read them. Files and messages hold the codes."""
+"""Verdicts as people read them, and those of the second judge. Files and messages hold the codes."""
 
 from __future__ import annotations
 
@@ -24,3 +24,20 @@ def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
         unit: of the margin; empty where it has none.
     """
     return VERDICT_WORDS[Verdict(verdict)].format(margin=f"{margin:g} {unit}".rstrip())
+
+
+# Of a row of the second judge's table: whether a metric of an object differs between real and virtual.
+DIFFERS = "differs"
+"""The difference is significant among all rows, and greater than the floor."""
+WITHIN_FLOOR = "within the floor"
+"""The difference is significant, but real differs from real by as much."""
+NOT_SHOWN = "no difference shown"
+"""The interval holds 0, or chance gives such a row among so many."""
+TOO_FEW = "too few frames"
+"""Fewer frames than an interval needs have a value in both."""
+SERIES_VERDICTS = (DIFFERS, WITHIN_FLOOR, NOT_SHOWN, TOO_FEW)
+"""All of them, the clearest first."""
+AGAIN = "another real recording"
+"""The floor is the difference of a second real recording."""
+HALVES = "halves of the real recording"
+"""The floor is the difference of every other frame from its neighbours."""

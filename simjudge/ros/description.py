@@ -1,14 +1,20 @@
-"""The words that graphs are described in: arguments, processes, and a graph made of both."""
+"""The words that graphs are described in: arguments, also from declared settings; processes and their command lines."""
 
 from __future__ import annotations
 
 import difflib
+import json
+import os
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.settings import Setting
 from simjudge.ros.node_interfaces import NODES
 
 Value: TypeAlias = "bool | int | float | str | list[str]"
@@ -226,3 +232,83 @@ def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Proce
         pairs: (from, to) topic names; those that the program has already go first.
     """
     return replace(process, remappings=(*process.remappings, *pairs))
+
+
+def command_line(process: Process, namespace: str = "") -> list[str]:
+    """What to run: nodes of simjudge as modules of this Python, other programs from PATH."""
+    if process.package == "simjudge":
+        program = [sys.executable, "-m", f"simjudge.nodes.{process.executable}"]
+    else:
+        found = find_program(process.package, process.executable)
+        if found is None:
+            raise SimjudgeError(f"{process.executable} is not installed (or not on PATH): source your ROS installation")
+        program = [found]
+    return [*program, *process.arguments, *ros_arguments(process, namespace)]
+
+
+def find_program(package: str, executable: str) -> str | None:
+    """Where a program is: on PATH, or where ROS packages have theirs.
+
+    Returns:
+        Its path, None where it is not installed.
+    """
+    prefixes = [each for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    folders = os.pathsep.join(f"{prefix}/lib/{package}" for prefix in prefixes)
+    return shutil.which(executable) or (shutil.which(executable, path=folders) if folders else None)
+
+
+def ros_arguments(process: Process, namespace: str = "") -> list[str]:
+    """The arguments that ROS reads: name, namespace, parameters, remappings."""
+    out = ["--ros-args", "-r", f"__node:={process.name}"]
+    if namespace:
+        out += ["-r", f"__ns:={namespace}"]
+    for name, value in process.parameters.items():
+        out += ["-p", f"{name}:={parameter_text(value)}"]
+    for path in process.parameter_files:
+        out += ["--params-file", path]
+    for source, target in process.remappings:
+        out += ["-r", f"{source}:={target}"]
+    return out
+
+
+def parameter_text(value: Value) -> str:
+    """A parameter's value as YAML that can be read in only one way."""
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def argument(row: Setting) -> Argument:
+    """The launch argument of a setting.
+
+    Args:
+        row: the setting. "Not given" is an empty text.
+    """
+    choices = YES_NO if row.kind is bool else row.allowed
+    if choices and row.optional:
+        choices = ("", *choices)
+    return Argument(row.name, None if row.required else row.text(row.default), row.description, choices)
+
+
+def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ...]:
+    """The launch arguments of settings, some with a default of the graph's own.
+
+    Args:
+        **defaults: the texts that stand for "not given", by name, where they are not those of the settings.
+    """
+    made = (argument(row) for row in rows)
+    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in made)
+
+
+def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:
+    """ROS parameters from launch arguments; what is not given is left out."""
+    # An empty text is no list of one empty text.
+    said = [row for row in rows if values[row.name] or not row.many]
+    parsed = [(row, row.parse(values[row.name], f"{row.name}:={values[row.name]}")) for row in said]
+    return {row.name: _parameter(row, value) for row, value in parsed if value is not None}
+
+
+def _parameter(row: Setting, value: Any) -> Value:
+    if row.form or isinstance(value, Path):
+        return row.text(value)
+    return list(value) if row.many else value

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.ros import method_arguments as method
@@ -19,21 +20,32 @@ from simjudge.ros.description import (
     Process,
     Value,
     Values,
+    argument,
+    arguments_of,
+    given_parameters,
     normalize_namespace,
     parse_bool,
     parse_float,
     with_remappings,
 )
 from simjudge.ros.image_sources import (
+    CAMERA_INFO,
     CLOCK_RATE,
+    COMPRESSED,
     DRAIN,
+    IMAGES,
+    LABELS,
     PLAY_ROWS,
+    RECORDER_ARGUMENTS,
     SUBSCRIBER_PATIENCE,
+    PlayedTopics,
     awaited_subscriptions,
     image_processes,
     played_topics,
+    recorder,
 )
 from simjudge.ros.node_interfaces import MANAGED_NODES, NODES
+from simjudge.ros.node_parameters import find_parameter_file
 from simjudge.ros.node_settings import (
     LIVE_FOLLOWING,
     LIVE_MAPPING,
@@ -43,26 +55,16 @@ from simjudge.ros.node_settings import (
     GroundTruthSettings,
     LiveObjectSettings,
 )
-from simjudge.ros.parameter_files import find_parameter_file
-from simjudge.ros.played_topics import (
-    CAMERA_INFO,
-    COMPRESSED,
-    IMAGES,
-    LABELS,
-    PlayedTopics,
-)
-from simjudge.ros.recorder import RECORDER_ARGUMENTS, recorder
 from simjudge.ros.robot_file import Robot, read_robot
-from simjudge.ros.setting_arguments import argument, arguments_of, given_parameters
 from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.sim.driving.driver_kinds import MANUAL, OTHER
-from simjudge.studies.compare_settings import CompareSettings
 
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _OF_OBJECTS = (
-    *chosen(LiveObjectSettings, without=("ends_after",)), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
+    *chosen(LiveObjectSettings, without=("ends_after",)),
+    *chosen(CameraObjectSettings, LIVE_FOLLOWING),
     *chosen(OccupancySettings, LIVE_MAPPING),
-)  # fmt: skip
+)
 _OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
 _TRANSFORMS = ("/tf", "/tf_static")
 _WAITING = 100_000
@@ -71,27 +73,62 @@ _WAITING = 100_000
 _MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
 _BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")
 _PLAY = arguments_of(PLAY_ROWS)
-_EVERY = Argument("every_frame", "auto", "Detect on every image in order; auto: with a bag that does not loop.",
-                  ("auto", *YES_NO))  # fmt: skip
-_CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by camera_bridge_node. Not given: images"
-                   " are on camera/image_raw already, or the robot's file says where.")  # fmt: skip
-_CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
-                        " camera_info and image_rect.")  # fmt: skip
-_AUTOSTART = Argument("autostart", "true", "Whether detection_node, validation_node and sim_node configure and activate"
-                      " themselves; false: they wait for a lifecycle manager.", YES_NO)  # fmt: skip
+_EVERY = Argument(
+    "every_frame", "auto", "Detect on every image in order; auto: with a bag that does not loop.", ("auto", *YES_NO)
+)
+_CAMERA = Argument(
+    "camera",
+    "",
+    "Topic of a real camera, to be taken over by camera_bridge_node. Not given: images"
+    " are on camera/image_raw already, or the robot's file says where.",
+)
+_CALIBRATION = Argument(
+    "calibration",
+    "",
+    "YAML of ROS's camera_calibration, or the name of one in config/: adds camera_info and image_rect.",
+)
+_AUTOSTART = Argument(
+    "autostart",
+    "true",
+    "Whether detection_node, validation_node and sim_node configure and activate"
+    " themselves; false: they wait for a lifecycle manager.",
+    YES_NO,
+)
 _COMMON = (
-    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
-             " art1, f1tenth, turtlebot3, ..."),
+    Argument(
+        "robot",
+        "",
+        "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
+        " art1, f1tenth, turtlebot3, ...",
+    ),
     Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
-    Argument("tf", "global", "Where transforms are: global, on /tf; namespace, on tf below robot_ns, for several robots"
-             " whose frames have the same names.", ("global", "namespace")),
-    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets; or the name of a graph, for the"
-             " sample that comes with it in config/params/."),
-    Argument("on_exit", "self", "What ends in a launch file that includes this one, when the run is over or a node"
-             " dies: self, this graph alone; shutdown, the whole launch.", ("self", "shutdown")),
-    Argument("use_sim_time", "auto", "Whether the nodes go by /clock; auto: where a recording is played or a car is"
-             " simulated.", ("auto", *YES_NO)),
-)  # fmt: skip
+    Argument(
+        "tf",
+        "global",
+        "Where transforms are: global, on /tf; namespace, on tf below robot_ns, for several robots"
+        " whose frames have the same names.",
+        ("global", "namespace"),
+    ),
+    Argument(
+        "params_file",
+        "",
+        "YAML file of ROS parameters, over what the graph sets; or the name of a graph, for the"
+        " sample that comes with it in config/params/.",
+    ),
+    Argument(
+        "on_exit",
+        "self",
+        "What ends in a launch file that includes this one, when the run is over or a node"
+        " dies: self, this graph alone; shutdown, the whole launch.",
+        ("self", "shutdown"),
+    ),
+    Argument(
+        "use_sim_time",
+        "auto",
+        "Whether the nodes go by /clock; auto: where a recording is played or a car is simulated.",
+        ("auto", *YES_NO),
+    ),
+)
 
 
 def _detect(values: Values) -> tuple[Process, ...]:
@@ -119,15 +156,22 @@ def _validate(values: Values) -> tuple[Process, ...]:
     parameters |= {"out": values["out"]} if values["out"] else {}
     parameters |= given_parameters(_OF_SETS, values)
     once = not parse_bool("stay", values["stay"])
-    judge = Process("validation_node", "validation_node", leads=once, patience=method.PATIENCE,
-                    parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
+    judge = Process(
+        "validation_node",
+        "validation_node",
+        leads=once,
+        patience=method.PATIENCE,
+        parameters={**parameters, "once": once, **method.parameters(values)},
+    )
     return _finished(values, read_robot(values["robot"]), (judge, *viewer_processes(values)))
 
 
 def _live(values: Values) -> tuple[Process, ...]:
     if bool(values["a"]) == bool(values["b"]):
-        raise UsageError("live needs either a:=REFERENCE, usually a real recording, which the live images predict, or"
-                         " b:=REFERENCE, which predicts the live images")  # fmt: skip
+        raise UsageError(
+            "live needs either a:=REFERENCE, usually a real recording, which the live images predict, or"
+            " b:=REFERENCE, which predicts the live images"
+        )
     robot = read_robot(values["robot"])
     played = played_topics(values)
     if played is not None and not played.labels:
@@ -214,8 +258,9 @@ def _objects(values: Values) -> tuple[Process, ...]:
         side, _, topic = end.topic.partition("/")
         if side in ("real", "virtual") and values[side] != side:
             pairs.append((end.topic, f"{values[side].rstrip('/')}/{topic}" if values[side] else topic))
-    node = Process("objects_node", "objects_node", parameters=given_parameters(_OF_OBJECTS, values),
-                   remappings=tuple(pairs))  # fmt: skip
+    node = Process(
+        "objects_node", "objects_node", parameters=given_parameters(_OF_OBJECTS, values), remappings=tuple(pairs)
+    )
     return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values, OBJECTS_LAYOUT)))
 
 
@@ -224,8 +269,12 @@ def _label(values: Values) -> tuple[Process, ...]:
     source = "simulator/images" if form == THINGS else f"simulator/{form}"
     taken = {source: values["labels"], "simulator/names": values["names"], "camera/camera_info": values["camera_info"]}
     pairs = tuple((topic, given) for topic, given in taken.items() if given)
-    node = Process("ground_truth_node", "ground_truth_node", parameters=given_parameters(_OF_GROUND_TRUTH, values),
-                   remappings=pairs)  # fmt: skip
+    node = Process(
+        "ground_truth_node",
+        "ground_truth_node",
+        parameters=given_parameters(_OF_GROUND_TRUTH, values),
+        remappings=pairs,
+    )
     return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values)))
 
 
@@ -269,15 +318,28 @@ DETECT = Graph(
     "detect",
     "images from a camera or a recording, and a detector on them",
     (
-        *_MODEL, _BAG, Argument("out", "", "Recording of images, labels and detections: x.mcap, x.db3, or a folder."),
-        Argument("record", "both", "Images of a camera to record, with out: raw, compressed, or both.",
-                 ("both", "raw", "compressed")),
-        *RECORDER_ARGUMENTS, *_PLAY, _EVERY,
-        Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA, _CALIBRATION,
-        *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
+        *_MODEL,
+        _BAG,
+        Argument("out", "", "Recording of images, labels and detections: x.mcap, x.db3, or a folder."),
+        Argument(
+            "record",
+            "both",
+            "Images of a camera to record, with out: raw, compressed, or both.",
+            ("both", "raw", "compressed"),
+        ),
+        *RECORDER_ARGUMENTS,
+        *_PLAY,
+        _EVERY,
+        Argument("detector_min_score", "", "Score below which detections are not published."),
+        _CAMERA,
+        _CALIBRATION,
+        *rviz_arguments("false"),
+        *WATCH,
+        _AUTOSTART,
+        *_COMMON,
     ),
     _detect,
-)  # fmt: skip
+)
 VALIDATE = Graph(
     "validate",
     "two recordings compared, as `simjudge compare` does it",
@@ -288,10 +350,13 @@ VALIDATE = Graph(
         *(argument(row) for row in _OF_SETS),
         *method.ARGUMENTS,
         Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", YES_NO),
-        *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
+        *rviz_arguments("false"),
+        *WATCH,
+        _AUTOSTART,
+        *_COMMON,
     ),
     _validate,
-)  # fmt: skip
+)
 LIVE = Graph(
     "live",
     "images, a detector, and the gap to a reference while they run",
@@ -300,14 +365,27 @@ LIVE = Graph(
         Argument("a", "", "Reference: a labelled and predicted set, usually real; the live images are B."),
         Argument("b", "", "Reference, where the live images are A."),
         Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
-        Argument("detect_reference", "false", "Run the detector on the reference too, in place of its own predictions.",
-                 YES_NO),
-        _BAG, Argument("out", "", "Folder for the result, written at the end."), *_PLAY, _EVERY, _CAMERA,
-        _CALIBRATION, *method.ARGUMENTS, *method.LIVE_ARGUMENTS, *rviz_arguments("auto"), *WATCH, _AUTOSTART,
+        Argument(
+            "detect_reference",
+            "false",
+            "Run the detector on the reference too, in place of its own predictions.",
+            YES_NO,
+        ),
+        _BAG,
+        Argument("out", "", "Folder for the result, written at the end."),
+        *_PLAY,
+        _EVERY,
+        _CAMERA,
+        _CALIBRATION,
+        *method.ARGUMENTS,
+        *method.LIVE_ARGUMENTS,
+        *rviz_arguments("auto"),
+        *WATCH,
+        _AUTOSTART,
         *_COMMON,
     ),
     _live,
-)  # fmt: skip
+)
 REPLAY = Graph(
     "replay",
     "a simulated camera that sees what a real one saw, at the recorded poses",
@@ -326,21 +404,29 @@ OBJECTS = Graph(
     (
         Argument("real", "real", "Namespace of the real sensor's topics; / for the root."),
         Argument("virtual", "virtual", "Namespace of the virtual sensor's topics."),
-        *arguments_of(_OF_OBJECTS), *rviz_arguments("false", OBJECTS_LAYOUT), *_COMMON,
+        *arguments_of(_OF_OBJECTS),
+        *rviz_arguments("false", OBJECTS_LAYOUT),
+        *_COMMON,
     ),
     _objects,
-)  # fmt: skip
+)
 LABEL = Graph(
     "label",
     "another simulator's ground truth as labels, while it runs",
     (
         *arguments_of(_OF_GROUND_TRUTH),
-        Argument("labels", None, "Topic of the simulator's pictures or boxes, such as /segmentation/labels_map. With"
-                 " form things: of the images."),
+        Argument(
+            "labels",
+            None,
+            "Topic of the simulator's pictures or boxes, such as /segmentation/labels_map. With"
+            " form things: of the images.",
+        ),
         Argument("names", "", "Topic of the JSON that says what their numbers mean, where the simulator sends one."),
         Argument("camera_info", "", "Topic of the camera's camera_info, for all forms but pictures."),
-        *rviz_arguments("false"), *WATCH, *_COMMON,
+        *rviz_arguments("false"),
+        *WATCH,
+        *_COMMON,
     ),
     _label,
-)  # fmt: skip
+)
 GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS, LABEL)}

@@ -1,18 +1,27 @@
-"""Where the images of a graph come from: a recording that is played, or a camera; and the detector on them."""
+"""Where the images of a graph come from, a recording that is played or a camera; and the recorder of a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple, cast
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import CALIBRATION, find_file
 from simjudge.core.settings import chosen
-from simjudge.ros.description import Process, Value, Values, normalize_namespace, parse_bool, parse_float
-from simjudge.ros.node_settings import PlaySettings
-from simjudge.ros.played_topics import COMPRESSED, IMAGES, LABELS, PlayedTopics, choose_played_topics
+from simjudge.data.rosbag2.storage import CompressionName, RecordingForm
+from simjudge.ros.description import (
+    Process,
+    Value,
+    Values,
+    arguments_of,
+    given_parameters,
+    normalize_namespace,
+    parse_bool,
+    parse_float,
+)
+from simjudge.ros.node_settings import PlaySettings, RecordSettings
 from simjudge.ros.robot_file import Robot
-from simjudge.ros.setting_arguments import given_parameters
 
 CLOCK_RATE = 50.0
 """Hz of /clock while a recording is played."""
@@ -35,9 +44,7 @@ def played_topics(values: Values) -> PlayedTopics | None:
     return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
 
 
-def image_processes(
-    values: Values, robot: Robot, played: PlayedTopics | None
-) -> tuple[tuple[Process, ...], Process]:
+def image_processes(values: Values, robot: Robot, played: PlayedTopics | None) -> tuple[tuple[Process, ...], Process]:
     """The programs that bring images, and the detector on them.
 
     Args:
@@ -112,3 +119,70 @@ def awaited_subscriptions(processes: Sequence[Process], played: PlayedTopics, ro
         for process in processes
         for topic in takes.get(process.name, [])
     ]
+
+
+_ROWS = chosen(RecordSettings, ("max_size", "compression"))
+RECORDER_ARGUMENTS = arguments_of(_ROWS)
+
+
+def recorder(values: Values, topics: list[str]) -> Process:
+    """The program that records topics to `out`."""
+    parameters: dict[str, Value] = {"out": values["out"], "topics": topics, **given_parameters(_ROWS, values)}
+    compression = cast("CompressionName", values["compression"])
+    if compression == "none":
+        del parameters["compression"]
+    RecordingForm(max_bytes=1 if "max_size" in parameters else None, compression=compression).check(Path(values["out"]))
+    # A file is compressed when it is complete, the last one at the end of the run.
+    patience = DRAIN if compression == "file" else Process.patience
+    return Process("record_node", "record_node", parameters=parameters, patience=patience)
+
+
+IMAGES = "camera/image_raw"
+COMPRESSED = "camera/image_raw/compressed"
+LABELS = "camera/ground_truth"
+CAMERA_INFO = "camera/camera_info"
+_COMPRESSED_TYPE = "sensor_msgs/msg/CompressedImage"
+_TRANSFORMS = "tf2_msgs/msg/TFMessage"
+
+
+class PlayedTopics(NamedTuple):
+    """What to play.
+
+    Attributes:
+        remappings: from them to the graph's names, where those differ.
+        images: the recording's topic of the images.
+        labels: the recording's topic of the labels, "" where there are none.
+        camera_info: the recording's topic of the camera's calibration, "" where there is none.
+    """
+
+    topics: list[str]
+    remappings: tuple[tuple[str, str], ...]
+    images: str
+    labels: str
+    compressed: bool
+    camera_info: str = ""
+
+
+def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
+    """One camera's images, its labels and camera info, and the transforms; not the detections that were recorded.
+
+    Args:
+        absolute: topics that have the graph's names already stay as they are; else all are made relative, so that they
+            go into a namespace.
+    """
+    from simjudge.data.rosbag2.interfaces import choose_topics  # noqa: PLC0415
+    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
+
+    recording = Recording(bag)
+    held = recording.topics
+    types = {topic.name: topic.type for topic in held.values()}
+    chosen = choose_topics(str(bag), types, None, None, None, counts=recording.counts)
+    if not chosen.images:
+        raise SimjudgeError(f"{bag}: holds no images; a detector has nothing to look at")
+    images = chosen.images[0]
+    compressed = types[images] == _COMPRESSED_TYPE
+    names = {images: COMPRESSED if compressed else IMAGES}
+    names |= {own: name for own, name in ((chosen.labels, LABELS), (chosen.camera_info, CAMERA_INFO)) if own}
+    transforms = [name for name, kind in types.items() if kind == _TRANSFORMS]
+    pairs = tuple((own, name) for own, name in names.items() if not absolute or own != f"/{name}")
+    return PlayedTopics([*names, *transforms], pairs, images, chosen.labels, compressed, chosen.camera_info or "")

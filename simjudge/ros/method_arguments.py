@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from simjudge.core.settings import chosen
-from simjudge.ros.description import Process, Value, Values
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.ros.description import Process, Value, Values, argument, given_parameters
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.ros.setting_arguments import argument, given_parameters
-from simjudge.studies.compare_settings import CompareSettings
 
 OF_SETS = (
-    "model", "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "paired", "pair_tolerance",
-    "sensor", "cuboid_iou", "paint", "range_columns", "elevations", "a_cloud_topic", "b_cloud_topic",
-)  # fmt: skip
+    "model",
+    "a_predictions",
+    "b_predictions",
+    "a_image_topic",
+    "b_image_topic",
+    "paired",
+    "pair_tolerance",
+    "sensor",
+    "cuboid_iou",
+    "paint",
+    "range_columns",
+    "elevations",
+    "a_cloud_topic",
+    "b_cloud_topic",
+)
 """Settings that concern two sets, not the method."""
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)

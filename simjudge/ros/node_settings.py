@@ -9,18 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simjudge.core.setting_groups import LabelSettings
 from simjudge.core.settings import Settings, setting
-from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.data.rosbag2.recording_form import COMPRESSIONS
-from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.data.rosbag2.storage import COMPRESSIONS
+from simjudge.data.rosbag2.writing import FRAME_ID
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.judging.live.session import COUNT, IGNORE, RESET
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
-from simjudge.questions.watch.watch_screen import ScreenTarget
+from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
+from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
-from simjudge.sim.driving.steering import SpeedController
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
-from simjudge.studies.live.session import COUNT, IGNORE, RESET
 
 TRANSPORTS = ("auto", "raw", "compressed")
 """Which images a node subscribes to; auto: those that come."""
@@ -57,9 +58,10 @@ class StageSettings(Settings):
     """The settings of every node that takes data from other nodes (see `simjudge.nodes.ending`)."""
 
     ends_after: tuple[str, ...] = setting(
-        (), "Nodes of the same run. Told to end, this node first waits until those of them that publish what it"
+        (),
+        "Nodes of the same run. Told to end, this node first waits until those of them that publish what it"
         " subscribes to have ended.",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,16 +81,18 @@ class CameraBridgeSettings(StageSettings):
     transport: str = transport()
     reliability: str = reliability()
     publish_reliability: str = setting(
-        "auto", "Reliability of the published images; auto is best effort where large shared memory is set up, else"
-        " reliable.", choices=RELIABILITIES,
-    )  # fmt: skip
+        "auto",
+        "Reliability of the published images; auto is best effort where large shared memory is set up, else reliable.",
+        choices=RELIABILITIES,
+    )
     calibration: str | None = setting(
         None, "YAML file of ROS's camera_calibration. Without one there is neither camera_info nor image_rect."
     )
     calibration_check: str = setting(
-        "refuse", "What to do about a principal point that does not suit the size that the calibration claims.",
+        "refuse",
+        "What to do about a principal point that does not suit the size that the calibration claims.",
         choices=("refuse", "warn"),
-    )  # fmt: skip
+    )
     scale_calibration: bool = setting(
         default=False, help="Scale the calibration to images of another size and the same shape."
     )
@@ -109,9 +113,12 @@ class DetectionSettings(PublishingStageSettings):
         help="Detector: a .onnx, .pt or .yaml file, or the name of one that comes with simjudge.", changeable=True
     )
     min_score: float = setting(
-        DEFAULT_MIN_SCORE, "Score below which detections are not published. Keep it low; a comparison chooses its own.",
-        low=0, high=1, changeable=True,
-    )  # fmt: skip
+        DEFAULT_MIN_SCORE,
+        "Score below which detections are not published. Keep it low; a comparison chooses its own.",
+        low=0,
+        high=1,
+        changeable=True,
+    )
     iou: float = setting(
         DEFAULT_IOU, "Overlap (IoU) of two boxes of one class above which only the better one stays.", low=0, high=1
     )
@@ -123,19 +130,21 @@ class DetectionSettings(PublishingStageSettings):
         default=False, help="Detect on every image in order, for recordings; otherwise always on the newest image."
     )
     autostart: bool = autostart()
-    queue_mb: float = setting(
-        1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6
-    )
+    queue_mb: float = setting(1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6)
     drain: float = setting(
-        3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
-        low=0, high=1e6, changeable=True,
-    )  # fmt: skip
+        3.0,
+        "Time to work on images that still wait when the node is told to end, with every_frame.",
+        unit="s",
+        low=0,
+        high=1e6,
+        changeable=True,
+    )
     transport: str = transport()
     reliability: str = reliability()
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundTruthSettings(StageSettings):
+class GroundTruthSettings(StageSettings, LabelSettings):
     """The settings of ground_truth_node."""
 
     simulator: str = setting(help="Simulator: a file, or the name of one that comes with simjudge, such as gazebo.")
@@ -163,10 +172,6 @@ class GroundTruthSettings(StageSettings):
     wait: float = setting(
         2.0, "Time for which solids and things wait for the poses around their stamp.", unit="s", low=0, high=600
     )
-    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(
-        0.25, "Share of an object that must be visible for it to be labelled, where it is known.", low=0, high=1
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,32 +183,39 @@ class DriverSettings(StageSettings):
         CONES, "By what it drives: cones that a detector finds, or a lidar between barriers.", choices=(CONES, LIDAR)
     )
     sensors: str = setting(
-        DEFAULT_LIDAR, "With driver lidar: the car's sensors, a file or the name of one that comes with simjudge. The"
+        DEFAULT_LIDAR,
+        "With driver lidar: the car's sensors, a file or the name of one that comes with simjudge. The"
         " first lidar on the car is driven by.",
-    )  # fmt: skip
+    )
     camera: str | None = setting(
-        None, "The car's camera, or a rig whose driver counts: a file, or the name of one that comes with simjudge."
+        None,
+        "The car's camera, or a rig whose driver counts: a file, or the name of one that comes with simjudge."
         " Without one, its lens is that of camera/camera_info.",
-    )  # fmt: skip
+    )
     right: str = setting("red", "Class name (or number) of the cones on the right.")
     left: str = setting("green", "Class name (or number) of the cones on the left.")
     lane_width: float = setting(
-        LANE_WIDTH, "Approximate distance between left and right cones. On lanes above 1 m the driver looks as many"
-        " times further ahead.", unit="m", low=0.3, high=10,
-    )  # fmt: skip
+        LANE_WIDTH,
+        "Approximate distance between left and right cones. On lanes above 1 m the driver looks as many"
+        " times further ahead.",
+        unit="m",
+        low=0.3,
+        high=10,
+    )
     cone_radius: float = setting(
         ConeShape.radius, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
     )
-    cone_height: float = setting(
-        ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2
-    )
+    cone_height: float = setting(ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2)
     fastest: float = setting(
         SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20
     )
     slowest: float = setting(
-        SpeedController.slowest, "Speed in the tightest curve, and where the line is not known.", unit="m/s", low=0.05,
+        SpeedController.slowest,
+        "Speed in the tightest curve, and where the line is not known.",
+        unit="m/s",
+        low=0.05,
         high=20,
-    )  # fmt: skip
+    )
     sideways: float = setting(
         SpeedController.lateral_acceleration, "Lateral acceleration allowed in curves.", unit="m/s^2", low=0.1, high=20
     )
@@ -211,13 +223,19 @@ class DriverSettings(StageSettings):
         DetectionUncertainty.min_score, "Score below which detections are ignored.", low=0, high=1
     )
     silence: float = setting(
-        0.5, "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
-        " stops.", unit="s", low=0.05, high=10, changeable=True,
-    )  # fmt: skip
+        0.5,
+        "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
+        " stops.",
+        unit="s",
+        low=0.05,
+        high=10,
+        changeable=True,
+    )
     output_type: str = setting(
-        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        INPUT_TYPE,
+        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
         " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
-    )  # fmt: skip
+    )
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
 
 
@@ -238,17 +256,25 @@ class ManualSettings(StageSettings):
     )
     require_enable_button: bool = setting(default=JoystickMap.require_enable, help="Whether it must be held.")
     timeout: float = setting(
-        0.5, "Simulated time without another message, of joy, cmd_vel or ackermann_cmd, after which the car brakes.",
-        unit="s", low=0.05, high=3600,
-    )  # fmt: skip
+        0.5,
+        "Simulated time without another message, of joy, cmd_vel or ackermann_cmd, after which the car brakes.",
+        unit="s",
+        low=0.05,
+        high=3600,
+    )
     fastest: float = setting(
-        1.5, "Speed of full throttle, where output_type asks for a speed.", unit="m/s", low=0.05, high=20,
+        1.5,
+        "Speed of full throttle, where output_type asks for a speed.",
+        unit="m/s",
+        low=0.05,
+        high=20,
         changeable=True,
-    )  # fmt: skip
+    )
     output_type: str = setting(
-        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        INPUT_TYPE,
+        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
         " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
-    )  # fmt: skip
+    )
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
 
 
@@ -257,9 +283,7 @@ class PlaySettings(Settings):
     """The settings of play_node."""
 
     bag: str = setting(help="Recording: a rosbag2 folder, a .mcap or a .db3 file.")
-    rate: float = setting(
-        1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True
-    )
+    rate: float = setting(1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True)
     start_offset: float = setting(0.0, "Time to leave out at the start of the recording.", unit="s", low=0)
     loop: bool = setting(default=False, help="Start again at the end; time jumps back then.")
     clock: float = setting(
@@ -291,16 +315,18 @@ class RecordSettings(StageSettings):
     exclude: str | None = setting(None, "Regular expression; topics that match `pattern` and this one are left out.")
     storage: str = setting("mcap", "Storage of a folder.", choices=("mcap", "sqlite3"))
     max_size: int | None = setting(
-        None, "Largest size of a file, before compression; a folder then holds several. Not given: one file.",
-        unit="MB", low=1, high=10_000_000,
-    )  # fmt: skip
-    compression: str = setting(
-        "none", "What zstd compresses: in a folder, each file once it is complete, or each message; in any mcap, its"
-        " chunks.", choices=COMPRESSIONS,
-    )  # fmt: skip
-    depth: int = setting(
-        100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
+        None,
+        "Largest size of a file, before compression; a folder then holds several. Not given: one file.",
+        unit="MB",
+        low=1,
+        high=10_000_000,
     )
+    compression: str = setting(
+        "none",
+        "What zstd compresses: in a folder, each file once it is complete, or each message; in any mcap, its chunks.",
+        choices=COMPRESSIONS,
+    )
+    depth: int = setting(100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,14 +335,18 @@ class WatchSettings(StageSettings):
 
     save: str | None = setting(None, "The .rrd file to save to; there is no window then.")
     where: str = setting(
-        "auto", "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
+        "auto",
+        "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
         choices=("auto", *(each.value for each in ScreenTarget)),
-    )  # fmt: skip
+    )
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
     max_mb: int = setting(
-        1000, "Size of the file from which on images and point clouds are left out of it.", unit="MB", low=1,
+        1000,
+        "Size of the file from which on images and point clouds are left out of it.",
+        unit="MB",
+        low=1,
         high=1_000_000,
-    )  # fmt: skip
+    )
     transport: str = transport()
     reliability: str = reliability()
 
@@ -326,30 +356,31 @@ class LiveObjectSettings(StageSettings):
     """The settings of objects_node beside those of how objects are followed (`simjudge.objects.camera_settings`)."""
 
     sensor: str = setting(
-        "camera", "Sensors to compare: of lidars occupancy maps, from scans, odometry and /tf_static.",
+        "camera",
+        "Sensors to compare: of lidars occupancy maps, from scans, odometry and /tf_static.",
         choices=("camera", "lidar", "both"),
-    )  # fmt: skip
+    )
     follow: str = setting(
-        FOLLOW_LABELS, "What is followed through the pictures: labels (camera/ground_truth of each side), or"
-        " predictions (camera/detections).", choices=(FOLLOW_LABELS, FOLLOW_PREDICTIONS),
-    )  # fmt: skip
+        FOLLOW_LABELS,
+        "What is followed through the pictures: labels (camera/ground_truth of each side), or"
+        " predictions (camera/detections).",
+        choices=(FOLLOW_LABELS, FOLLOW_PREDICTIONS),
+    )
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of a real and a virtual frame.", unit="s", low=0, high=10
     )
-    wait: float = setting(
-        5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600
-    )
+    wait: float = setting(5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600)
     wait_count: int = setting(1000, "Frames of each side that wait at most.", low=1, high=100_000)
     jump_back: float = setting(
-        1.0, "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
-        unit="s", low=0,
-    )  # fmt: skip
+        1.0,
+        "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
+        unit="s",
+        low=0,
+    )
     window: float = setting(
         60.0, "Time before the newest stamp whose frames the numbers are of; 0: all.", unit="s", low=0
     )
-    summary_period: float = setting(
-        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
-    )
+    summary_period: float = setting(1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600)
     map_size: float = setting(
         200.0, "Width and height of the occupancy maps, around the first scan.", unit="m", low=1, high=10_000
     )
@@ -364,28 +395,32 @@ LIVE_MAPPING = ("cells_per_metre", "map_range", "map_low", "map_high", "no_retur
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationSettings(StageSettings):
-    """The settings of validation_node beside those of the comparison (`simjudge.studies.compare_settings`)."""
+    """The settings of validation_node beside those of the comparison (`simjudge.judging.compare_settings`)."""
 
     a: str | None = setting(None, "Set to be predicted, usually real: any data set or recording; with `b`.")
     b: str | None = setting(None, "Set that predicts, usually simulated.")
     once: bool = setting(
-        default=False, help="With a and b: end when the result is written. Otherwise the node stays, with the summary"
+        default=False,
+        help="With a and b: end when the result is written. Otherwise the node stays, with the summary"
         " for subscribers that come later.",
-    )  # fmt: skip
+    )
     reference: str | None = setting(None, "Set that live frames are compared with, instead of a and b.")
     predictions: str | None = setting(None, "Predictions for the reference, made earlier.")
     reference_drives: tuple[str, ...] = setting(
-        (), "Drives that the live drive is compared with, instead of a and b or reference: recordings with odometry, or"
+        (),
+        "Drives that the live drive is compared with, instead of a and b or reference: recordings with odometry, or"
         " .csv files.",
-    )  # fmt: skip
+    )
     input_type: str = setting(
-        INPUT_TYPE, "Message type of vehicle/input, with reference_drives; or art_msgs/msg/VehicleInput,"
+        INPUT_TYPE,
+        "Message type of vehicle/input, with reference_drives; or art_msgs/msg/VehicleInput,"
         " ackermann_msgs/msg/AckermannDriveStamped (steering angles).",
-    )  # fmt: skip
+    )
     live_is: str = setting(
-        "b", "a: live reality against a simulated reference; b: live simulation against a real one.",
+        "b",
+        "a: live reality against a simulated reference; b: live simulation against a real one.",
         choices=("a", "b"),
-    )  # fmt: skip
+    )
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of ground truth and detections.", unit="s", low=0, high=10
     )
@@ -394,31 +429,46 @@ class ValidationSettings(StageSettings):
     )
     wait_count: int = setting(1000, "Messages of each kind that wait at most.", low=1, high=100_000)
     jump_back: float = setting(
-        1.0, "How far before the newest stamp a stamp must lie to be a jump back, not only out of order.", unit="s",
+        1.0,
+        "How far before the newest stamp a stamp must lie to be a jump back, not only out of order.",
+        unit="s",
         low=0,
-    )  # fmt: skip
+    )
     on_jump: str = setting(
-        IGNORE, "When stamps jump back (looped recording): count each stamp once, forget the frames so far, or count"
-        " all frames.", choices=(IGNORE, RESET, COUNT),
-    )  # fmt: skip
+        IGNORE,
+        "When stamps jump back (looped recording): count each stamp once, forget the frames so far, or count"
+        " all frames.",
+        choices=(IGNORE, RESET, COUNT),
+    )
     summary_period: float = setting(
         1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600, changeable=True
     )
     certainty_period: float = setting(
-        0.0, "Time between computations of certainty and the other direction, beside the live work; 0: only at the"
-        " end.", unit="s", low=0, high=86_400,
-    )  # fmt: skip
+        0.0,
+        "Time between computations of certainty and the other direction, beside the live work; 0: only at the end.",
+        unit="s",
+        low=0,
+        high=86_400,
+    )
     certainty_time: float = setting(
-        60.0, "Time for certainty at the end, after the plain numbers are written; as many bootstrap draws as fit are"
-        " made, and their number is said. 0: none.", unit="s", low=0, high=86_400, changeable=True,
-    )  # fmt: skip
+        60.0,
+        "Time for certainty at the end, after the plain numbers are written; as many bootstrap draws as fit are"
+        " made, and their number is said. 0: none.",
+        unit="s",
+        low=0,
+        high=86_400,
+        changeable=True,
+    )
     window: float | None = setting(
         None, "Time before the newest stamp whose frames the numbers are of. Not given: all.", unit="s", low=0
     )
     keep: int | None = setting(
-        20_000, "Most live objects that are kept; beyond it the numbers are of a random share of the frames. A frame"
-        " with more boxes than a tenth of it is left out.", low=10, high=10_000_000,
-    )  # fmt: skip
+        20_000,
+        "Most live objects that are kept; beyond it the numbers are of a random share of the frames. A frame"
+        " with more boxes than a tenth of it is left out.",
+        low=10,
+        high=10_000_000,
+    )
     resume: bool = setting(
         default=True, help="Go on where a killed run ended, by the journal beside `out`; false: begin anew."
     )

@@ -7,28 +7,49 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
-from simjudge.ros.description import YES_NO, Argument, Value, Values, parse_bool
+from simjudge.ros.description import YES_NO, Argument, Value, Values, arguments_of, given_parameters, parse_bool
+from simjudge.ros.image_sources import RECORDER_ARGUMENTS
 from simjudge.ros.node_settings import PlaySettings
-from simjudge.ros.recorder import RECORDER_ARGUMENTS
-from simjudge.ros.setting_arguments import arguments_of, given_parameters
 from simjudge.ros.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
 _AUTO_EVERY = ("auto", *YES_NO)
 REPLAY_ROWS = chosen(
     ReplaySettings,
-    ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "time_offset", "max_gap",
-     "seed", "engine", "frame_prefix"),
-)  # fmt: skip
+    (
+        "scene",
+        "camera",
+        "parent",
+        "child",
+        "vehicle",
+        "mount",
+        "align",
+        "cones",
+        "cone_kinds",
+        "time_offset",
+        "max_gap",
+        "seed",
+        "engine",
+        "frame_prefix",
+    ),
+)
 """Settings of replay_node that are launch arguments too."""
 ARGUMENTS = (
     *arguments_of(REPLAY_ROWS[:2]),
     Argument("bag", "", "Recording to play. Not given: images and poses come from elsewhere."),
     Argument("poses", "", "Topic of the poses. Not given: the recording's, or poses."),
-    Argument("pose_type", "auto", "What `poses` is; auto: as the recording has it, else pose.",
-             ("auto", *POSE_TYPES.values())),
+    Argument(
+        "pose_type",
+        "auto",
+        "What `poses` is; auto: as the recording has it, else pose.",
+        ("auto", *POSE_TYPES.values()),
+    ),
     Argument("image", "", "Topic of the real camera. Not given: the recording's, or image."),
-    Argument("trigger", "auto", "Topic that tells when the real camera took an image; auto: camera_info where a"
-             " recording has no images.", ("auto", *TRIGGERS)),
+    Argument(
+        "trigger",
+        "auto",
+        "Topic that tells when the real camera took an image; auto: camera_info where a recording has no images.",
+        ("auto", *TRIGGERS),
+    ),
     *arguments_of(REPLAY_ROWS[2:]),
     Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", YES_NO),
     Argument("out", "", "Recording of the simulated camera: x.mcap, x.db3, or a folder."),
@@ -36,7 +57,7 @@ ARGUMENTS = (
     *RECORDER_ARGUMENTS,
     *arguments_of(chosen(PlaySettings, ("rate",))),
     Argument("every_frame", "auto", "Replay every image in order; auto: with a bag.", _AUTO_EVERY),
-)  # fmt: skip
+)
 _NOISE: dict[str, Value] = {"noise_angle": 1.0, "noise_position": 0.01}
 _TF = "/tf"
 
@@ -85,10 +106,13 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
     Returns:
         The images (or camera_info) and the poses, under the names that replay_node subscribes to.
     """
-    from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
+    from simjudge.data.rosbag2.interfaces import (  # noqa: PLC0415 - slow to import
+        CAMERA_INFO,
+        COMPRESSED_IMAGE,
+        choose_topics,
+    )
     from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
-    from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
 
     bag = Path(values["bag"])
     recording = Recording(bag)

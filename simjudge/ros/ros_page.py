@@ -76,10 +76,16 @@ def topics_table() -> str:
     publishers["/diagnostics"] = ["all"]
     ends["/diagnostics"] = DIAGNOSTICS
     rows = [
-        (f"`{topic}`", f"`{end.type}`", end.purpose, _QOS_LABELS[end.qos], "; ".join(publishers.get(topic, ["-"])),
-         "; ".join(takers.get(topic, ["-"])))
+        (
+            f"`{topic}`",
+            f"`{end.type}`",
+            end.purpose,
+            _QOS_LABELS[end.qos],
+            "; ".join(publishers.get(topic, ["-"])),
+            "; ".join(takers.get(topic, ["-"])),
+        )
         for topic, end in ends.items()
-    ]  # fmt: skip
+    ]
     return _table(("topic", "type", "what", "QoS", "from", "to"), rows)
 
 
@@ -117,10 +123,14 @@ def _parameters(node: str) -> str:
 
 def _arguments(graph: Graph) -> str:
     rows = [
-        (f"`{each.name}:=`", "must be given" if each.default is None else f"`{each.default}`" if each.default else "",
-         each.description, ", ".join(filter(None, each.choices)))
+        (
+            f"`{each.name}:=`",
+            "must be given" if each.default is None else f"`{each.default}`" if each.default else "",
+            each.description,
+            ", ".join(filter(None, each.choices)),
+        )
         for each in graph.arguments
-    ]  # fmt: skip
+    ]
     return _table(("argument", "default", "what it does", "choices"), rows)
 
 

@@ -19,10 +19,16 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
-from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
-from simjudge.ros.command_line import command_line
-from simjudge.ros.description import CLOSING, Process
+from simjudge.core.processes import (
+    DONE,
+    EXIT_FAILED,
+    EXIT_LOST,
+    EXIT_OK,
+    EXIT_STOPPED,
+    leave_closed_terminal,
+    stop_signals,
+)
+from simjudge.ros.description import CLOSING, Process, command_line
 from simjudge.sim.driving.keyboard import Keyboard, has_keys
 
 Show = Callable[[str, str], None]
@@ -51,11 +57,16 @@ class RunningProcess:
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which passes it on.
             self.child = subprocess.Popen(
-                command, env=dict(environment), stdout=subprocess.PIPE,
+                command,
+                env=dict(environment),
+                stdout=subprocess.PIPE,
                 stdin=subprocess.PIPE if process.reads_keys else subprocess.DEVNULL,
-                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
                 preexec_fn=_prepare,  # noqa: PLW1509 - there are no other threads yet
-            )  # fmt: skip
+            )
         except OSError as error:
             raise SimjudgeError(f"{process.name}: {command[0]} cannot be started: {error.strerror}") from error
         self.reader: threading.Thread | None = None

@@ -6,14 +6,22 @@ from dataclasses import replace
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
-from simjudge.data.rosbag2.messages import CAMERA, optical_frame
-from simjudge.data.steering_units import steering_unit
+from simjudge.data.drive_logs import steering_unit
+from simjudge.data.rosbag2.writing import CAMERA, optical_frame
 from simjudge.ros import method_arguments as method
-from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
+from simjudge.ros.description import (
+    YES_NO,
+    Argument,
+    Process,
+    Value,
+    Values,
+    arguments_of,
+    given_parameters,
+    parse_bool,
+    parse_int,
+)
+from simjudge.ros.image_sources import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, RECORDER_ARGUMENTS, recorder
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.ros.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
-from simjudge.ros.recorder import RECORDER_ARGUMENTS, recorder
-from simjudge.ros.setting_arguments import arguments_of, given_parameters
 from simjudge.ros.simulation_settings import SimSettings
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 
@@ -35,29 +43,53 @@ _PATIENCE = 120.0
 
 WORLD_ROWS = chosen(
     SimSettings,
-    ("scene", "camera", "vehicle", "engine", "driver", "laps", "sensors", "seed", "camera_rate", "lock_step", "speed",
-     "patience", "limit", "input_type", "frame_prefix"),
-)  # fmt: skip
+    (
+        "scene",
+        "camera",
+        "vehicle",
+        "engine",
+        "driver",
+        "laps",
+        "sensors",
+        "seed",
+        "camera_rate",
+        "lock_step",
+        "speed",
+        "patience",
+        "limit",
+        "input_type",
+        "frame_prefix",
+    ),
+)
 """Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
 ARGUMENTS = (
-    Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
-             f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
+    Argument(
+        "detector",
+        "cones_red_green",
+        "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
+        f" of one that comes with simjudge, or {_GROUND_TRUTH}.",
+    ),
     *arguments_of(WORLD_ROWS, scene="lab", camera="reference", patience="60.0"),
-    Argument("out", "", "Recording of the drive, x.mcap, x.db3 or a folder: images, labels, detections, odometry, tf,"
-             " input, sensors."),
-    Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
-             ("raw", "compressed", "both")),
+    Argument(
+        "out",
+        "",
+        "Recording of the drive, x.mcap, x.db3 or a folder: images, labels, detections, odometry, tf, input, sensors.",
+    ),
+    Argument(
+        "record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.", ("raw", "compressed", "both")
+    ),
     *RECORDER_ARGUMENTS,
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
-    Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
-             YES_NO),
+    Argument(
+        "detect_reference", "false", "Run the detector on the reference, in place of its own predictions.", YES_NO
+    ),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),
     *method.LIVE_ARGUMENTS,
-)  # fmt: skip
+)
 
 
 def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
@@ -101,14 +133,14 @@ def _of(camera: str, topic: str) -> str:
 
 def _cameras(given: str) -> tuple[str, ...]:
     """Names of the car's cameras, the one that drives first."""
-    from simjudge.sim.sensors.camera.rig_file import read_rig, rig_path  # noqa: PLC0415 - slow to import
+    from simjudge.sim.sensors.camera.rig import read_rig, rig_path  # noqa: PLC0415 - slow to import
 
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
 
 
 def _cameras_with_depth(given: str) -> list[str]:
     """Names of the cameras that measure depth."""
-    from simjudge.sim.sensors.camera.rig_file import read_rig  # noqa: PLC0415 - slow to import
+    from simjudge.sim.sensors.camera.rig import read_rig  # noqa: PLC0415 - slow to import
 
     return [each.name for each, _ in read_rig(given).cameras if each.camera.depth is not None]
 
@@ -155,8 +187,8 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
-    from simjudge.sim.driving.lane_scale import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.cone_driver import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
     from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
@@ -232,7 +264,7 @@ def _recorded_sensors(given: str) -> list[str]:
     if not given:
         return []
     from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_topics import published_topics  # noqa: PLC0415
+    from simjudge.sim.sensors.sensor_messages import published_topics  # noqa: PLC0415
 
     return sorted(published_topics(read_sensors(given)))
 
@@ -247,7 +279,7 @@ def _sensor_topics(given: str) -> dict[str, str]:
     if not given:
         return {}
     from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_topics import sensor_topics  # noqa: PLC0415
+    from simjudge.sim.sensors.sensor_messages import sensor_topics  # noqa: PLC0415
 
     return sensor_topics(read_sensors(given))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simjudge.core.setting_groups import LabelSettings, MotionLimitSettings
 from simjudge.core.settings import Settings, setting
-from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.sim.engines.registry import CHOICES, ENGINE_FORM
@@ -32,48 +33,57 @@ class SimSettings(Settings):
     vehicle: str | None = setting(
         None, "Car: a file, or the name of one that comes with simjudge. Not given: the scene's own, else art1."
     )
-    engine: str = setting(
-        "default", f"Engine that moves and lights the scene: {CHOICES}.", form=ENGINE_FORM
-    )
+    engine: str = setting("default", f"Engine that moves and lights the scene: {CHOICES}.", form=ENGINE_FORM)
     driver: str = setting(
-        CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
+        CONES,
+        "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
         " person, for whom time goes on; other, another node that publishes vehicle/input.",
         choices=(CONES, LIDAR, MANUAL, OTHER),
-    )  # fmt: skip
+    )
     laps: int | None = setting(None, "Laps of a closed course. Not given: 1, by hand no end.", low=1)
     sensors: str | None = setting(
-        None, "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
+        None,
+        "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
         f" with simjudge. Not given: none, or {DEFAULT_LIDAR} where a lidar drives.",
-    )  # fmt: skip
-    seed: int = setting(
-        0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0
     )
+    seed: int = setting(0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0)
     camera_rate: float | None = setting(
         None, "Image rate of the camera that drives. Not given: its own.", unit="Hz", low=0, high=1000
     )
     lock_step: bool = setting(
-        default=True, help="Time stands still until a command has answered a frame, or a scan where a lidar drives;"
+        default=True,
+        help="Time stands still until a command has answered a frame, or a scan where a lidar drives;"
         " otherwise it goes on as `speed` says.",
-    )  # fmt: skip
+    )
     patience: float = setting(
-        10.0, "Real time that the answer to a frame or scan may take in lock_step; then time goes on without it.",
-        unit="s", low=0.1, high=3600, changeable=True,
-    )  # fmt: skip
-    speed: float = setting(
-        1.0, "Simulated seconds in a second, without lock_step; 0 for as fast as it goes.", low=0, high=1000,
+        10.0,
+        "Real time that the answer to a frame or scan may take in lock_step; then time goes on without it.",
+        unit="s",
+        low=0.1,
+        high=3600,
         changeable=True,
-    )  # fmt: skip
+    )
+    speed: float = setting(
+        1.0,
+        "Simulated seconds in a second, without lock_step; 0 for as fast as it goes.",
+        low=0,
+        high=1000,
+        changeable=True,
+    )
     ground_truth_detections: bool = setting(
         default=False, help="Publish the ground truth as camera/detections, score 1, in a detector's place."
     )
     input_type: str = setting(
-        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        INPUT_TYPE,
+        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
         " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped; sensor_msgs/msg/Joy with driver:=other.",
     )
     reliability: str = setting(
-        "auto", "Reliability of images and camera_info; auto is reliable in lock_step, else best effort where large"
-        " shared memory is set up.", choices=RELIABILITIES,
-    )  # fmt: skip
+        "auto",
+        "Reliability of images and camera_info; auto is reliable in lock_step, else best effort where large"
+        " shared memory is set up.",
+        choices=RELIABILITIES,
+    )
     frame_prefix: str = setting(
         "", "Text before the names of all coordinate frames but the map's, such as a/, for several cars on one /tf."
     )
@@ -97,45 +107,43 @@ class SimSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoseSettings(PublishingStageSettings):
+class PoseSettings(PublishingStageSettings, MotionLimitSettings):
     """The settings of a node that subscribes to poses of one body."""
 
     pose_type: str = setting(
-        "pose", "What `poses` is: PoseStamped, PoseWithCovarianceStamped or Odometry; tf: the transform from `parent`"
-        " to `child` on /tf and /tf_static.", choices=tuple(POSE_TYPES.values()),
-    )  # fmt: skip
+        "pose",
+        "What `poses` is: PoseStamped, PoseWithCovarianceStamped or Odometry; tf: the transform from `parent`"
+        " to `child` on /tf and /tf_static.",
+        choices=tuple(POSE_TYPES.values()),
+    )
     parent: str | None = setting(None, "Fixed frame of tf. Not given: the root of the tree.")
     child: str | None = setting(None, "The body's frame of tf. Not given: base_link or base_footprint.")
     pose_reliability: str = setting(
-        "best_effort", "Reliability requested of the poses; best effort fits every publisher.",
+        "best_effort",
+        "Reliability requested of the poses; best effort fits every publisher.",
         choices=("best_effort", "reliable"),
-    )  # fmt: skip
-    max_gap: float = setting(
-        0.5, "Greatest gap between poses that is interpolated.", unit="s", low=1e-3, high=1e6
-    )
-    max_speed: float = setting(20.0, "Speed above which poses are a jump.", unit="m/s", low=1e-3, high=1e6)
-    max_turn: float = setting(
-        720.0, "Rate of rotation above which poses are a jump.", unit="deg/s", low=1e-3, high=1e6
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaySettings(PoseSettings):
+class ReplaySettings(PoseSettings, LabelSettings):
     """The settings of replay_node."""
 
     scene: str = setting(help="Scene: a file, or the name of one that comes with simjudge.")
     camera: str = setting(help="Simulated camera: a file, or the name of one that comes with simjudge.")
     trigger: str = setting(
-        "image", "Topic that tells when the real camera took an image: image, or camera_info, which is much smaller.",
+        "image",
+        "Topic that tells when the real camera took an image: image, or camera_info, which is much smaller.",
         choices=TRIGGERS,
-    )  # fmt: skip
+    )
     vehicle: str | None = setting(
         None, "Car whose base_link the poses are of, file or name. Not given: art1, unless a mount is given."
     )
     mount: str | None = setting(
-        None, "Camera on the body, in place of vehicle: x,y,z[,yaw,pitch,roll] in metres and degrees; body or optical"
+        None,
+        "Camera on the body, in place of vehicle: x,y,z[,yaw,pitch,roll] in metres and degrees; body or optical"
         " where the poses are the camera's own.",
-    )  # fmt: skip
+    )
     align: str = setting("0,0,0", "Pose of the poses' fixed frame in the scene: x,y,z[,yaw], metres and degrees.")
     cones: str | None = setting(None, "Table of measured cones, id colour x y, in place of the scene's own.")
     cone_kinds: str | None = setting(
@@ -144,10 +152,6 @@ class ReplaySettings(PoseSettings):
     time_offset: float = setting(0.0, "Time added to an image's stamp to find its pose.", unit="s")
     noise_angle: float = setting(0.0, "Pose noise of yaw, pitch and roll each.", unit="deg", low=0, high=180)
     noise_position: float = setting(0.0, "Pose noise of x, y and z each.", unit="m", low=0, high=1e3)
-    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(
-        0.25, "Share of an object that must be visible for it to be labelled.", low=0, high=1
-    )
     seed: int = setting(0, "Seed of the scene, the camera's noise and the poses' noise.", low=0)
     engine: str = setting("default", f"Engine that lights the scene: {CHOICES}.", form=ENGINE_FORM)
     every_frame: bool = setting(
@@ -155,9 +159,12 @@ class ReplaySettings(PoseSettings):
     )
     wait: float = setting(2.0, "Time that an image waits for its poses.", unit="s", low=0, high=1e6)
     drain: float = setting(
-        3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
-        low=0, high=1e6,
-    )  # fmt: skip
+        3.0,
+        "Time to work on images that still wait when the node is told to end, with every_frame.",
+        unit="s",
+        low=0,
+        high=1e6,
+    )
     frame_id: str = setting(FRAME_ID, "Optical frame of the simulated camera, in all headers.")
     frame_prefix: str = setting("", "Text before `frame_id`, such as a/.")
     transport: str = transport("Images that trigger a frame")

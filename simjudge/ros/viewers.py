@@ -6,8 +6,16 @@ import os
 from typing import NamedTuple
 
 from simjudge.core.installed import installed_file
-from simjudge.ros.command_line import find_program
-from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, normalize_namespace, parse_bool
+from simjudge.ros.description import (
+    YES_NO,
+    Argument,
+    Process,
+    Value,
+    Values,
+    find_program,
+    normalize_namespace,
+    parse_bool,
+)
 
 
 class RvizLayout(NamedTuple):
@@ -28,13 +36,22 @@ CAMERA_LAYOUT = RvizLayout(
 SIM_LAYOUT = RvizLayout(
     "sim.rviz",
     (
-        "camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry",
-        "scan/points", "scan/laser", "scan/points/boxes/markers", "imu/data/markers", "gps/fix/path",
-        "robot_description", "validation/text",
+        "camera/detections/overlay",
+        "validation/overlay",
+        "drive/cones",
+        "drive/path",
+        "vehicle/odometry",
+        "scan/points",
+        "scan/laser",
+        "scan/points/boxes/markers",
+        "imu/data/markers",
+        "gps/fix/path",
+        "robot_description",
+        "validation/text",
     ),
     "map",
     "the map's, where the odometry stands still",
-)  # fmt: skip
+)
 OBJECTS_LAYOUT = RvizLayout(
     "objects.rviz",
     ("objects/markers", "objects/map/markers"),

@@ -14,6 +14,8 @@ from rich.markup import escape
 from simjudge.core.settings import Setting, Settings, declared
 
 _SETTINGS = "settings"
+_IN_ONE_PANEL = 12
+"""Parameters of a command that a reader takes in at once; of more, the help shows the groups as panels."""
 
 
 def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,10 +28,17 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     kind = hints.pop(_SETTINGS)
     rows = declared(kind)
     signature = inspect.signature(command)
-    parameters = [each.replace(annotation=hints[each.name]) for each in signature.parameters.values()
-                  if each.name != _SETTINGS]  # fmt: skip
+    parameters = [
+        each.replace(annotation=hints[each.name]) for each in signature.parameters.values() if each.name != _SETTINGS
+    ]
+    panels = len(rows) + len(parameters) > _IN_ONE_PANEL
     made = [
-        inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=option(row), annotation=option_type(row))
+        inspect.Parameter(
+            row.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option(row, row.panel if panels else ""),
+            annotation=option_type(row),
+        )
         for row in rows
     ]
     by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
@@ -40,9 +49,20 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(**given, settings=settings)
 
     del with_options.__wrapped__
-    with_options.__signature__ = inspect.Signature([*by_keyword, *made])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {each.name: each.annotation for each in [*by_keyword, *made]}
+    # Panels are shown in the order of their first options; the command's own one comes first.
+    own = [parameter for parameter in by_keyword if _panel(parameter) is None]
+    in_order = [*own, *sorted(made, key=_panel_order), *(parameter for parameter in by_keyword if _panel(parameter))]
+    with_options.__signature__ = inspect.Signature(in_order)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in in_order}
     return with_options
+
+
+def _panel(parameter: inspect.Parameter) -> str | None:
+    return getattr(parameter.default, "rich_help_panel", None)
+
+
+def _panel_order(parameter: inspect.Parameter) -> bool:
+    return _panel(parameter) is not None
 
 
 def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
@@ -53,28 +73,38 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
     """
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}
-    return kind(**{
-        name: rows[name].parse(value) if name in texts and isinstance(value, str)
-        else None if value == [] and rows[name].optional  # an option that may be given several times, and is not
-        else value
-        for name, value in given.items()
-    })  # fmt: skip
+    return kind(
+        **{
+            name: rows[name].parse(value)
+            if name in texts and isinstance(value, str)
+            else None
+            if value == [] and rows[name].optional  # an option that may be given several times, and is not
+            else value
+            for name, value in given.items()
+        }
+    )
 
 
-def option(row: Setting) -> Any:
-    """The typer option of a setting: name, default, help text and range."""
+def option(row: Setting, panel: str = "") -> Any:
+    """The typer option of a setting: name, default, help text and range.
+
+    Args:
+        panel: title of the panel of the help that shows it; empty for the first one.
+    """
     switch = f"{row.flag}/--no-{row.flag[2:]}" if row.kind is bool and row.default else row.flag
     default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
     number = row.kind in (int, float) and not (row.form or row.many)
     shown = row.default_text if row.by_preset else row.default is not None and row.kind is not bool
     return typer.Option(
         default,
+        *([row.short] if row.short else []),
         switch,
         help=escape(row.help_text),  # a unit in brackets would be read as a style
         min=row.low if number else None,
         max=row.high if number else None,
         show_default=shown,
         metavar=row.form.metavar if row.form else None,
+        rich_help_panel=panel or None,
     )
 
 

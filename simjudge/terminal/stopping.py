@@ -15,7 +15,7 @@ from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
-from simjudge.core.stop_signals import leave_closed_terminal
+from simjudge.core.processes import leave_closed_terminal
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
 """What happens to a signal unless somebody has asked for something else."""

@@ -72,8 +72,10 @@ def test_faults_where_nothing_differs():
     assert faults("frames_50", NOTHING, *[HOLDS] * 100) == []
     assert faults("frames_50", NOTHING, *[HOLDS] * 90, *[("gap", 0.0, 0.0, 0.1)] * 10) == ["false gaps?"]
     assert faults("frames_50", NOTHING, *[HOLDS] * 70, *[("gap", 0.0, 0.01, 0.1)] * 30) == [
-        "interval", "false gaps", "false gaps of the verdicts",
-    ]  # fmt: skip
+        "interval",
+        "false gaps",
+        "false gaps of the verdicts",
+    ]
     assert faults("frames_50", NOTHING, *[("too_few", None, None, None)] * 90, *[HOLDS] * 10) == ["too few"]
     assert faults("slow_200", NOTHING, *[("too_few", None, None, None)] * 90, *[HOLDS] * 10) == []
     assert faults("frames_50", NOTHING, *[("cannot_tell", 0.02, 0.0, 0.1)] * 100) == ["median of G"]

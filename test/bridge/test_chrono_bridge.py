@@ -15,10 +15,10 @@ import simjudge
 from simjudge.bridge.chrono import ChronoBridge, Pose
 from simjudge.bridge.visuals import body_mesh, copy_material
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.rosbag2.recorded_clouds import recorded_clouds
+from simjudge.data.rosbag2.cloud_messages import recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 SIZE = (160, 120)
 LENS = lens_with_field("pinhole", SIZE, 80)
@@ -182,8 +182,9 @@ def test_the_mesh_of_a_body_is_where_its_shapes_are():
     body.AddVisualShape(chrono.ChVisualShapeSphere(0.5), chrono.ChFramed(chrono.ChVector3d(0, 5, 0)))
     mesh, unseen = body_mesh(chrono, body)
     assert (mesh.vertices.min(0), mesh.vertices.max(0)) == (
-        pytest.approx([-0.5, -1, -1.5]), pytest.approx([10.5, 5.5, 1.5])
-    )  # fmt: skip
+        pytest.approx([-0.5, -1, -1.5]),
+        pytest.approx([10.5, 5.5, 1.5]),
+    )
     assert unseen == ()
 
 

@@ -58,8 +58,10 @@ def getters(wheeled):
     speeds = [-wheeled.GetSpindleOmega(*at) for at in SPINDLES]
     # Chrono's speeds are absolute: without what the body turns about each axle they are those in the car.
     body = vector(wheeled.GetChassisBody().GetAngVelParent())
-    speeds = [speed - np.dot(body, vector(wheeled.GetSpindleRot(*at).GetAxisY()))
-              for speed, at in zip(speeds, SPINDLES, strict=True)]  # fmt: skip
+    speeds = [
+        speed - np.dot(body, vector(wheeled.GetSpindleRot(*at).GetAxisY()))
+        for speed, at in zip(speeds, SPINDLES, strict=True)
+    ]
     return pose, wheeled.GetSpeed(), places, angles, speeds
 
 

@@ -6,16 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simjudge.bridge.adopted_camera import segmentation_error
-from simjudge.bridge.live_camera import CameraPlace, LiveCamera
+from simjudge.bridge.live_camera import CameraPlace, LiveCamera, segmentation_error
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.engines.chrono.probe import ProbeResult
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.engines.chrono.cameras import ProbeResult
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 LENS = lens_with_field("pinhole", (8, 6), 80)
@@ -72,9 +71,7 @@ def run(camera, steps, step_ms):
     """The frames of a camera, and the camera, after some steps."""
     world = World()
     light = Light(world)
-    live = LiveCamera(
-        world, MountedCamera("camera", camera), CameraPlace(Body(world), Pose()), light, Labelling(), 0
-    )
+    live = LiveCamera(world, MountedCamera("camera", camera), CameraPlace(Body(world), Pose()), light, Labelling(), 0)
     frames = []
     for number in range(1, steps + 1):
         now = number * step_ms * MS

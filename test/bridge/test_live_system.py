@@ -9,8 +9,7 @@ import pytest
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.modules import Modules
-from simjudge.sim.engines.chrono.versions import Release
+from simjudge.sim.engines.chrono.modules import Modules, Release
 
 RATE, SPIN_UP, RADIUS = 2.0, 3.0, 1.5
 """Turn rate, rad/s, its change, rad/s^2, and metres from the centre of mass back to the reference frame."""

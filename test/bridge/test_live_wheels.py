@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from simjudge.bridge.live_record import BridgeRecorder, BridgeSetup
-from simjudge.bridge.live_wheels import find_wheels
+from simjudge.bridge.live_system import find_wheels
 from simjudge.core.errors import Losses
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose

@@ -13,8 +13,8 @@ import simjudge as sj
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, encode_png
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.clouds.cloud_set import Cloud
-from simjudge.data.formats.pcd.pcd_file import write_pcd
+from simjudge.data.clouds import Cloud
+from simjudge.data.formats.pcd import write_pcd
 from simjudge.data.sets import read_set, write_set
 
 

@@ -22,9 +22,15 @@ def made(name, seed, names, stamps=None):
     objects = Objects.build([0, 1, 2], list(names), [[1, 2, 9, 9], [3, 3, 8, 8], [0, 0, 5, 5]])
     found = Predictions.build([0], [min(names)], [[1, 2, 9, 8]], [0.9])
     return FrameSet.build(
-        name, [[32, 24]] * 3, objects, found, stamp=stamps, predicted=[True, True, False], class_names=names,
+        name,
+        [[32, 24]] * 3,
+        objects,
+        found,
+        stamp=stamps,
+        predicted=[True, True, False],
+        class_names=names,
         images=ArrayImages(pictures),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

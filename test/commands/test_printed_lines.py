@@ -50,8 +50,9 @@ def pictures(path, seed, *, stamped=True, to="yolo"):
     frame, box, instance = zip(*rows, strict=True)
     stamps = 1_700_000_000_000_000_000 + 100_000_000 * np.arange(12) if stamped else None
     objects = Objects.build(frame, [0] * len(rows), box, instance)
-    frames = FrameSet.build(path.stem, [(128, 96)] * 12, objects, stamp=stamps, class_names={0: "red"},
-                            images=ArrayImages(images))  # fmt: skip
+    frames = FrameSet.build(
+        path.stem, [(128, 96)] * 12, objects, stamp=stamps, class_names={0: "red"}, images=ArrayImages(images)
+    )
     write_set(frames, path, to)
     return path
 
@@ -77,8 +78,10 @@ def made(kind, folder):
     if kind == "robot":
         return write_drive(a), write_drive(b)
     seeds = (0, 0) if kind == "paired pictures" else (0, 1)
-    return tuple(pictures(path, seed, stamped=kind != "unstamped pictures", to=None if path.suffix else "yolo")
-                 for path, seed in zip((a, b), seeds, strict=True))  # fmt: skip
+    return tuple(
+        pictures(path, seed, stamped=kind != "unstamped pictures", to=None if path.suffix else "yolo")
+        for path, seed in zip((a, b), seeds, strict=True)
+    )
 
 
 def run(words):
@@ -111,8 +114,16 @@ def lines_in(text):
 
 def filled(line, a, b):
     """The line with its placeholders filled in."""
-    names = {"SIMULATED": b, "VIRTUAL": b, "IN": a, "ANY": a, "FOLDER": "result", "OUT": "out.mcap",
-             "FILE": "rows.csv", "RESULT": "result"}  # fmt: skip
+    names = {
+        "SIMULATED": b,
+        "VIRTUAL": b,
+        "IN": a,
+        "ANY": a,
+        "FOLDER": "result",
+        "OUT": "out.mcap",
+        "FILE": "rows.csv",
+        "RESULT": "result",
+    }
     return " ".join(shlex.quote(str(names.get(word, word))) for word in shlex.split(line))
 
 
@@ -126,9 +137,17 @@ def test_every_printed_line_runs(tmp_path, monkeypatch, kind):
     names = [path.name for path in made(kind, tmp_path)]
     begun = {
         "paired pictures": [["compare", *names, "--model", "cones_red_green", "--paired", "--out", "result"]],
-        "drives": [["compare-drives", *(f"{names[0]}/{n}.csv" for n in range(3)), "--",
-                    *(f"{names[1]}/{n}.csv" for n in range(3)), "--out", "result"]],
-    }.get(kind, [["info", names[0]], ["doctor", names[0]]])  # fmt: skip
+        "drives": [
+            [
+                "compare-drives",
+                *(f"{names[0]}/{n}.csv" for n in range(3)),
+                "--",
+                *(f"{names[1]}/{n}.csv" for n in range(3)),
+                "--out",
+                "result",
+            ]
+        ],
+    }.get(kind, [["info", names[0]], ["doctor", names[0]]])
     done, failed = [], []
     for words in begun:
         _run_all(shlex.join(["simjudge", *words]), names, done, failed)

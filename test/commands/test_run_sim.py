@@ -43,9 +43,19 @@ def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
         options = ["--camera", camera, "--detector", detector, "--seed", seed, "--out", tmp_path / f"{name}.mcap"]
         done = simjudge("drive", scene, *options)
         assert done.returncode == 0, done.stderr
-    done = simjudge("run", "sim", scene=scene, camera=camera, detector=detector, seed=1, rviz="false",
-                    out=tmp_path / "nodes", reference=tmp_path / "reference.mcap", result=tmp_path / "result",
-                    **METHOD)  # fmt: skip
+    done = simjudge(
+        "run",
+        "sim",
+        scene=scene,
+        camera=camera,
+        detector=detector,
+        seed=1,
+        rviz="false",
+        out=tmp_path / "nodes",
+        reference=tmp_path / "reference.mcap",
+        result=tmp_path / "result",
+        **METHOD,
+    )
     assert done.returncode == 0, done.stderr
     assert "finished" in done.stderr
     assert "result in" in done.stderr
@@ -73,11 +83,32 @@ def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
 @pytest.mark.usefixtures("domain")
 def test_by_lidar_the_nodes_drive_as_the_library_does(tmp_path):
     scene, camera, lidar = track_file(tmp_path), camera_file(tmp_path, size=[64, 48]), lidar_file(tmp_path, lag=0.03)
-    done = simjudge("drive", scene, "--camera", camera, "--driver", "lidar", "--sensors", lidar, "--limit", 4,
-                    "--out", tmp_path / "library.mcap")  # fmt: skip
+    done = simjudge(
+        "drive",
+        scene,
+        "--camera",
+        camera,
+        "--driver",
+        "lidar",
+        "--sensors",
+        lidar,
+        "--limit",
+        4,
+        "--out",
+        tmp_path / "library.mcap",
+    )
     assert done.returncode == 0, done.stderr
-    done = simjudge("run", "sim", scene=scene, camera=camera, driver="lidar", sensors=lidar, limit=4, rviz="false",
-                    out=tmp_path / "nodes")  # fmt: skip
+    done = simjudge(
+        "run",
+        "sim",
+        scene=scene,
+        camera=camera,
+        driver="lidar",
+        sensors=lidar,
+        limit=4,
+        rviz="false",
+        out=tmp_path / "nodes",
+    )
     assert "took longer than 4 s" in done.stderr
     assert "touched nothing" in done.stderr
     assert "scans that nobody answered" not in done.stderr, done.stderr
@@ -91,8 +122,16 @@ def test_by_lidar_the_nodes_drive_as_the_library_does(tmp_path):
 @pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_in_a_namespace_and_told_the_truth(tmp_path):
-    done = simjudge("run", "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), rviz="false",
-                    detector="ground_truth", robot_ns="car_1", out=tmp_path / "drive")  # fmt: skip
+    done = simjudge(
+        "run",
+        "sim",
+        scene=scene_file(tmp_path, STRAIGHT),
+        camera=camera_file(tmp_path),
+        rviz="false",
+        detector="ground_truth",
+        robot_ns="car_1",
+        out=tmp_path / "drive",
+    )
     assert done.returncode == 0, done.stderr
     assert "touched nothing" in done.stderr
     frames = read_set(tmp_path / "drive")

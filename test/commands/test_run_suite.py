@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from saved_screens import chunks, column
 
-from simjudge.questions.watch.watch_screen import is_installed
-from simjudge.ros.command_line import command_line
-from simjudge.ros.description import Process
+from simjudge.questions.watch import is_installed
+from simjudge.ros.description import Process, command_line
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"
@@ -75,8 +74,18 @@ def test_validate_writes_what_compare_writes(judged, tmp_path):
 @pytest.mark.usefixtures("domain")
 def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
     saved = {"save": tmp_path / "live.rrd"} if is_installed() else {}
-    done = run("run", "live", bag=BAG, a=judged / "real_stand_in.mcap", model=MODEL, rate="4", out=tmp_path / "out",
-               **METHOD, **NO_SCREEN, **saved)  # fmt: skip
+    done = run(
+        "run",
+        "live",
+        bag=BAG,
+        a=judged / "real_stand_in.mcap",
+        model=MODEL,
+        rate="4",
+        out=tmp_path / "out",
+        **METHOD,
+        **NO_SCREEN,
+        **saved,
+    )
     assert done.returncode == 0, done.stderr
     live, batch = result(tmp_path / "out"), result(judged / "result")
     for key in ("by_class", "overall", "class_names", "losses"):
@@ -112,17 +121,30 @@ def test_detect_records_what_detect_on_the_file_finds(judged, tmp_path):
 def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
     """play_node stands in for the robot's own camera driver, with the robot's names."""
     process, log = running(
-        "detect", robot="art1", robot_ns=namespace, model=MODEL, every_frame="true", out=tmp_path / "out",
-        record="compressed", calibration="art1_camera", **NO_SCREEN,
-    )  # fmt: skip
+        "detect",
+        robot="art1",
+        robot_ns=namespace,
+        model=MODEL,
+        every_frame="true",
+        out=tmp_path / "out",
+        record="compressed",
+        calibration="art1_camera",
+        **NO_SCREEN,
+    )
     wait_for(log, f"recording /{namespace}/camera/detections".replace("//", "/"), process)
     camera = f"/{namespace}/sensing/front_facing_camera/raw/compressed".replace("//", "/")
     robot = Process(
-        "camera_driver", "play_node",
-        parameters={"bag": str(BAG), "rate": 8.0, "topics": ["/camera/image_raw/compressed"],
-                    "wait_for_subscribers": ["/camera/image_raw/compressed"], "reliability": "reliable"},
+        "camera_driver",
+        "play_node",
+        parameters={
+            "bag": str(BAG),
+            "rate": 8.0,
+            "topics": ["/camera/image_raw/compressed"],
+            "wait_for_subscribers": ["/camera/image_raw/compressed"],
+            "reliability": "reliable",
+        },
         remappings=(("/camera/image_raw/compressed", camera),),
-    )  # fmt: skip
+    )
     played = subprocess.run(command_line(robot), capture_output=True, text=True, timeout=60, check=False)
     assert played.returncode == 0, played.stderr
     process.send_signal(signal.SIGINT)

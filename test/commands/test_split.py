@@ -14,8 +14,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.frame_sequences import FrameSequence
+from simjudge.data.set_parts import contiguous_split, random_split
 from simjudge.data.sets import read_set, write_set
-from simjudge.data.splits import contiguous_split, random_split
 
 
 def run(*arguments):
@@ -132,9 +132,14 @@ def test_stretches_follow_each_other(places, count):
 def test_contiguous_parts_of_a_numbered_folder(tmp_path):
     """Twelve pictures in two variants: three stretches of four, whatever the order of the files."""
     names = [f"drive_{i:03d}_jpg.rf.{v}" for v in "ab" for i in range(12)]
-    frames = FrameSet.build("s", [[8, 8]] * 24, Objects.build(np.arange(24), [0] * 24, [[1, 1, 4, 4]] * 24),
-                            frame_name=names, class_names={0: "cone"},
-                            images=ArrayImages([np.zeros((8, 8, 3), np.uint8)] * 24))  # fmt: skip
+    frames = FrameSet.build(
+        "s",
+        [[8, 8]] * 24,
+        Objects.build(np.arange(24), [0] * 24, [[1, 1, 4, 4]] * 24),
+        frame_name=names,
+        class_names={0: "cone"},
+        images=ArrayImages([np.zeros((8, 8, 3), np.uint8)] * 24),
+    )
     write_set(frames, tmp_path / "in", "yolo")
     ended = run("split", tmp_path / "in", "--contiguous", "--parts", 3, "--out", tmp_path / "out")
     assert ended.returncode == 0, ended.stderr

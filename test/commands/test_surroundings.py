@@ -12,9 +12,12 @@ import pytest
 
 def run(folder, *arguments, **surroundings):
     return subprocess.run(
-        [sys.executable, "-m", "simjudge", *arguments], cwd=folder, env={**os.environ, **surroundings},
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "simjudge", *arguments],
+        cwd=folder,
+        env={**os.environ, **surroundings},
+        capture_output=True,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -87,7 +90,7 @@ def test_names_of_files_that_are_no_utf8(tmp_path, command, arguments):
     done = run(tmp_path, command, "set", *arguments)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines()[-1] == (
-        "error: 'caf\\udce9': the name of this file is no UTF-8 text; rename it"
+        "error: 'caf\\udce9': the name of this file is not valid UTF-8; rename it"
     )
     assert not (tmp_path / "out").exists()
     done = run(tmp_path, "info", os.fsdecode(b"caf\xe9.json"))

@@ -13,8 +13,8 @@ from saved_screens import chunks, column
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.questions.watch.watch_screen import Boxes, ClassState, Screen, ScreenTarget, is_installed
-from simjudge.sim.sensors.cloud_series import RecordedBoxes
+from simjudge.questions.watch import Boxes, ClassState, Screen, ScreenTarget, is_installed
+from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def test_without_a_screen_there_is_no_window(monkeypatch):
 
 
 def test_without_rerun_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("simjudge.questions.watch.watch_screen.is_installed", lambda: False)
+    monkeypatch.setattr("simjudge.questions.watch.is_installed", lambda: False)
     with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[watch\]'"):
         Screen(ScreenTarget.FILE, Path("x.rrd"))
 
@@ -115,8 +115,10 @@ def test_without_rerun_it_says_what_to_install(monkeypatch):
 def test_save_or_browser():
     done = subprocess.run(
         [sys.executable, "-m", "simjudge", "watch", "--save", "x.rrd", "--browser"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert done.stderr == "error: give --save or --browser, not both\n"
 
@@ -142,8 +144,11 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
         bag = f"bag:={ROOT / 'bags/sim.mcap'}"
         played = subprocess.run(
             [*simjudge, "run", "detect", bag, "model:=cones_red_green", "rate:=4", "rviz:=false"],
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         assert played.returncode == 0, played.stderr
         watching.send_signal(signal.SIGINT)
         assert watching.wait(30) == 0, log.read_text()

@@ -11,8 +11,7 @@ import pytest
 import simjudge
 from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 
 SUMMARY = Summary("a<b", "kind", [("frames", "3"), SummaryTable(["class", "n"], [["cone", "12"], ["x", "1"]]), "end"])
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions, concatenate_tables, row_offsets
-from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.names import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions, concatenate_tables, row_offsets
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))
@@ -139,5 +138,5 @@ def test_the_latest_stamp_that_a_name_can_carry():
 
 @pytest.mark.parametrize("names", [{"name": "caf\udce9"}, {"frame_name": ["a", "caf\udce9"]}])
 def test_a_name_that_no_file_can_hold(names):
-    with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is no UTF-8 text; rename it"):
+    with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is not valid UTF-8; rename it"):
         FrameSet.build(**{"name": "x", "size": [(4, 3)] * 2, "frame_name": ["a", "é"], **names})

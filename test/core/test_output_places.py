@@ -10,13 +10,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
 from simjudge.detectors.training import train
 from simjudge.questions.report.report import report
-from simjudge.questions.watch.watch_screen import Screen, ScreenTarget
+from simjudge.questions.watch import Screen, ScreenTarget
 
 SHIPPED = Path(__file__).parents[2] / "bags" / "sim.mcap"
 FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})

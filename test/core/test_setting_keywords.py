@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import Settings, setting, takes_setting_keywords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +55,12 @@ def test_it_shows_the_keywords():
         "",
     ]
     assert lines[-2:] == ["Returns:", "    What it got."]
+
+
+def test_settings_of_another_question_are_refused():
+    @dataclass(frozen=True, kw_only=True)
+    class Other(Settings):
+        rate: float = setting(2.0, "Frames a second.")
+
+    with pytest.raises(TypeError, match=r"work\(\) takes Wanted as its settings, not Other"):
+        work(1, settings=Other())

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_documents import json_schema, markdown_table
-from simjudge.core.settings import Settings, TextForm, chosen, declared, setting
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.core.settings import Settings, TextForm, by_group, chosen, declared, json_schema, markdown_table, setting
+from simjudge.judging.compare_settings import CompareSettings
 
 
 def parsed_size(given):
@@ -130,13 +129,20 @@ def test_the_schema_says_type_range_choices_and_default():
     assert schema["required"] == ["name"]
     found = schema["properties"]
     assert found["rate"] == {
-        "type": "number", "minimum": 0, "maximum": 100, "description": "Frames a second [Hz].", "default": 2.0,
-    }  # fmt: skip
+        "type": "number",
+        "minimum": 0,
+        "maximum": 100,
+        "description": "Frames a second [Hz].",
+        "default": 2.0,
+    }
     assert found["mode"]["enum"] == ["fast", "slow"]
     assert found["theta"]["anyOf"] == [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}]
     assert found["topics"] == {
-        "type": "array", "items": {"type": "string"}, "description": "Topics to record.", "default": (),
-    }  # fmt: skip
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Topics to record.",
+        "default": (),
+    }
     assert found["size"]["default"] == "1x2"
 
 
@@ -158,3 +164,46 @@ def test_the_schema_of_a_comparison_takes_what_the_settings_take():
         assert not check.is_valid(wrong)
         with pytest.raises((UsageError, TypeError)):
             CompareSettings(**wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certain(Settings, panel="Certainty"):
+    draws: int = setting(1000, "Draws.", low=0)
+    margin: float = setting(0.05, "Margin.", common=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairing(Settings, panel="Pairs"):
+    paired: bool = setting(default=False, help="Frames are pairs.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Certain, Pairing):
+    gap: float = setting(0.1, "Gap.")
+    draws: int = setting(500, "Draws, of which there must be some.", low=1)
+
+
+def test_a_question_is_composed_of_groups_in_their_order():
+    assert [(row.name, row.group, row.panel) for row in declared(Asked)] == [
+        ("draws", "Certainty", "Certainty"),
+        ("margin", "Certainty", ""),
+        ("paired", "Pairs", "Pairs"),
+        ("gap", "", ""),
+    ]
+    assert {group: [row.name for row in rows] for group, rows in by_group(declared(Asked)).items()} == {
+        "Certainty": ["draws", "margin"],
+        "Pairs": ["paired"],
+        "": ["gap"],
+    }
+
+
+def test_a_setting_that_a_question_declares_again_stays_in_its_group():
+    (row,) = chosen(Asked, ["draws"])
+    assert (row.default, row.low, row.group) == (500, 1, "Certainty")
+    with pytest.raises(UsageError, match="draws 0: must be at least 1"):
+        Asked(draws=0)
+
+
+def test_settings_of_another_class_take_what_both_have():
+    assert Asked(draws=7, paired=True).as_settings(Certain) == Certain(draws=7)
+    assert Pairing(paired=True).as_settings(Asked) == Asked(paired=True)

@@ -1,4 +1,4 @@
-"""Drives from CSV files and recordings."""
+"""Drives from CSV files and recordings, against the numbers that they were written from, and their breaks."""
 
 import math
 from types import SimpleNamespace
@@ -8,9 +8,16 @@ import pose_samples as samples
 import pytest
 from drive_samples import made_drive, write_csv
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.data.drive_logs import command_numbers, read_drive
-from simjudge.data.steering_units import LOCK, RADIANS, steering_unit
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.drive_logs import (
+    LOCK,
+    RADIANS,
+    command_numbers,
+    count_breaks,
+    drive_pieces,
+    read_drive,
+    steering_unit,
+)
 from simjudge.geometry.poses import Pose
 
 
@@ -51,9 +58,10 @@ def test_rows_that_lack_what_others_say_are_counted_and_the_others_keep_it(tmp_p
     np.testing.assert_allclose(again.yaw, drive.yaw[kept], atol=1e-12)
     np.testing.assert_array_equal(again.speed, drive.speed[kept])
     assert [line.split(":")[0] for line in again.losses.lines()] == [
-        "1 rows with numbers beyond 1e+12", "1 rows without the yaw that other rows have",
+        "1 rows with numbers beyond 1e+12",
+        "1 rows without the yaw that other rows have",
         "1 rows without the speed that other rows have",
-    ]  # fmt: skip
+    ]
     assert "line 52" in again.losses.lines()[0]
 
 
@@ -113,10 +121,13 @@ def recording(path, kind, command):
 
 
 def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
-    drive = read_drive(recording(
-        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
-        lambda header, index: {"header": header, "steering": 0.1 * index, "throttle": 0.5, "braking": 0.0},
-    ))  # fmt: skip
+    drive = read_drive(
+        recording(
+            tmp_path / "run",
+            "simjudge_msgs/msg/VehicleInput",
+            lambda header, index: {"header": header, "steering": 0.1 * index, "throttle": 0.5, "braking": 0.0},
+        )
+    )
     assert len(drive) == 10
     np.testing.assert_allclose(drive.time, 0.1 * np.arange(10), atol=1e-12)
     np.testing.assert_allclose(drive.yaw, 0.1 * np.arange(10), atol=1e-9)
@@ -142,8 +153,11 @@ def test_a_recording_whose_clock_jumps_back_is_refused_and_one_that_loops_is_not
     """Put in order of their stamps, two parts of a drive had lain in each other."""
     tenth = 100_000_000
     with pytest.raises(SimjudgeError, match=r"the stamps of /odom jump back by 4\.900 s"):
-        read_drive(odometry_recording(tmp_path / "back", [*(k * tenth for k in range(50)),
-                                                          *(k * tenth + 1 for k in range(50))]))  # fmt: skip
+        read_drive(
+            odometry_recording(
+                tmp_path / "back", [*(k * tenth for k in range(50)), *(k * tenth + 1 for k in range(50))]
+            )
+        )
     late = [0, 1, 3, 2, *range(4, 50)]
     assert len(read_drive(odometry_recording(tmp_path / "late", [k * tenth for k in late]))) == 50
 
@@ -159,11 +173,18 @@ def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
 
 
 def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
-    drive = read_drive(recording(
-        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
-        lambda header, index: {"header": header, "steering": math.nan if index == 5 else 0.2, "throttle": 0.5,
-                               "braking": 0.0},
-    ))  # fmt: skip
+    drive = read_drive(
+        recording(
+            tmp_path / "run",
+            "simjudge_msgs/msg/VehicleInput",
+            lambda header, index: {
+                "header": header,
+                "steering": math.nan if index == 5 else 0.2,
+                "throttle": 0.5,
+                "braking": 0.0,
+            },
+        )
+    )
     np.testing.assert_allclose(drive.steering[2:], 0.2)
     assert drive.losses.lines() == ["1 commands without a steering: run"]
 
@@ -173,9 +194,11 @@ COMMANDS = {
     "art_msgs/msg/VehicleInput": (SimpleNamespace(steering=0.1, throttle=1.0), LOCK, (0.1, 1.0)),
     "ackermann_msgs/msg/AckermannDrive": (SimpleNamespace(steering_angle=0.3, speed=1.0), RADIANS, (0.3, math.nan)),
     "ackermann_msgs/msg/AckermannDriveStamped": (
-        SimpleNamespace(drive=SimpleNamespace(steering_angle=-0.2, speed=1.0)), RADIANS, (-0.2, math.nan),
+        SimpleNamespace(drive=SimpleNamespace(steering_angle=-0.2, speed=1.0)),
+        RADIANS,
+        (-0.2, math.nan),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
@@ -201,10 +224,62 @@ def test_a_turn_is_no_steering(kind):
 )
 def test_columns_of_another_unit_are_said(tmp_path, caplog, time, yaw, speed, said):
     clock = np.arange(0, 20, 0.1)
-    rows = np.column_stack([clock * time, np.cos(0.5) * clock, np.sin(0.5) * clock, np.full(200, 0.5 * yaw),
-                            np.full(200, speed)])  # fmt: skip
+    rows = np.column_stack(
+        [clock * time, np.cos(0.5) * clock, np.sin(0.5) * clock, np.full(200, 0.5 * yaw), np.full(200, speed)]
+    )
     text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
     (tmp_path / "a.csv").write_text(f"time,x,y,yaw,speed\n{text}\n")
     read_drive(tmp_path / "a.csv")
     assert said in caplog.text
     assert bool(said) == bool(caplog.text)
+
+
+def pieces(time, x):
+    position = np.stack([x, np.zeros(len(x))], 1)
+    losses = Losses()
+    count_breaks("drive", time, position, losses)
+    return [(rows.start, rows.stop) for rows in drive_pieces(time, position)], dict(losses.counts)
+
+
+@pytest.mark.parametrize("rate", [1, 5, 20, 100])
+@pytest.mark.parametrize("speed", [0.0, 0.3, 2.0, 30.0])
+def test_a_steady_drive_is_whole_at_any_rate_and_speed(rate, speed):
+    random = np.random.default_rng(0)
+    time = np.arange(200) / rate + random.uniform(0, 0.3 / rate, 200)
+    assert pieces(time, speed * time + random.normal(0, 0.003, 200)) == ([(0, 200)], {})
+
+
+def test_starting_stopping_and_braking_hard_are_no_jumps():
+    time = np.arange(600) / 20
+    speed = np.concatenate([np.zeros(100), np.full(200, 8.0), np.zeros(100), np.linspace(0, 25, 100), np.zeros(100)])
+    assert pieces(time, np.cumsum(speed) / 20) == ([(0, 600)], {})
+
+
+def test_a_hole_breaks_a_drive_that_moves_and_one_that_stands():
+    time = np.concatenate([np.arange(100), np.arange(130, 200)]) / 20
+    for x in (time, np.zeros(170)):
+        assert pieces(time, x) == ([(0, 100), (100, 170)], {"holes in drives": 1})
+
+
+def test_a_few_lost_messages_are_a_hole_only_where_the_car_moves_on():
+    time = np.delete(np.arange(200), np.arange(100, 106)) / 20
+    assert pieces(time, 0.5 * time)[1] == {}
+    assert pieces(time, 5.0 * time)[1] == {"holes in drives": 1}
+
+
+def test_a_jump_there_and_back_leaves_its_instant_alone():
+    time = np.arange(200) / 20
+    x = time.copy()
+    x[80] += 100
+    assert pieces(time, x) == ([(0, 80), (80, 81), (81, 200)], {"jumps in drives": 2})
+
+
+def test_times_that_repeat_or_run_back_break_a_drive():
+    time = np.arange(200) / 20
+    time[100:] -= 3
+    assert pieces(time, np.arange(200) / 20) == ([(0, 100), (100, 200)], {"clocks of drives that jump back": 1})
+    assert pieces(np.zeros(3), np.arange(3.0))[0] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_a_drive_of_one_instant_is_one_piece():
+    assert pieces(np.zeros(1), np.zeros(1)) == ([(0, 1)], {})

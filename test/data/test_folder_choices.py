@@ -6,7 +6,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.sets import read_set
-from simjudge.questions.info.contents import info
+from simjudge.questions.info import info
 
 BOX = "0 .5 .5 .2 .2"
 

@@ -10,9 +10,8 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.image_orientation import flip_vertically
+from simjudge.core.object_tables import Masks, Objects, Predictions
+from simjudge.data.image_geometry import flip_vertically
 from simjudge.data.sets import read_set, write_set
 
 

@@ -93,7 +93,7 @@ def test_the_rotation_of_a_kitti_row_and_rows_that_are_none(tmp_path):
     np.testing.assert_allclose(track.orientation, [YAW_60] * 2, atol=1e-6)
     assert track.position.tolist() == [[1, 2, 3]] * 2
     assert track.stamp.tolist() == [0, 4 * 10**9]  # what is lost keeps its number
-    assert losses.counts == {"rows that are no pose": 3}
+    assert losses.counts == {"rows that are not a pose": 3}
     assert f"{path}, line 2: '2 0 0 1" in losses.lines()[0]
 
 
@@ -160,7 +160,7 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
     path = tmp_path / "poses.txt"
     said = "; ".join(f"{path}, line {number}: {row!r}" for number, row in enumerate(bad[:4], 2))
     assert losses.lines() == [
-        f"4 rows that are no pose: {said}",
+        f"4 rows that are not a pose: {said}",
         f"1 poses with numbers that are not finite: {path}, line 6",
     ]
 
@@ -169,12 +169,12 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
     ("text", "said"),
     [
         ("", "holds no row 'stamp x y z qx qy qz qw'"),
-        ("1 2 3\n", r"holds no row .* \(1 rows that are no pose: .*line 1: '1 2 3'\)"),
+        ("1 2 3\n", r"holds no row .* \(1 rows that are not a pose: .*line 1: '1 2 3'\)"),
         (
             "stamp,x,y,z\n1,2,3,4\n",
             r"line 1: names no column qx \(it names stamp, x, y, z\); stamp, x, y, z, qx, qy, qz, qw are needed",
         ),
-        ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 rows that are no pose: .*line 2"),
+        ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 rows that are not a pose: .*line 2"),
         ("9" * 5000 + " 0 0 0 0 0 0 1\n", r"line 1: the stamp 9{57}\.\.\. is beyond"),
         ("1678357906608480700 0 0 0 0 0 0 1\n", "line 1: the stamp 1678357906608480700 is beyond .* divide by 10"),
     ],

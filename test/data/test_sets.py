@@ -11,9 +11,9 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import load_json
-from simjudge.data.attach import attach_labels
+from simjudge.data.pairing import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
-from simjudge.studies.inputs import read_input
+from simjudge.judging.inputs import read_input
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
@@ -26,7 +26,12 @@ def frames():
     found = Predictions.build([0, 1], [1, 2], [[3, 4, 9, 11], [3, 5, 19, 20]], [0.5, 0.75])
     images = ArrayImages([np.full((30, 40, 3), 60 * i, np.uint8) for i in range(3)])
     return FrameSet.build(
-        "made", [(40, 30)] * 3, objects, found, stamp=[10**9, 2 * 10**9, 3 * 10**9], class_names={1: "red", 2: "green"},
+        "made",
+        [(40, 30)] * 3,
+        objects,
+        found,
+        stamp=[10**9, 2 * 10**9, 3 * 10**9],
+        class_names={1: "red", 2: "green"},
         images=images,
     )
 

@@ -14,20 +14,18 @@ from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions, concatenate_tables
+from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables
 from simjudge.detectors.assignment import (
     _dense_assignment,
     _sparse_assignment,
     assign,
     assign_cpd,
+    confusion,
     metrics,
     with_object_classes,
 )
-from simjudge.detectors.confusion import confusion
 from simjudge.detectors.cuboid_iou import cuboid_iou_table
-from simjudge.detectors.iou import pair_iou
-from simjudge.detectors.overlapping_pairs import MOST_PAIRS, CrowdedFrameError, overlapping_pairs
+from simjudge.detectors.iou import MOST_PAIRS, CrowdedFrameError, overlapping_pairs, pair_iou
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -300,8 +298,9 @@ def test_thousands_of_boxes_in_one_frame():
     corner = rng.uniform(0, 1, (3000, 2)) * [640, 360]
     box = np.concatenate([corner, corner + rng.uniform(15, 30, (3000, 2))], 1)
     found, zeros = box + rng.normal(0, 1, box.shape), np.zeros(3000)
-    frames = FrameSet.build("s", [[640, 360]], Objects.build(zeros, zeros, box),
-                            Predictions.build(zeros, zeros, found, zeros + 1))  # fmt: skip
+    frames = FrameSet.build(
+        "s", [[640, 360]], Objects.build(zeros, zeros, box), Predictions.build(zeros, zeros, found, zeros + 1)
+    )
     table = np.zeros((3000, 3000))
     for row in range(3000):
         table[row] = pair_iou(frames.objects, frames.predictions, np.full(3000, row), np.arange(3000))
@@ -310,13 +309,23 @@ def test_thousands_of_boxes_in_one_frame():
 
 
 def one_frame(boxes, found):
-    return FrameSet.build("road", [[640, 360]], Objects.build(np.zeros(len(boxes)), np.zeros(len(boxes)), boxes),
-                          Predictions.build(np.zeros(len(found)), np.zeros(len(found)), found, np.ones(len(found))),
-                          frame_name=["crossing"])  # fmt: skip
+    return FrameSet.build(
+        "road",
+        [[640, 360]],
+        Objects.build(np.zeros(len(boxes)), np.zeros(len(boxes)), boxes),
+        Predictions.build(np.zeros(len(found)), np.zeros(len(found)), found, np.ones(len(found))),
+        frame_name=["crossing"],
+    )
 
 
-@pytest.mark.parametrize("how", [lambda frames: assign(frames, 0.25), lambda frames: assign_cpd(frames, 0.25),
-                                 lambda frames: confusion(frames, 0.25)])  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda frames: assign(frames, 0.25),
+        lambda frames: assign_cpd(frames, 0.25),
+        lambda frames: confusion(frames, 0.25),
+    ],
+)
 def test_too_many_boxes_above_each_other_are_refused_by_name_at_once(how):
     boxes = np.tile([100.0, 100, 300, 200], (20_000, 1)) + np.random.default_rng(0).uniform(0, 20, (20_000, 4))
     begin = time.process_time()

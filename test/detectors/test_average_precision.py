@@ -12,7 +12,7 @@ from pycocotools.cocoeval import COCOeval
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.detectors.average_precision import OVERALL, average_precision
+from simjudge.detectors.assignment import OVERALL, average_precision
 from simjudge.detectors.iou import box_iou
 
 

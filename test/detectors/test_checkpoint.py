@@ -11,10 +11,9 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import CHECKPOINT, find_file
-from simjudge.detectors.checkpoint import open_checkpoint
+from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import BadAnswerError
-from simjudge.detectors.loading import load_detector
-from simjudge.detectors.ultralytics_setup import import_ultralytics
+from simjudge.detectors.ultralytics_detector import import_ultralytics, open_checkpoint
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytestmark = pytest.mark.xdist_group("ultralytics")
@@ -131,8 +130,8 @@ def test_allowed_classes_are_not_called(tmp_path, number):
 
 
 def test_training_from_a_checkpoint_runs_no_code_either(tmp_path):
-    from simjudge.detectors.checkpoint import open_checkpoint  # noqa: PLC0415
     from simjudge.detectors.training_settings import TrainingSettings  # noqa: PLC0415
+    from simjudge.detectors.ultralytics_detector import open_checkpoint  # noqa: PLC0415
     from simjudge.detectors.ultralytics_training import _model  # noqa: PLC0415
 
     made = tmp_path / "made"

@@ -13,8 +13,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.installed import DETECTOR, shipped_files
 from simjudge.detectors.colour_detector import ColourClass, close_with_disk
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import detect, load_detector
 
 RED_GREEN = """
 closing: {closing}
@@ -150,8 +149,9 @@ def test_shipped_barriers():
     picture[300:310, 500:510] = (235, 90, 30)
     (found,) = detector([picture])
     assert sorted(zip([detector.class_names[int(c)] for c in found.class_id], found.box.tolist(), strict=True)) == [
-        ("orange barrier", [50, 200, 150, 260]), ("white barrier", [300, 200, 400, 260]),
-    ]  # fmt: skip
+        ("orange barrier", [50, 200, 150, 260]),
+        ("white barrier", [300, 200, 400, 260]),
+    ]
 
 
 def test_best_first_and_many_pictures(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.detectors.confusion import confusion
+from simjudge.detectors.assignment import confusion
 
 
 def naive_iou(a, b):
@@ -56,9 +56,13 @@ def random_set(seed):
 
     objects, predictions = rows(30), rows(40)
     return FrameSet.build(
-        "made", [(60, 60)] * 5, Objects.build(*objects), Predictions.build(*predictions, rng.uniform(0, 1, 40)),
-        labelled=[True, True, True, True, False], predicted=[True, True, True, False, True],
-    )  # fmt: skip
+        "made",
+        [(60, 60)] * 5,
+        Objects.build(*objects),
+        Predictions.build(*predictions, rng.uniform(0, 1, 40)),
+        labelled=[True, True, True, True, False],
+        predicted=[True, True, True, False, True],
+    )
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -81,7 +85,9 @@ def test_what_the_result_file_says():
     box = [[0, 0, 10, 10], [20, 0, 30, 10], [40, 0, 50, 10]]
     found = [[0, 0, 10, 9], [20, 0, 30, 11], [50, 50, 60, 60]]
     frames = FrameSet.build(
-        "made", [(100, 100)], Objects.build([0, 0, 0], [1, 1, 2], box),
+        "made",
+        [(100, 100)],
+        Objects.build([0, 0, 0], [1, 1, 2], box),
         Predictions.build([0, 0, 0], [1, 2, 1], found, [0.9, 0.9, 0.9]),
-    )  # fmt: skip
+    )
     assert confusion(frames, 0.25).content() == {"1": {"1": 1, "2": 1}, "2": {"none": 1}, "none": {"1": 1}}

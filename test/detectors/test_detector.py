@@ -11,10 +11,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages
 from simjudge.core.object_tables import Objects
-from simjudge.detectors.class_map import map_classes
-from simjudge.detectors.detection import detect
-from simjudge.detectors.detector import Detections
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import detect, load_detector
+from simjudge.detectors.detector import Detections, map_classes
 
 
 class Corner:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.detectors.letterbox import GREY, Letterbox
-from simjudge.detectors.ultralytics_setup import import_ultralytics
+from simjudge.detectors.onnx_detector import GREY, Letterbox
+from simjudge.detectors.ultralytics_detector import import_ultralytics
 
 
 @settings(max_examples=200)

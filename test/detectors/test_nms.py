@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.detectors import torchvision_nms
+from simjudge.detectors import nms as torchvision_nms
 from simjudge.detectors.nms import non_maximum_suppression, non_maximum_suppression_by_class
 
 

@@ -5,8 +5,8 @@ import pytest
 from onnx_models import classes_head, constant_model
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import BadAnswerError
-from simjudge.detectors.loading import load_detector
 
 SQUARE = np.zeros((64, 64, 3), np.uint8)
 

@@ -6,9 +6,9 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, decode_image
-from simjudge.detectors.export import export_onnx
-from simjudge.detectors.loading import load_detector
-from simjudge.detectors.ultralytics_setup import import_ultralytics
+from simjudge.detectors.detection import load_detector
+from simjudge.detectors.ultralytics_detector import import_ultralytics
+from simjudge.detectors.ultralytics_training import export_onnx
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")
 SIZE = 160

@@ -9,9 +9,8 @@ import pytest
 from simjudge.core.files import hash_files
 from simjudge.core.installed import DETECTOR, shipped_files
 from simjudge.data.sets import read_set
-from simjudge.detectors.average_precision import OVERALL, average_precision
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.assignment import OVERALL, average_precision
+from simjudge.detectors.detection import detect, load_detector
 
 SIGNALS = Path(__file__).parents[2] / ".." / "shared" / "data" / "real_signals"
 NAME = "real_signals_yolo11n"

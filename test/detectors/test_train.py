@@ -13,9 +13,8 @@ from painted_data import paint
 
 from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
-from simjudge.detectors.average_precision import OVERALL, average_precision
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.assignment import OVERALL, average_precision
+from simjudge.detectors.detection import detect, load_detector
 
 pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytestmark = pytest.mark.xdist_group("ultralytics")

@@ -11,9 +11,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages
 from simjudge.core.object_tables import Objects
-from simjudge.data.photographs import source_photograph
-from simjudge.detectors.training_data import repair_split, split_by_photograph, write_working_folder
-from simjudge.detectors.training_source import read_split
+from simjudge.data.frame_sequences import source_photograph
+from simjudge.detectors.training_data import read_split, repair_split, split_by_photograph, write_working_folder
 
 
 @pytest.mark.parametrize(

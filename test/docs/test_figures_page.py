@@ -10,13 +10,17 @@ from made_results import made_contexts, made_set, write_result
 from many_sets_results import write_many_sets
 from pages import ROOT, blocks
 
-from simjudge.page import figure_files
+from simjudge.page import figures as figure_files
 
 CODE = blocks((ROOT / "docs/guides/figures.md").read_text(encoding="utf-8"), "python")
 MADE = {
-    "w1_vs_overlap.pdf": "%PDF", "figures/overview.csv": "panel,", "histogram.svg": "<?xml", "w1_by_height.pdf": "%PDF",
-    "bars.pdf": "%PDF", "matrix.pdf": "%PDF",
-}  # fmt: skip
+    "w1_vs_overlap.pdf": "%PDF",
+    "figures/overview.csv": "panel,",
+    "histogram.svg": "<?xml",
+    "w1_by_height.pdf": "%PDF",
+    "bars.pdf": "%PDF",
+    "matrix.pdf": "%PDF",
+}
 
 
 @pytest.mark.slow

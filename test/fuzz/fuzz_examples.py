@@ -160,7 +160,7 @@ def onnx_metadata(folder: Path) -> Path:
 def checkpoint(folder: Path) -> Path:
     import torch
 
-    from simjudge.detectors.ultralytics_setup import import_ultralytics
+    from simjudge.detectors.ultralytics_detector import import_ultralytics
 
     import_ultralytics()  # a bare import leaves Pillow changed for every test after this one
     from ultralytics.nn.tasks import DetectionModel
@@ -229,8 +229,8 @@ def journal(folder: Path) -> Path:
     from fuzz_uses import live_session
 
     from simjudge.data.sets import write_set
-    from simjudge.studies.live.frame_bytes import pack
-    from simjudge.studies.live.stream_matching import NO_PARTNER
+    from simjudge.judging.live.journal import pack
+    from simjudge.judging.live.stream_matching import NO_PARTNER
 
     frames = sample_frames()
     write_set(frames, folder / "reference.json")
@@ -286,8 +286,8 @@ CONES = "id,colour,x,y\n1,0,1.5,2\n2,1,2,3\n"
 
 def pcd(data: str) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        from simjudge.data.clouds.cloud_set import Cloud
-        from simjudge.data.formats.pcd.pcd_file import write_pcd
+        from simjudge.data.clouds import Cloud
+        from simjudge.data.formats.pcd import write_pcd
 
         write_pcd(folder / "1_000000000.pcd", Cloud(_points()), data)  # type: ignore[arg-type]
         return folder / "1_000000000.pcd"

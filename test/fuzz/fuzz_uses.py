@@ -70,7 +70,7 @@ def use_result(path: Path) -> None:
 
 def use_info(path: Path) -> None:
     """Look into a path as `info` does."""
-    from simjudge.questions.info.contents import info
+    from simjudge.questions.info import info
 
     found = info(path)
     found.summary.html().encode()
@@ -102,7 +102,7 @@ def use_picture_lines(path: Path) -> None:
     import numpy as np
 
     from simjudge.core.frames import FrameSet
-    from simjudge.objects.picture_lines import read_lines
+    from simjudge.objects.sightings import read_lines
 
     lines = read_lines(path, FrameSet.build("set", [(64, 48)] * 4, frame_name=["a", "b", "c", "d"]))
     assert np.isfinite(lines.row).all()
@@ -128,7 +128,7 @@ def use_brisque_model(path: Path) -> None:
     """Read a model of BRISQUE's and score features."""
     import numpy as np
 
-    from simjudge.objects.image_quality.brisque import read_brisque_model, regression
+    from simjudge.objects.image_quality.quality_models import read_brisque_model, regression
 
     model = read_brisque_model(path / "allmodel", path / "allrange")
     with np.errstate(all="ignore"):
@@ -138,7 +138,7 @@ def use_brisque_model(path: Path) -> None:
 def use_label_names(path: Path) -> None:
     """Read what a simulator says of its numbers, twice, and look one up."""
     from simjudge.core.errors import Losses
-    from simjudge.sim.capture.simulators.label_names import LabelNames
+    from simjudge.sim.capture.simulators.label_messages import LabelNames
 
     names = LabelNames()
     for time in (1, 2):
@@ -158,7 +158,7 @@ def use_detector(path: Path) -> None:
     """Load a detector and show it a picture."""
     import numpy as np
 
-    from simjudge.detectors.loading import load_detector
+    from simjudge.detectors.detection import load_detector
 
     detector = load_detector(path)
     for detections in detector([np.zeros((48, 64, 3), np.uint8)]):
@@ -209,10 +209,10 @@ def live_session(journal: Path) -> Any:
     Args:
         journal: the path; what is in it is taken up.
     """
-    from simjudge.studies.compare_settings import CompareSettings
-    from simjudge.studies.inputs import read_input
-    from simjudge.studies.live.frame_builder import LiveFrameBuilder
-    from simjudge.studies.live.session import LiveOptions, LiveSession
+    from simjudge.judging.compare_settings import CompareSettings
+    from simjudge.judging.inputs import read_input
+    from simjudge.judging.live.frame_builder import LiveFrameBuilder
+    from simjudge.judging.live.session import LiveOptions, LiveSession
 
     reference = read_input(journal.with_name("reference.json"), None, allow_outside=False)
     options = LiveOptions(CompareSettings(theta=0.3), journal=journal)

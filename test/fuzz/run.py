@@ -150,10 +150,16 @@ def guide(attacked: Any, random: Random, once: Callable[[bytes], None]) -> None:
         return mutate(data, target.form, own)[:most] if own.randrange(4) else atheris.Mutate(data, most)
 
     words = [
-        sys.argv[0], f"-rss_limit_mb={MEGABYTES}", f"-seed={random.randrange(1, 2**31)}", "-verbosity=0",
-        f"-timeout={SECONDS_AN_INPUT}", f"-max_len={4 * len(attacked.valid) + 200_000}", "-print_final_stats=0",
-        f"-artifact_prefix={KEPT}/{target.name}.", str(kept),
-    ]  # fmt: skip
+        sys.argv[0],
+        f"-rss_limit_mb={MEGABYTES}",
+        f"-seed={random.randrange(1, 2**31)}",
+        "-verbosity=0",
+        f"-timeout={SECONDS_AN_INPUT}",
+        f"-max_len={4 * len(attacked.valid) + 200_000}",
+        "-print_final_stats=0",
+        f"-artifact_prefix={KEPT}/{target.name}.",
+        str(kept),
+    ]
     atheris.Setup(words, once, custom_mutator=change)
     atheris.Fuzz()
 

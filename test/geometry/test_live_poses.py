@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.live_poses import (
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.geometry.transforms import (
     AT_POSE_JUMP,
     BEFORE_FIRST_POSE,
     IN_POSE_GAP,
     LivePoses,
     LiveTransforms,
+    TransformTree,
     exposure_poses,
 )
-from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.geometry.transforms import TransformTree
 
 SECOND = 10**9
 LIMITS = MotionLimits()
@@ -47,9 +47,13 @@ def test_the_same_as_from_all_of_them(tenths):
     random.Random(0).shuffle(order)
     poses = [pose(each) for each in range(11)]
     whole = Trajectory(
-        "t", "", "", np.array([at(each) for each in range(11)]), np.array([p.position for p in poses]),
+        "t",
+        "",
+        "",
+        np.array([at(each) for each in range(11)]),
+        np.array([p.position for p in poses]),
         np.array([p.orientation for p in poses]),
-    )  # fmt: skip
+    )
     found = exposure_poses(came(order), at(tenths), at(tenths), LIMITS)
     np.testing.assert_allclose(matrix_at(found, tenths), matrix_at(TrajectoryInterpolator(whole), tenths), atol=1e-12)
 

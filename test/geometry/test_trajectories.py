@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import (
     FrameTiming,
     MotionLimits,

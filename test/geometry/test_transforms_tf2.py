@@ -11,10 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.live_poses import LiveTransforms, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.geometry.transforms import TransformTree
+from simjudge.geometry.transforms import LiveTransforms, TransformTree, exposure_poses
 
 START = 1_700_000_000_000_000_000
 SECOND = 10**9
@@ -178,8 +177,10 @@ def test_the_same_as_tf2(seed):
     theirs, tree = Tf2(links), tree_of(links)
     for parent, child, at in random_questions(seed):
         np.testing.assert_allclose(
-            our_matrix(tree, parent, child, at), theirs.matrix(parent, child, at), atol=1e-9,
-        )  # fmt: skip
+            our_matrix(tree, parent, child, at),
+            theirs.matrix(parent, child, at),
+            atol=1e-9,
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -188,8 +189,11 @@ def test_what_tf2_refuses_is_refused(seed):
     links = random_links(seed)
     links.append(Link("island", "palm", [START], np.zeros((1, 3)), np.array([[0, 0, 0, 1.0]]), static=True))
     theirs, tree = Tf2(links), tree_of(links)
-    outside = [(parent, child, at) for parent, child, _ in random_questions(seed)
-               for at in (START - 1, START - SECOND, START + 3 * SECOND + 1, START + 60 * SECOND)]  # fmt: skip
+    outside = [
+        (parent, child, at)
+        for parent, child, _ in random_questions(seed)
+        for at in (START - 1, START - SECOND, START + 3 * SECOND + 1, START + 60 * SECOND)
+    ]
     for parent, child, at in [*outside, ("f0", "nothing", START), ("f0", "palm", START)]:
         wanted = theirs.matrix_or_none(parent, child, at)
         if wanted is None:

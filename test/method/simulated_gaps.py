@@ -145,9 +145,12 @@ def main(runs: int) -> None:
             ]
             inside = f"{100 * (1 - found.below - found.above):.1f} %"
             missed = f"{100 * found.below:.1f} below, {100 * found.above:.1f} above"
-            print(f"| {frames} | {kinds} | {kind_of_gap} | {found.truth:.3f} | {found.noise:.3f} | "
-                  f"{inside} ({missed}) | {found.width:.3f} | "
-                  f"{100 * found.gaps:.0f} % | {', '.join(words)} | {found.detectable:.3f} |", flush=True)  # fmt: skip
+            print(
+                f"| {frames} | {kinds} | {kind_of_gap} | {found.truth:.3f} | {found.noise:.3f} | "
+                f"{inside} ({missed}) | {found.width:.3f} | "
+                f"{100 * found.gaps:.0f} % | {', '.join(words)} | {found.detectable:.3f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

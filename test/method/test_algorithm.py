@@ -13,9 +13,9 @@ from naive_method import METHODS, frame_sets, naive_algorithm, naive_counts, nai
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.method.algorithm import compare_class
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts
-from simjudge.method.reductions import reduce_comparisons
 
 PLAIN = Method(patch=(20, 20))
 

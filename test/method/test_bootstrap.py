@@ -16,6 +16,7 @@ from simjudge.method import bootstrap, join_parts
 from simjudge.method.algorithm import draw_pairs
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, Normals, UnitNumbers
 from simjudge.method.bootstrap_loops import UNTOLD, shortfall
+from simjudge.method.certainty import p_value
 from simjudge.method.distinct import Members
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
@@ -95,12 +96,13 @@ class Literal(NamedTuple):
     extreme: np.ndarray
 
 
-def literal(  # noqa: C901, PLR0912 - the page from top to bottom
+def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
     sets: Squares, normals: Normals, theta: float, model: PerformanceModel | None = None, least: int = 1
 ) -> dict[int, Literal]:
     """Section 6 for every compared context of A, sums written out: no order, no ranks, no running totals."""
     out = {}
     of_unit = normals.of_unit.astype(np.float64)
+    both = set() if sets.block is not None else set(sets.unit[sets.from_a]) & set(sets.unit[~sets.from_a])
     for c in np.flatnonzero(sets.from_a):
         small, large = np.minimum(sets.side, sets.side[c]), np.maximum(sets.side, sets.side[c])
         near = np.flatnonzero(small**2 >= theta * large**2)
@@ -120,12 +122,22 @@ def literal(  # noqa: C901, PLR0912 - the page from top to bottom
         if sets.block is not None and normals.of_block is not None:
             inside = sets.block[near] >= 0
             g[inside] += normals.of_block.astype(np.float64)[sets.block[near][inside]]
+        flipped = g.copy()
+        for place, u in enumerate(sets.unit[near]):
+            if u in both:
+                flipped[place] = np.where(g[place] < 0, -1, 1)
         units = []
         for side in (from_a, ~from_a):
             counts = [len(set(sets.unit[near][side]))]
             if sets.block is not None:
-                counts.append(len({(b, -1) if b >= 0 else (u, 1) for u, b in zip(
-                    sets.unit[near][side], sets.block[near][side], strict=True)}))  # fmt: skip
+                counts.append(
+                    len(
+                        {
+                            (b, -1) if b >= 0 else (u, 1)
+                            for u, b in zip(sets.unit[near][side], sets.block[near][side], strict=True)
+                        }
+                    )
+                )
             units.append(min(counts))
         if min(units) < 2:
             continue
@@ -138,7 +150,7 @@ def literal(  # noqa: C901, PLR0912 - the page from top to bottom
             below = value <= v
             f = [share[side & below].sum() for side, _, _ in sides]
             f_pooled = pooled_a * f[0] + (1 - pooled_a) * f[1]
-            d_pooled = sum(sign * (share * (below - f_pooled))[side] @ g[side] for side, sign, _ in sides)
+            d_pooled = sum(sign * (share * (below - f_pooled))[side] @ flipped[side] for side, sign, _ in sides)
             d_within = np.zeros(draws)
             for (side, sign, k), own in zip(sides, f, strict=True):
                 d_within += np.sqrt(k / (k - 1)) * sign * (share * (below - own))[side] @ g[side]
@@ -153,6 +165,8 @@ def literal(  # noqa: C901, PLR0912 - the page from top to bottom
             + sum(share[i] * g[i] * pooled_a for i in np.flatnonzero(~from_a))
         )
         more_chance, more, more_square = shortfall(*units)
+        if both and len(set(sets.unit[near])) == units[0] == units[1]:
+            more_chance = 1
         out[int(c)] = Literal(
             w1, more * within.sum(), more_square * (within**2).sum(), more_chance * chance, around, extreme
         )
@@ -237,9 +251,10 @@ def test_more_draws_than_lanes_and_batches_of_a_least_size():
 def test_several_detectors_and_both_directions_on_one_join():
     one, two = made(8), missed(made(8))
     swapped = replace(
-        two, count_a=len(two.side) - two.count_a,
+        two,
+        count_a=len(two.side) - two.count_a,
         **{name: np.roll(getattr(two, name), -two.count_a) for name in ("side", "performance", "unit")},
-    )  # fmt: skip
+    )
     first, second = normals_for(one, 30, 1), normals_for(two, 30, 2)
     pairs = [one.pair(first), replace(swapped.pair(second, model_of(swapped)), swapped=True)]
     together = draw_pairs(pairs, METHOD, THETAS)
@@ -399,9 +414,21 @@ def test_of_sets_that_do_not_differ_the_noise_is_their_w1_and_p_is_uniform(units
     assert 0.01 <= p <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / len(found))
 
 
-@pytest.mark.parametrize(
-    "units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str
-)
+@pytest.mark.parametrize("pairs", [6, 12])
+def test_p_of_pairs_that_do_not_differ_meets_its_level_however_few_they_are(pairs):
+    """Pairs that lie apart have one W1 whichever way round they are: p may fall short of its level, never above."""
+    random, said = np.random.default_rng(5), []
+    for seed in range(500):
+        value = 0.5 + np.tile(random.normal(0, 0.06, pairs), 2) + random.normal(0, 0.04, 2 * pairs)
+        sets = Squares(np.full(2 * pairs, 12), value, np.tile(np.arange(pairs), 2), pairs)
+        [[drawn]] = draw_pairs([sets.pair(DrawSchedule(pairs, 0, 199, seed).next_batch())], METHOD)
+        said.append(p_value(whole([drawn], pairs).mean_w1, drawn.chance / pairs))
+    for level in (0.05, 0.2, 0.5):
+        met = np.mean(np.array(said) <= level)
+        assert (level / 4 if pairs > 6 else 0) <= met < level + 3 * np.sqrt(level * (1 - level) / len(said))
+
+
+@pytest.mark.parametrize("units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str)
 def test_many_batches_of_few_units_have_the_w1_that_their_draws_have(units):
     """A mean over hundreds of contexts of a sample or two has little scatter: a small lack would make p tiny."""
     random, contexts, each = np.random.default_rng(2), 4000, sum(units)

@@ -7,6 +7,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import foldnorm
 from scipy.stats import t as student
 
 from simjudge.method.bootstrap import Bootstrap
@@ -27,18 +29,35 @@ ENOUGH = SampleSize(40, 40)
 
 
 def drawn(
-    w1: float = 0.1, larger: int = 0, of: int = 999, *, noise: float = 0.02, spread: float = 0.004,
-    extreme: float = 0.3, seed: int = 0, told: float = 1.0,
-) -> Bootstrap:  # fmt: skip
+    w1: float = 0.1,
+    larger: int = 0,
+    of: int = 999,
+    *,
+    noise: float = 0.02,
+    spread: float = 0.004,
+    extreme: float = 0.3,
+    seed: int = 0,
+    told: float = 1.0,
+) -> Bootstrap:
     """One context whose W1 so many draws reach; D + D* is about normal around it."""
     random, one = np.random.default_rng(seed), np.ones(1)
     # Studentized, several such classes go together in no draw.
     chance = random.permutation(np.concatenate([np.full(larger, w1 + 0.001), np.full(of - larger, w1 / 10)]))
     around = sqrt(w1**2 + (noise * sqrt(np.pi / 2)) ** 2) + spread * random.standard_normal(of)
     return Bootstrap(
-        1.0, one, 1e9 * one, w1 * one, noise * one, noise**2 * np.pi / 2 * one, chance, around, around**2,
-        np.full(of, extreme), 1.0, told=told,
-    )  # fmt: skip
+        1.0,
+        one,
+        1e9 * one,
+        w1 * one,
+        noise * one,
+        noise**2 * np.pi / 2 * one,
+        chance,
+        around,
+        around**2,
+        np.full(of, extreme),
+        1.0,
+        told=told,
+    )
 
 
 def evidence(boot: Bootstrap | None = None, size: SampleSize = ENOUGH) -> Evidence:
@@ -171,6 +190,18 @@ def test_contexts_that_carry_no_draws_widen_the_interval():
     factor = student.ppf(0.975, 39)
     assert gap_error(part, 40) == pytest.approx(np.hypot(gap_error(boot, 40), factor * 0.02))
     assert (found.gap_high - found.gap_low) / 2 == pytest.approx(gap_error(part, 40))
+
+
+@pytest.mark.parametrize("w1", [0.015, 0.02, 0.025, 0.1])
+def test_the_interval_holds_every_even_gap_that_w1_leaves_possible(w1):
+    """The mean of a folded normal number, by scipy, is W1 less or more its error."""
+    boot = drawn(w1, spread=0.01)
+    _, found = estimate_certainty([], evidence(boot))
+    highest = w1 + student.ppf(0.975, 39) * boot.around.std()
+    spread = boot.noise * (1 - 0.8 / boot.units) / np.sqrt(2 / np.pi)
+    even = brentq(lambda gap: boot.weight @ foldnorm.mean(gap / spread, scale=spread) - highest, 0, 1)
+    assert found.gap_high >= even * (1 - 1e-3)
+    assert w1 > 0.02 or found.gap_high == pytest.approx(even, rel=1e-3)
 
 
 @pytest.mark.parametrize("degrees", [5, 8, 20, 100, 1000])

@@ -34,9 +34,10 @@ def test_products_of_different_things_are_those_of_a_loop(lag):
     thing, frame, value = sightings(1, 0.1, 5, things=8, frames=30)
     products = [
         value[i] * value[j]
-        for i in range(len(thing)) for j in range(len(thing))
+        for i in range(len(thing))
+        for j in range(len(thing))
         if thing[i] != thing[j] and frame[j] - frame[i] == lag
-    ]  # fmt: skip
+    ]
     times, at = np.unique(frame, return_inverse=True)
     assert _lag_product(thing, at, value, times, lag)[0] == pytest.approx(np.mean(products))
 

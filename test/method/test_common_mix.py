@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.method.common_mix import common_mix
+from simjudge.method.detector_measures import common_mix
 
 
 def test_like_sets_keep_their_objects_as_they_are() -> None:

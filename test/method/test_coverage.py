@@ -8,7 +8,7 @@ from simulated_gaps import GapModel, rates
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import MARGIN
-from simjudge.questions.compare.next_steps import times_more_frames
+from simjudge.questions.compare.facts import times_more_frames
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 
@@ -37,9 +37,10 @@ def test_the_interval_holds_the_gap_of_endless_samples(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "model", [GapModel(60, 60), GapModel(60, 40, objects=4), GapModel(120, 100), GapModel(120, 8), GapModel(30, 1)],
+    "model",
+    [GapModel(60, 60), GapModel(60, 40, objects=4), GapModel(120, 100), GapModel(120, 8), GapModel(30, 1)],
     ids=str,
-)  # fmt: skip
+)
 def test_where_nothing_differs_a_gap_is_rare(model):
     """With 60 kinds, batches hold three objects a side."""
     assert rates(model, RUNS).gaps <= 0.05 + SLACK

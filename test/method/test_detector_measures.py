@@ -144,3 +144,16 @@ def test_what_is_written_is_read() -> None:
 def test_the_verdict_follows_margin_and_p(margin: float, times: int, verdict: str) -> None:
     one = DetectorMeasure(MeasureCode.RECALL, low=-0.2, high=-0.1, p_adjusted=0.01)
     assert one.verdict_at(margin, times) == verdict
+
+
+def test_cells_of_few_rows_do_not_make_a_mean_seem_surer_than_it_is():
+    """The variance that the influence tells of, on average, is that of the estimate over many sets."""
+    random, cell = np.random.default_rng(3), np.repeat(np.arange(12), [2, 3, 2, 5, 4, 2, 3, 2, 6, 2, 3, 20])
+    weight = random.uniform(1, 4, 12)[cell]
+    rows, none = np.arange(len(cell)), np.full(len(cell), -1)
+    values = [
+        mean_estimate(cell / 12 + random.normal(size=len(cell)), rows, none, weight=weight, cell=cell)
+        for _ in range(2000)
+    ]
+    told = np.mean([float(one.influence @ one.influence) for one in values])
+    assert told == pytest.approx(np.var([one.value for one in values]), rel=0.08)

@@ -11,9 +11,19 @@ from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbe
 from simjudge.method.verdicts import Reason, Verdict
 
 FULL = EntryNumbers(
-    n_a=3, n_b=4, compared=2, mean_w1=0.2, w1_quantiles={"0.5": 0.1}, gap=0.1, gap_share=0.25, verdict=Verdict.TOO_FEW,
-    verdict_reason=Reason.FEW_UNITS, false_positives_a=0, pointwise_pairs=0, verdict_study=Verdict.GAP,
-)  # fmt: skip
+    n_a=3,
+    n_b=4,
+    compared=2,
+    mean_w1=0.2,
+    w1_quantiles={"0.5": 0.1},
+    gap=0.1,
+    gap_share=0.25,
+    verdict=Verdict.TOO_FEW,
+    verdict_reason=Reason.FEW_UNITS,
+    false_positives_a=0,
+    pointwise_pairs=0,
+    verdict_study=Verdict.GAP,
+)
 
 
 @pytest.mark.parametrize("entry", [EntryNumbers(), FULL])
@@ -37,9 +47,17 @@ def test_json_is_flat_and_holds_what_was_computed():
     assert set(FULL.to_json()) == {each.name for each in fields(EntryNumbers)}
     missing = set(FULL.to_json()) - set(EntryNumbers().to_json())
     assert missing == {
-        "false_positives_a", "map50_a", "map50_95_a", "false_positives_b", "map50_b", "map50_95_b", "pointwise_pairs",
-        "pointwise_mean_difference", "p_study", "verdict_study",
-    }  # fmt: skip
+        "false_positives_a",
+        "map50_a",
+        "map50_95_a",
+        "false_positives_b",
+        "map50_b",
+        "map50_95_b",
+        "pointwise_pairs",
+        "pointwise_mean_difference",
+        "p_study",
+        "verdict_study",
+    }
 
 
 def test_a_certainty_has_its_numbers_beside_the_others():
@@ -55,8 +73,12 @@ def test_numbers_by_name():
 
 @pytest.mark.parametrize(
     ("changes", "lacks"),
-    [({}, False), ({"gap": None}, True), ({"gap": None, "verdict": Verdict.NOT_TESTED}, False),
-     ({"gap": None, "verdict": Verdict.NO_OVERLAP}, False)],
-)  # fmt: skip
+    [
+        ({}, False),
+        ({"gap": None}, True),
+        ({"gap": None, "verdict": Verdict.NOT_TESTED}, False),
+        ({"gap": None, "verdict": Verdict.NO_OVERLAP}, False),
+    ],
+)
 def test_a_verdict_without_a_gap_is_of_an_earlier_version(changes, lacks):
     assert replace(FULL, **changes).lacks_gap == lacks

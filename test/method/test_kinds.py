@@ -60,8 +60,9 @@ def literal(
         performance[k] += means
         both = units_a + units_b
         for sign, side, value, weight, mean, units in (
-            (-1, sides[0], value_a, weight_a, means[0], units_a), (1, sides[1], value_b, weight_b, means[1], units_b),
-        ):  # fmt: skip
+            (-1, sides[0], value_a, weight_a, means[0], units_a),
+            (1, sides[1], value_b, weight_b, means[1], units_b),
+        ):
             for n, i in enumerate(side):
                 g = normals.of_unit[sets.unit[i]].astype(float)
                 if sets.block is not None and sets.block[i] >= 0:

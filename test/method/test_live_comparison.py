@@ -12,10 +12,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.method.algorithm import compare_class
 from simjudge.method.bootstrap import UnitNumbers
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.live_comparison import LiveClassComparison
 from simjudge.method.method import Method
 from simjudge.method.pool import Samples
-from simjudge.method.reductions import reduce_comparisons
 
 
 def _same(live, batch):

@@ -12,8 +12,7 @@ from naive_method import METHODS, frame_sets, naive_patch
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Masks, Objects
 from simjudge.method.context_tree import context_planes
 from simjudge.method.method import Method
 from simjudge.method.patches import label_contexts, object_contexts
@@ -77,9 +76,15 @@ def test_the_patch_is_centred_on_the_unclipped_anchor():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"patch": (0, 10)}, {"patch": (10, 5000)}, {"theta": float("nan")}, {"mask_factor": 0.0}, {"min_batch_size": 0},
-     {"min_score": 1.5}],
-)  # fmt: skip
+    [
+        {"patch": (0, 10)},
+        {"patch": (10, 5000)},
+        {"theta": float("nan")},
+        {"mask_factor": 0.0},
+        {"min_batch_size": 0},
+        {"min_score": 1.5},
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(arguments):
     with pytest.raises(UsageError):
         Method(**arguments)

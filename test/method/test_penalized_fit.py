@@ -29,10 +29,12 @@ def test_parameters_are_those_of_a_general_minimizer(logistic, rising):
     problem = PenalizedProblem(penalty, sign, logistic)
     found = fit_penalized(design, target, problem)
     other = minimize(
-        lambda x: penalized_loss(design, target, x, problem), np.zeros(count), method="L-BFGS-B",
+        lambda x: penalized_loss(design, target, x, problem),
+        np.zeros(count),
+        method="L-BFGS-B",
         bounds=[{0: (None, None), 1: (0, None), -1: (None, 0)}[each] for each in sign.tolist()],
         options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 1_000_000},
-    )  # fmt: skip
+    )
     assert penalized_loss(design, target, found, problem) <= other.fun + 1e-9
     assert found == pytest.approx(other.x, abs=2e-3)
     assert (found * sign >= 0).all()

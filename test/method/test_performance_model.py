@@ -109,10 +109,24 @@ def test_the_same_samples_give_the_same_model():
     assert one.found_share.tolist() == other.found_share.tolist()
 
 
-@pytest.mark.parametrize("case", [
-    "no sample", "none found", "all found", "few found", "one size", "no covariate", "no b", "b finds none",
-    "b finds all", "one unit", "one unit each", "shared units", "three of b",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "case",
+    [
+        "no sample",
+        "none found",
+        "all found",
+        "few found",
+        "one size",
+        "no covariate",
+        "no b",
+        "b finds none",
+        "b finds all",
+        "one unit",
+        "one unit each",
+        "shared units",
+        "three of b",
+    ],
+)
 def test_what_samples_do_not_tell_is_taken_as_constant(case):
     value, size, in_b = UnlikeSizes(frames=100, missed=0.3).draw(np.random.default_rng(12))
     unit, covariates = np.arange(200), log_area(size)

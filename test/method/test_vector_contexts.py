@@ -15,9 +15,10 @@ from simjudge.method.vector_contexts import PointSamples, compare_points
 
 def samples(random, count, units, spread=2.0, shift=0.0, first_unit=0):
     return PointSamples(
-        np.round(random.normal(size=(count, 2)) * spread, 1), np.round(random.normal(shift, 1, (count, 2)), 1),
+        np.round(random.normal(size=(count, 2)) * spread, 1),
+        np.round(random.normal(shift, 1, (count, 2)), 1),
         first_unit + random.integers(0, units, count),
-    )  # fmt: skip
+    )
 
 
 def batches(a, b):

@@ -73,9 +73,13 @@ def adjusted_w1_reference(
 
 
 def mean_w1(
-    performance: np.ndarray, size: np.ndarray, in_b: np.ndarray, theta: float, model: PerformanceModel | None,
+    performance: np.ndarray,
+    size: np.ndarray,
+    in_b: np.ndarray,
+    theta: float,
+    model: PerformanceModel | None,
     contexts: int = 100,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Mean adjusted W1 (plain W1 without a model) over some contexts of A, and the same of halves of each set.
 
     The halves tell the noise: the difference of the halves of a side has four times the variance of that side's mean.

@@ -10,18 +10,16 @@ from simjudge.bridge.live_record import BridgeSetup
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.nodes.bridge_topics import bridge_topics
-from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
+from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure
 from simjudge.sim.capture.ground_truth import GroundTruth
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JointAngles
-from simjudge.sim.vehicle.robot_description import WheelFigures
+from simjudge.sim.vehicle.car_joints import JointAngles, WheelFigures
 from simjudge.sim.vehicle.vehicle import VehicleState
 
 SIZE = (8, 6)
@@ -33,13 +31,17 @@ def frame(stamp):
     labels = Labels(np.full((6, 8), 1, np.uint8), np.full((6, 8), 7, np.uint16), np.ones((6, 8), np.float32))
     objects = Objects.build([0], [1], [[1, 2, 5, 6]], [7], distance=[2.5], visible=[0.75])
     image = CapturedImage(np.full((6, 8, 3), (10, 20, 30), np.uint8))
-    return LiveFrame(stamp, CapturedFrame(FrameExposure("f", stamp, (state,), state), image, labels,
-                                          GroundTruth(objects, np.array([16]))))  # fmt: skip
+    return LiveFrame(
+        stamp,
+        CapturedFrame(FrameExposure("f", stamp, (state,), state), image, labels, GroundTruth(objects, np.array([16]))),
+    )
 
 
 def main():
-    cameras = [MountedCamera(name, Camera(name, Path(name), lens_with_field("pinhole", SIZE, 80), (), 10, 0))
-               for name in ("camera", "above")]  # fmt: skip
+    cameras = [
+        MountedCamera(name, Camera(name, Path(name), lens_with_field("pinhole", SIZE, 80), (), 10, 0))
+        for name in ("camera", "above")
+    ]
     scene = Scene("chrono", (), (), class_names={1: "red"})
     wheels = {name: WheelFigures((0.3, 0.1, 0.05), 0.05, 0.03) for name in WHEELS}
     joints = JointAngles((0.1, 0.2, 1, 2, 3, 4), (0,) * 6)

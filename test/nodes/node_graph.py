@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import RecordingForm
+from simjudge.data.rosbag2.storage import RecordingForm
 
 ROOT = Path(__file__).parents[2]
 DISCOVERY = 120
@@ -39,8 +39,11 @@ class Graph:
         log = (self.folder / f"log_{len(self.processes)}.txt").open("w+")
         process = subprocess.Popen(
             [sys.executable, *program, *arguments, "--ros-args", *given],
-            env=self.environment | (environment or {}), stdout=log, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            env=self.environment | (environment or {}),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         process.log = log
         self.processes.append(process)
         return process

@@ -8,9 +8,8 @@ import numpy as np
 
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.sim_sensors import SimSensors
-from simjudge.sim.capture.sensor_feed import SensorBatch
-from simjudge.sim.capture.sensor_readers import SensorEvent
-from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.capture.sensor_feed import SensorBatch, SensorEvent
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 OFFSET = 5_000_000_000

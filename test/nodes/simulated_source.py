@@ -11,10 +11,10 @@ from simjudge.core.object_tables import Objects
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
 from simjudge.ros.node_interfaces import NODES
-from simjudge.sim.capture.exposure import CapturedImage
+from simjudge.sim.capture.capture import CapturedImage
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.depth import DepthCamera
+from simjudge.sim.sensors.camera.depth_filters import DepthCamera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)

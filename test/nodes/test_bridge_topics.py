@@ -15,14 +15,21 @@ from simjudge_msgs.msg import LabelledObjectArray, VehicleInput  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 
 TOPICS = {
-    "camera/image_raw": Image, "camera/instance": Image, "camera/camera_info": CameraInfo, "above/image_raw": Image,
-    "camera/ground_truth": LabelledObjectArray, "vehicle/odometry": Odometry, "/clock": Clock, "/tf": TFMessage,
-    "joint_states": JointState, "robot_description": String,
-}  # fmt: skip
+    "camera/image_raw": Image,
+    "camera/instance": Image,
+    "camera/camera_info": CameraInfo,
+    "above/image_raw": Image,
+    "camera/ground_truth": LabelledObjectArray,
+    "vehicle/odometry": Odometry,
+    "/clock": Clock,
+    "/tf": TFMessage,
+    "joint_states": JointState,
+    "robot_description": String,
+}
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

@@ -16,9 +16,8 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
-from simjudge.sim.sensors.camera.calibration_file import read_calibration  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
+from simjudge.sim.sensors.camera.calibration import read_calibration  # noqa: E402
 
 SOURCE = Path(__file__).with_name("camera_source.py")
 ERROR = b"\2"
@@ -68,8 +67,15 @@ def test_jpeg_passes_unchanged_with_camera_info_and_what_is_asked_for(graph, lis
     passed = listen(CompressedImage, "/camera/image_raw/compressed")
     raw, rect = listen(Image, "/camera/image_raw"), listen(Image, "/camera/image_rect")
     info = listen(CameraInfo, "/camera/camera_info")
-    bridge = graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/usb_cam/image", "--",
-                         calibration=path, frame_id="camera_optical_frame")  # fmt: skip
+    bridge = graph.start(
+        "camera_bridge_node",
+        "--ros-args",
+        "-r",
+        "image:=/usb_cam/image",
+        "--",
+        calibration=path,
+        frame_id="camera_optical_frame",
+    )
     assert graph.until(lambda: graph.node.count_publishers("/camera/image_rect"))
     graph.start(SOURCE, topic="/usb_cam/image", compressed=True, count=100, rate=20.0)
     everything = [original, passed, raw, rect, info]
@@ -99,8 +105,9 @@ def test_jpeg_passes_unchanged_with_camera_info_and_what_is_asked_for(graph, lis
 def test_damaged_jpeg_passes_too_and_is_counted_where_it_must_be_decoded(graph, listen):
     passed = listen(CompressedImage, "/camera/image_raw/compressed")
     raw = listen(Image, "/camera/image_raw")
-    bridge = graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/usb_cam/image", "--",
-                         transport="compressed")  # fmt: skip
+    bridge = graph.start(
+        "camera_bridge_node", "--ros-args", "-r", "image:=/usb_cam/image", "--", transport="compressed"
+    )
     assert graph.until(lambda: graph.node.count_publishers("/camera/image_raw"))
     graph.start(SOURCE, topic="/usb_cam/image", compressed=True, count=6, damaged=3, rate=5.0)
     assert graph.until(lambda: len(passed) == 6 and len(raw) == 4), graph.output(bridge)
@@ -130,11 +137,22 @@ def test_raw_720p_reaches_the_detector_through_the_bridge_without_loss(graph):
 def test_images_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, listen, diagnostics):
     stamped = listen(Image, "/stamped")
     bridges = [
-        graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/front/raw", "-r", f"__node:={name}",
-                    "-r", f"camera/image_raw:=/{name}", "-r", f"camera/image_raw/compressed:=/{name}/jpeg", "--",
-                    restamp=restamp)
+        graph.start(
+            "camera_bridge_node",
+            "--ros-args",
+            "-r",
+            "image:=/front/raw",
+            "-r",
+            f"__node:={name}",
+            "-r",
+            f"camera/image_raw:=/{name}",
+            "-r",
+            f"camera/image_raw/compressed:=/{name}/jpeg",
+            "--",
+            restamp=restamp,
+        )
         for name, restamp in (("stamped", "arrival"), ("unstamped", "never"))
-    ]  # fmt: skip
+    ]
     assert graph.until(lambda: graph.node.count_publishers("/stamped"))
     graph.start(SOURCE, topic="/front/raw", stamped=False, count=400, rate=20.0)
     assert graph.until(lambda: len(stamped) >= 20), graph.output(bridges[0])
@@ -152,8 +170,9 @@ def test_images_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, 
 def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, diagnostics, tmp_path, scale):
     images, info = listen(Image, "/camera/image_raw"), listen(CameraInfo, "/camera/camera_info")
     path = calibration(tmp_path, (640, 480))
-    bridge = graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/front/raw", "--",
-                         calibration=path, scale_calibration=scale)  # fmt: skip
+    bridge = graph.start(
+        "camera_bridge_node", "--ros-args", "-r", "image:=/front/raw", "--", calibration=path, scale_calibration=scale
+    )
     assert graph.until(lambda: graph.node.count_publishers("/camera/camera_info"))
     graph.start(SOURCE, topic="/front/raw", count=60, rate=20.0)
     name = "camera_bridge_node: calibration for 320x240"

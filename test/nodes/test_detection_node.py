@@ -18,8 +18,7 @@ from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
 from simjudge.data.sets import read_set  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).with_name("camera_source.py")

@@ -16,9 +16,9 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
-from simjudge.nodes.headers import make_header  # noqa: E402
+from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL, PASS  # noqa: E402
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, PASS  # noqa: E402
 
 pytestmark = pytest.mark.slow
 WIDTH, HEIGHT = 32, 24
@@ -54,8 +54,17 @@ class Robot:
         self.images.publish(Image(header=head, encoding="rgb8", step=3 * WIDTH, data=PIXELS, **size))
         k = [30.0, 0.0, WIDTH / 2 - 0.5, 0.0, 30.0, HEIGHT / 2 - 0.5, 0.0, 0.0, 1.0]
         p = [*k[:3], 0.0, *k[3:6], 0.0, *k[6:], 0.0]
-        self.infos.publish(CameraInfo(header=head, **size, distortion_model="plumb_bob",
-                                      d=[0.0] * 5, k=k, r=np.eye(3).reshape(-1).tolist(), p=p))  # fmt: skip
+        self.infos.publish(
+            CameraInfo(
+                header=head,
+                **size,
+                distortion_model="plumb_bob",
+                d=[0.0] * 5,
+                k=k,
+                r=np.eye(3).reshape(-1).tolist(),
+                p=p,
+            )
+        )
         odometry = Odometry(header=make_header(now, "odom"), child_frame_id="base_link")
         odometry.pose.pose.position.x = now / 1e9 % 1000
         self.odometry.publish(odometry)
@@ -67,8 +76,11 @@ def doctor(graph, *arguments):
     out = graph.folder / "found.json"
     process = subprocess.Popen(
         [sys.executable, "-m", "simjudge", "doctor", "--seconds=3", f"--out={out}", *arguments],
-        env=graph.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        env=graph.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     graph.until(lambda: process.poll() is not None)
     said = process.communicate()[0]
     return process.returncode, said, json.loads(out.read_text()) if out.is_file() else None
@@ -91,8 +103,18 @@ def test_whole_robot_has_what_a_recording_needs(graph):
     # On a busy machine messages may come in bunches.
     assert troubles <= {"rate without gaps", "stamps keep pace", *SHORT}, said
     assert code == bool(troubles), said
-    for check in ("QoS fits", "one type a topic", "messages come", "stamps are now", "camera in the world",
-                  "calibration", "one tree of frames", "camera on the body", "odometry", "images"):  # fmt: skip
+    for check in (
+        "QoS fits",
+        "one type a topic",
+        "messages come",
+        "stamps are now",
+        "camera in the world",
+        "calibration",
+        "one tree of frames",
+        "camera on the body",
+        "odometry",
+        "images",
+    ):
         assert verdicts(found)[check] == PASS, said
     assert finding(found, "camera in the world")["figure"] == "front_optical < base_link < odom"
     assert found["questions"]["replay"]["usable"] != "no"
@@ -101,9 +123,12 @@ def test_whole_robot_has_what_a_recording_needs(graph):
     assert f"ROS_DOMAIN_ID {graph.domain}" in said
     rows = {each["topic"]: each for each in found["topics"]}
     assert rows["/front/image_raw"] == {
-        "topic": "/front/image_raw", "type": "sensor_msgs/msg/Image", "publishers": ["/test"], "subscriptions": [],
+        "topic": "/front/image_raw",
+        "type": "sensor_msgs/msg/Image",
+        "publishers": ["/test"],
+        "subscriptions": [],
         "messages": rows["/front/image_raw"]["messages"],
-    }  # fmt: skip
+    }
     assert 5 < rows["/odom"]["messages"] < 60
     assert "simjudge replay drive --scene lab" in said
     assert "simjudge_doctor_" not in said

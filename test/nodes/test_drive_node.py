@@ -16,15 +16,21 @@ from std_msgs.msg import Header  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.drive_messages import cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
-from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
+from simjudge.nodes.messages import (  # noqa: E402  # noqa: E402
+    camera_info_message,
+    cone_markers,
+    make_header,
+    message_stamp,
+    path_message,
+    side_detections,
+    vehicle_state,
+)
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
+from simjudge.sim.driving.cone_driver import Driver  # noqa: E402
 from simjudge.sim.driving.cones import ConeShape  # noqa: E402
-from simjudge.sim.driving.driver import Driver  # noqa: E402
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration  # noqa: E402
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field  # noqa: E402
-from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.sensors.camera.calibration import message_calibration  # noqa: E402
+from simjudge.sim.sensors.camera.lens import lens_with_field  # noqa: E402
+from simjudge.sim.vehicle.vehicle import read_vehicle  # noqa: E402
 
 LENS = lens_with_field("pinhole", (640, 360), 80)
 CAR = read_vehicle("art1")
@@ -106,8 +112,15 @@ def test_a_robot_gets_the_speed_that_is_meant_and_is_stopped_at_the_end(graph, d
     camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\n")
     asked = []
     graph.node.create_subscription(Twist, "cmd_vel", asked.append, reliable_qos(100))
-    driver = graph.start("drive_node", "--ros-args", "-r", "vehicle/input:=cmd_vel", camera=camera,
-                         output_type="geometry_msgs/msg/Twist", fastest=0.8)  # fmt: skip
+    driver = graph.start(
+        "drive_node",
+        "--ros-args",
+        "-r",
+        "vehicle/input:=cmd_vel",
+        camera=camera,
+        output_type="geometry_msgs/msg/Twist",
+        fastest=0.8,
+    )
     ends = (driven.odometry, driven.detections)
     assert graph.until(lambda: all(end.get_subscription_count() for end in ends))
     assert graph.until(lambda: graph.node.count_publishers("cmd_vel"))

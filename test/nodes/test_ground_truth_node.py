@@ -15,7 +15,7 @@ from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
+from simjudge.nodes.messages import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 
 VIEWS = [view(number) for number in range(4)]
@@ -26,8 +26,14 @@ def picture(stamp, values, encoding):
     kind = "<i4" if encoding == "32SC1" else "u1"
     data = np.ascontiguousarray(values.astype(kind)).tobytes()
     height, width = values.shape[:2]
-    return Image(header=make_header(stamp, "cam"), height=height, width=width, encoding=encoding,
-                 step=len(data) // height, data=data)  # fmt: skip
+    return Image(
+        header=make_header(stamp, "cam"),
+        height=height,
+        width=width,
+        encoding=encoding,
+        step=len(data) // height,
+        data=data,
+    )
 
 
 def labels_map(stamp, seen):
@@ -61,9 +67,14 @@ def test_pictures_become_the_labels_of_a_loop_over_the_pixels(graph, heard):
     out = graph.node.create_publisher(Image, "/segmentation/labels_map", reliable_qos(100))
     diagnostics = States(graph.node)
     process = graph.start(
-        "ground_truth_node", "--ros-args", "-r", "simulator/pictures:=/segmentation/labels_map", "--",
-        simulator="gazebo", classes=["1=red", "2=green"],
-    )  # fmt: skip
+        "ground_truth_node",
+        "--ros-args",
+        "-r",
+        "simulator/pictures:=/segmentation/labels_map",
+        "--",
+        simulator="gazebo",
+        classes=["1=red", "2=green"],
+    )
     nothing = View(None, np.zeros_like(VIEWS[0].classes), np.zeros_like(VIEWS[0].classes))
     sent = connected(graph, heard, lambda number: out.publish(labels_map(number, nothing)))
     for stamp, seen in zip(stamps(4), VIEWS, strict=True):
@@ -84,9 +95,7 @@ def test_pictures_become_the_labels_of_a_loop_over_the_pixels(graph, heard):
 
 def test_pictures_wait_for_the_names_of_their_stamp(graph, heard, tmp_path):
     path = tmp_path / "isaac.yaml"
-    path.write_text(
-        'pictures: {topic: "*", instance_from: value, names_from: "*", background: [BACKGROUND]}\n'
-    )
+    path.write_text('pictures: {topic: "*", instance_from: value, names_from: "*", background: [BACKGROUND]}\n')
     out = graph.node.create_publisher(Image, "/simulator/pictures", reliable_qos(100))
     names = graph.node.create_publisher(String, "/simulator/names", reliable_qos(100))
     process = graph.start("ground_truth_node", simulator=path)

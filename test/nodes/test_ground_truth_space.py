@@ -11,7 +11,7 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip
 
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 from simjudge.sim.capture.simulators.labelling import label_recording  # noqa: E402
@@ -19,9 +19,11 @@ from simjudge.sim.capture.simulators.labelling import label_recording  # noqa: E
 BETWEEN = [STAMPS[0] - 60_000_000 + 70_000_001 * index for index in range(5)]
 """When poses are known: never at an image's stamp."""
 LABELS = {
-    "gazebo": ("solids", "/boxes_3d"), "isaac_sim": ("solids", "/bbox_3d"), "chrono_ros": ("things", "/chrono/image"),
+    "gazebo": ("solids", "/boxes_3d"),
+    "isaac_sim": ("solids", "/bbox_3d"),
+    "chrono_ros": ("things", "/chrono/image"),
     "tf": ("things", "/camera/image"),
-}  # fmt: skip
+}
 
 
 def frames_of_tf(stamp):
@@ -65,18 +67,31 @@ def messages_of(form):
 def offline(frames, index):
     table = frames.objects
     return sorted(
-        (frames.class_names[int(table.class_id[row])], *table.box[row].tolist(), float(table.distance[row]),
-         float(table.visible[row]), int(table.instance[row]))
+        (
+            frames.class_names[int(table.class_id[row])],
+            *table.box[row].tolist(),
+            float(table.distance[row]),
+            float(table.visible[row]),
+            int(table.instance[row]),
+        )
         for row in np.flatnonzero(table.frame == index).tolist()
-    )  # fmt: skip
+    )
 
 
 def live(message):
     return sorted(
-        (each.class_name, each.box.x0, each.box.y0, each.box.x1, each.box.y1, each.distance, each.visible,
-         each.instance_id)
+        (
+            each.class_name,
+            each.box.x0,
+            each.box.y0,
+            each.box.x1,
+            each.box.y1,
+            each.distance,
+            each.visible,
+            each.instance_id,
+        )
         for each in message.objects
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.long
@@ -95,9 +110,11 @@ def test_live_labels_are_those_of_the_recording(graph, tmp_path, form):
 
     heard = {}
     graph.node.create_subscription(
-        LabelledObjectArray, "/camera/ground_truth",
-        lambda message: heard.update({message_stamp(message): message}), reliable_qos(100),
-    )  # fmt: skip
+        LabelledObjectArray,
+        "/camera/ground_truth",
+        lambda message: heard.update({message_stamp(message): message}),
+        reliable_qos(100),
+    )
     out = {}
     for topic, _, message in every:
         if topic not in out:
@@ -109,9 +126,14 @@ def test_live_labels_are_those_of_the_recording(graph, tmp_path, form):
     taken += [f"simulator/names:={name}" for name in out if "semantic" in name]
     remapped = [piece for pair in taken for piece in ("-r", pair)]
     process = graph.start(
-        "ground_truth_node", "--ros-args", *remapped, "--", simulator=file, form=kind,
+        "ground_truth_node",
+        "--ros-args",
+        *remapped,
+        "--",
+        simulator=file,
+        form=kind,
         **({"classes": given} if given else {}),
-    )  # fmt: skip
+    )
     wanted = {name for name in out if kind == "things" or not name.endswith(("image", "rgb"))}
     connected = graph.until(lambda: all(out[name].get_subscription_count() for name in wanted))
     assert connected, graph.output(process)

@@ -22,8 +22,8 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
-from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
-from simjudge.studies.comparison import compare_sets  # noqa: E402
+from simjudge.judging.compare_settings import CompareSettings  # noqa: E402
+from simjudge.judging.comparison import compare_sets  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RED = "cones_red_green"
@@ -129,17 +129,30 @@ def test_what_cannot_be_configured_stays_unconfigured_and_says_why(graph, lead):
 def test_a_judge_keeps_its_frames_while_inactive_and_cleanup_writes_the_result(graph, lead, tmp_path):
     bag, out = ROOT / "bags/sim.mcap", tmp_path / "out"
     judge = graph.start(
-        "validation_node", reference=bag, model=RED, patch="60x60", draws=0, both_directions=False,
-        report=False, out=out, autostart=False, certainty_time=0.0,
-    )  # fmt: skip
+        "validation_node",
+        reference=bag,
+        model=RED,
+        patch="60x60",
+        draws=0,
+        both_directions=False,
+        report=False,
+        out=out,
+        autostart=False,
+        certainty_time=0.0,
+    )
     detector = graph.start("detection_node", model=RED, every_frame=True)
     assert lead("validation_node", "configure")
     assert not out.exists()
     for half in (20, 40):
         assert lead("validation_node", "activate")
-        wait = [f"{node}_node {topic}" for node, topic in (
-            ("detection", "camera/image_raw/compressed"), ("validation", "camera/ground_truth"),
-            ("validation", "camera/detections"))]  # fmt: skip
+        wait = [
+            f"{node}_node {topic}"
+            for node, topic in (
+                ("detection", "camera/image_raw/compressed"),
+                ("validation", "camera/ground_truth"),
+                ("validation", "camera/detections"),
+            )
+        ]
         # The same stamps come twice, and count once.
         graph.start("play_node", bag=bag, rate=20.0, reliability="reliable", wait_for=[f"'{each}'" for each in wait])
         graph.wait_for(graph.processes[-1], "ended: ")
@@ -157,8 +170,15 @@ def test_theta_and_min_score_change_between_two_results_and_are_refused_within_o
     bag, first, second = ROOT / "bags/sim.mcap", tmp_path / "first", tmp_path / "second"
     rules = {"model": RED, "patch": "60x60", "draws": 0}
     judge = graph.start(
-        "validation_node", a=bag, b=bag, **rules, both_directions=False, report=False, out=first, autostart=False,
-    )  # fmt: skip
+        "validation_node",
+        a=bag,
+        b=bag,
+        **rules,
+        both_directions=False,
+        report=False,
+        out=first,
+        autostart=False,
+    )
 
     def give(**values):
         request = SetParameters.Request()
@@ -192,8 +212,14 @@ def test_time_stands_still_while_a_simulation_is_inactive(graph, lead, tmp_path)
     heard, times = [], []
     graph.node.create_subscription(Odometry, "vehicle/odometry", heard.append, 1000)
     graph.node.create_subscription(Clock, "/clock", times.append, 1000)
-    sim = graph.start("sim_node", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), autostart=False,
-                      lock_step=False, speed=0.5)  # fmt: skip
+    sim = graph.start(
+        "sim_node",
+        scene=scene_file(tmp_path, STRAIGHT),
+        camera=camera_file(tmp_path),
+        autostart=False,
+        lock_step=False,
+        speed=0.5,
+    )
     assert lead("sim_node", "configure"), graph.output(sim)
     graph.until(lambda: False, timeout=0.5)
     assert not times
@@ -214,8 +240,10 @@ def test_time_stands_still_while_a_simulation_is_inactive(graph, lead, tmp_path)
     assert stood[1] > stood[0] > 0
     assert lead("sim_node", "cleanup", "configure", "activate"), graph.output(sim)
     request = SetParameters.Request()
-    request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in
-                          (("speed", 2.0), ("speed", -1.0), ("seed", 5))]  # fmt: skip
+    request.parameters = [
+        Parameter(name, value=value).to_parameter_msg()
+        for name, value in (("speed", 2.0), ("speed", -1.0), ("seed", 5))
+    ]
     answers = graph.call(SetParameters, "/sim_node/set_parameters", request).results
     assert [each.successful for each in answers] == [True, False, False]
     assert "read-only" in answers[2].reason

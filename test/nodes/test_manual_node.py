@@ -1,6 +1,5 @@
 """manual_node by itself, with real publishers: a joystick, a twist, silence, keys from a pipe, what makes no sense."""
 
-
 from importlib.util import find_spec
 
 import pytest
@@ -12,7 +11,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import Joy  # noqa: E402
 from simjudge_msgs.msg import VehicleInput  # noqa: E402
 
-from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
+from simjudge.nodes.messages import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 
 TYPES = {"joy": Joy, "cmd_vel": Twist, "vehicle/odometry": Odometry}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simjudge.nodes.message_gaps import MessageGaps
+from simjudge.nodes.qos import MessageGaps
 
 
 def gaps_of(rows, publishers=1):

@@ -16,12 +16,12 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.data.rosbag2.cloud_messages import cloud_message  # noqa: E402
-from simjudge.nodes.headers import make_header  # noqa: E402
+from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 from simjudge.objects.occupancy_mapping import occupancy_maps  # noqa: E402
 from simjudge.objects.occupancy_settings import OccupancySettings  # noqa: E402
-from simjudge.questions.objects.comparison import compare_by_objects  # noqa: E402
+from simjudge.questions.objects.run import compare_by_objects  # noqa: E402
 from simjudge.questions.objects.settings import ObjectSettings  # noqa: E402
 
 OK, WARN = b"\0", b"\1"
@@ -35,17 +35,21 @@ def label_message(frames, index):
     width, height = frames.size[index].tolist()
     out = LabelledObjectArray(
         header=make_header(int(frames.stamp[index]), f"{frames.name}_optical"),
-        frame_name=frames.frame_name[index], image_width=width, image_height=height,
+        frame_name=frames.frame_name[index],
+        image_width=width,
+        image_height=height,
         class_names=[ClassName(id=number, name=name) for number, name in frames.class_names.items()],
-    )  # fmt: skip
+    )
     for row in rows:
         x0, y0, x1, y1 = frames.objects.box[row].tolist()
         out.objects.append(
             LabelledObject(
-                class_id=int(frames.objects.class_id[row]), class_name="cone", box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+                class_id=int(frames.objects.class_id[row]),
+                class_name="cone",
+                box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
                 instance_id=int(frames.objects.instance[row]),
             )
-        )  # fmt: skip
+        )
     return out
 
 
@@ -53,8 +57,9 @@ def label_message(frames, index):
 def live(graph):
     """Publishers of both sides, and what the node says."""
     node = graph.node
-    publish = [node.create_publisher(LabelledObjectArray, f"{side}/camera/ground_truth", reliable_qos(1000))
-               for side in SIDES]  # fmt: skip
+    publish = [
+        node.create_publisher(LabelledObjectArray, f"{side}/camera/ground_truth", reliable_qos(1000)) for side in SIDES
+    ]
     summaries, markers = [], []
     node.create_subscription(ObjectSummary, "objects/summary", summaries.append, latched_qos(1))
     node.create_subscription(MarkerArray, "objects/markers", markers.append, latched_qos(1))
@@ -89,8 +94,14 @@ def test_the_numbers_are_those_of_simjudge_objects(graph, live):
     assert summary.header.frame_id == "real_optical"
     assert list(summary.losses) == []
     found = {each.metric for each in summary.metrics}
-    assert found == {"box width", "box height", "centroid x", "centroid y", "objects",
-                     *(f"hu {i} (binary)" for i in range(1, 8))}  # fmt: skip
+    assert found == {
+        "box width",
+        "box height",
+        "centroid x",
+        "centroid y",
+        "objects",
+        *(f"hu {i} (binary)" for i in range(1, 8)),
+    }
     assert len(summary.metrics) == 4 * 3 + 8
     for each in summary.metrics:
         row = expected.pop((each.metric, each.subject))
@@ -101,7 +112,9 @@ def test_the_numbers_are_those_of_simjudge_objects(graph, live):
 
     boxes = {each.ns: each for each in markers[-1].markers if each.ns.endswith("boxes")}
     assert {name: (each.color.r, each.color.g, each.color.b) for name, each in boxes.items()} == {
-        "real boxes": (1.0, 0.0, 0.0), "virtual boxes": (0.0, 1.0, 1.0)}  # fmt: skip
+        "real boxes": (1.0, 0.0, 0.0),
+        "virtual boxes": (0.0, 1.0, 1.0),
+    }
     assert [len(each.points) for each in boxes.values()] == [16, 16]
     x0, y0 = sets[0].objects.box[-2, :2].tolist()
     first = boxes["real boxes"].points[0]
@@ -156,13 +169,15 @@ def cells(message):
 def test_occupancy_maps_are_those_of_simjudge_objects(graph):
     node = graph.node
     kinds = ((PointCloud2, "scan/points"), (Odometry, "vehicle/odometry"))
-    publish = [[node.create_publisher(kind, f"{side}/{topic}", reliable_qos(100)) for kind, topic in kinds]
-               for side in SIDES]  # fmt: skip
+    publish = [
+        [node.create_publisher(kind, f"{side}/{topic}", reliable_qos(100)) for kind, topic in kinds] for side in SIDES
+    ]
     summaries, markers = [], []
     node.create_subscription(ObjectSummary, "objects/summary", summaries.append, latched_qos(1))
     node.create_subscription(MarkerArray, "objects/map/markers", markers.append, latched_qos(1))
-    process = started(graph, [*publish[0], *publish[1]], sensor="lidar", wait=1.0, map_range=15.0, cells_per_metre=5.0,
-                      map_size=60.0)  # fmt: skip
+    process = started(
+        graph, [*publish[0], *publish[1]], sensor="lidar", wait=1.0, map_range=15.0, cells_per_metre=5.0, map_size=60.0
+    )
     sets = block_drive("real"), block_drive("virtual", 1, shift=0.3)
     for index in range(8):
         for side, clouds in enumerate(sets):
@@ -172,9 +187,13 @@ def test_occupancy_maps_are_those_of_simjudge_objects(graph):
                 publish[side][1].publish(odometry)
     real, virtual = sets
     virtual = replace(
-        virtual, cloud_name=virtual.cloud_name[:7], stamp=virtual.stamp[:7], poses=virtual.poses[:7], boxes=None,
+        virtual,
+        cloud_name=virtual.cloud_name[:7],
+        stamp=virtual.stamp[:7],
+        poses=virtual.poses[:7],
+        boxes=None,
         labelled=None,
-    )  # fmt: skip
+    )
     expected = occupancy_maps(real, virtual, OccupancySettings(map_range=15.0, cells_per_metre=5.0))
     expected_cells = {
         (1.0, 1.0, 1.0): int((expected.real.occupied & expected.virtual.occupied).sum()),

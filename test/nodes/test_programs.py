@@ -38,9 +38,7 @@ def test_an_rclpy_that_is_too_old_is_one_line(tmp_path):
 @pytest.mark.parametrize("name", ["play_node", "validation_node"])
 def test_ctrl_c_while_the_libraries_are_loaded_ends_it_quietly(name):
     program = f"from simjudge.nodes.programs import {name}; {name}()"
-    process = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-c", program], stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-X", "importtime", "-c", program], stderr=subprocess.PIPE, text=True)
     # Python tells every module that it has loaded: numpy is an early one.
     for line in process.stderr:
         if line.rpartition("|")[2].strip() == "numpy":

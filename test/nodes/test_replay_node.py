@@ -21,8 +21,7 @@ from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.data.rosbag2 import read_recording  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 
 SECOND, START = samples.SECOND, samples.START
 STAMPS = [START + 20_000_000 + i * 300_000_000 for i in range(4)]
@@ -38,16 +37,32 @@ def info(stamp):
     kind = "sensor_msgs/msg/CameraInfo"
     roi = samples.new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     return samples.new(
-        kind, header=samples.header(stamp, "lens"), height=6, width=8, distortion_model="plumb_bob", d=np.zeros(5),
-        k=np.zeros(9), r=np.zeros(9), p=np.zeros(12), binning_x=0, binning_y=0, roi=roi,
-    )  # fmt: skip
+        kind,
+        header=samples.header(stamp, "lens"),
+        height=6,
+        width=8,
+        distortion_model="plumb_bob",
+        d=np.zeros(5),
+        k=np.zeros(9),
+        r=np.zeros(9),
+        p=np.zeros(12),
+        binning_x=0,
+        binning_y=0,
+        roi=roi,
+    )
 
 
 def image(stamp):
     return samples.new(
-        "sensor_msgs/msg/Image", header=samples.header(stamp, "lens"), height=6, width=8, encoding="mono8",
-        is_bigendian=0, step=8, data=np.zeros(48, np.uint8),
-    )  # fmt: skip
+        "sensor_msgs/msg/Image",
+        header=samples.header(stamp, "lens"),
+        height=6,
+        width=8,
+        encoding="mono8",
+        is_bigendian=0,
+        step=8,
+        data=np.zeros(48, np.uint8),
+    )
 
 
 def poses(kind):
@@ -87,8 +102,12 @@ def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
     arguments = [f"{name}:={value}" for name, value in options.items()]
     live = subprocess.run(
         [*SIMJUDGE, "run", "replay", f"bag:={bag}", f"out:={tmp_path / 'live'}", *arguments],
-        capture_output=True, text=True, check=False, env=os.environ | graph.environment, timeout=200,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | graph.environment,
+        timeout=200,
+    )
     assert live.returncode == 3, live.stderr
     assert "left out 1 images before the first pose: an image at 1699999999.000 s" in live.stderr
     expected, got = read_recording(tmp_path / "sim.mcap"), read_recording(tmp_path / "live")
@@ -114,9 +133,23 @@ def test_camera_info_is_enough_and_labels_come_as_images_too(graph, tmp_path, ca
     images, truth = heard(graph, Image, "camera/image_raw"), heard(graph, LabelledObjectArray, "camera/ground_truth")
     infos = heard(graph, CameraInfo, "camera/camera_info")
     states = States(graph.node)
-    node = graph.start("replay_node", "--ros-args", "-r", "poses:=/where", "-r", "camera_info:=/cam", "--", scene="lab",
-                       camera=camera, trigger="camera_info", pose_type="odometry", pose_reliability="reliable",
-                       reliability="reliable", every_frame=True, wait=3.0)  # fmt: skip
+    node = graph.start(
+        "replay_node",
+        "--ros-args",
+        "-r",
+        "poses:=/where",
+        "-r",
+        "camera_info:=/cam",
+        "--",
+        scene="lab",
+        camera=camera,
+        trigger="camera_info",
+        pose_type="odometry",
+        pose_reliability="reliable",
+        reliability="reliable",
+        every_frame=True,
+        wait=3.0,
+    )
     graph.start("play_node", bag=bag, reliability="reliable", wait_for_subscribers=["/where", "/cam"])
     everything = (semantic, instance, images, truth, infos)
     assert graph.until(lambda: all(set(each) == set(STAMPS) for each in everything), 60), graph.output(node)

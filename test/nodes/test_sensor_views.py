@@ -9,8 +9,8 @@ from sensor_msgs.msg import Imu
 from simjudge_msgs.msg import LabelledBox, LabelledBoxArray
 from visualization_msgs.msg import Marker
 
-from simjudge.nodes.headers import make_header
-from simjudge.nodes.sensor_views import box_markers, imu_markers
+from simjudge.nodes.messages import make_header
+from simjudge.nodes.sim_sensors import box_markers, imu_markers
 from simjudge.page.palette import DARK, class_colours, rgb
 
 

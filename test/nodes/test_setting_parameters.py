@@ -7,8 +7,8 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudg
 from rclpy.parameter import Parameter as RosParameter
 
 from simjudge.core.settings import declared
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.nodes.parameters import Parameter
-from simjudge.studies.compare_settings import CompareSettings
 
 ROWS = {row.name: row for row in declared(CompareSettings)}
 

@@ -23,13 +23,12 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
 from simjudge.sim.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.sim.driving.closed_loop import DrivenCommand, DrivenFrame  # noqa: E402
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
-from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.vehicle.vehicle import read_vehicle  # noqa: E402
 
 SLOW_LIMIT = 120
 
@@ -37,12 +36,18 @@ SLOW_LIMIT = 120
 @pytest.fixture
 def heard(graph):
     """All that a simulation publishes."""
-    out = SimpleNamespace(clock=[], odometry=[], tf=[], fixed=[], truth=[], detections=[], info=[], inputs=[],
-                          joints=[], described=[])  # fmt: skip
-    ends = ((Clock, "/clock", out.clock), (Odometry, "vehicle/odometry", out.odometry), (TFMessage, "/tf", out.tf),
-            (LabelledObjectArray, "camera/ground_truth", out.truth), (VehicleInput, "vehicle/input", out.inputs),
-            (DetectionArray, "camera/detections", out.detections),
-            (JointState, "joint_states", out.joints))  # fmt: skip
+    out = SimpleNamespace(
+        clock=[], odometry=[], tf=[], fixed=[], truth=[], detections=[], info=[], inputs=[], joints=[], described=[]
+    )
+    ends = (
+        (Clock, "/clock", out.clock),
+        (Odometry, "vehicle/odometry", out.odometry),
+        (TFMessage, "/tf", out.tf),
+        (LabelledObjectArray, "camera/ground_truth", out.truth),
+        (VehicleInput, "vehicle/input", out.inputs),
+        (DetectionArray, "camera/detections", out.detections),
+        (JointState, "joint_states", out.joints),
+    )
     for kind, topic, into in ends:
         graph.node.create_subscription(kind, topic, into.append, reliable_qos(5000))
     graph.node.create_subscription(CameraInfo, "camera/camera_info", out.info.append, sensor_data_qos(1000))
@@ -229,8 +234,16 @@ def test_each_camera_of_a_rig_has_its_topics_and_the_follower_its_transform(grap
     }
     (tmp_path / "rig.yaml").write_text(yaml.safe_dump({"cameras": cameras}, sort_keys=False))
     scene = scene_file(tmp_path, STRAIGHT)
-    sim = graph.start("sim_node", wait_for=graph.listening(), scene=scene, camera=tmp_path / "rig.yaml",
-                      lock_step=False, speed=0.0, limit=1.1, reliability="reliable")  # fmt: skip
+    sim = graph.start(
+        "sim_node",
+        wait_for=graph.listening(),
+        scene=scene,
+        camera=tmp_path / "rig.yaml",
+        lock_step=False,
+        speed=0.0,
+        limit=1.1,
+        reliability="reliable",
+    )
     assert graph.until(lambda: sim.poll() is not None, SLOW_LIMIT), graph.output(sim)
     graph.until(lambda: len(front) >= 10, timeout=1.0)
     assert [message_stamp(each) for each in front][:10] == [10**8 * (k + 1) for k in range(10)]
@@ -332,8 +345,11 @@ def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     [
         ("sim_node", {}, "parameter scene must be given"),
         ("sim_node", {"scene": "moon", "camera": "plain"}, "moon"),
-        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
-         "has none of the fields that drive a car"),
+        (
+            "sim_node",
+            {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
+            "has none of the fields that drive a car",
+        ),
         (
             "sim_node",
             {"scene": "lab", "camera": "plain", "input_type": "no_msgs/msg/Input"},

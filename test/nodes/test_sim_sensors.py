@@ -15,12 +15,12 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 from simjudge.ros.node_interfaces import NODES, sensor_endpoint  # noqa: E402
 from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: E402
-from simjudge.sim.sensors.sensor_topics import published_topics, sensor_topics  # noqa: E402
+from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics  # noqa: E402
 
 SENSORS = {spec.name: spec for spec in read_sensors("art1")}
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}

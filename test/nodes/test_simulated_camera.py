@@ -14,8 +14,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.core.images import encode_jpeg  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.sim.sensors.camera.camera_file import read_camera  # noqa: E402
 
 SOURCE = Path(source.__file__)

@@ -17,8 +17,11 @@ def test_a_publisher_and_a_subscriber_of_another_type_are_named(graph):
     graph.node.create_publisher(Bool, "/heard", 1)
     graph.node.create_subscription(Bool, "/said", lambda _: None, 1)
     graph.wait_for(small, "/said: /test subscribes to it as std_msgs/msg/Bool, this node has it as std_msgs/msg/String")
-    graph.wait_for(small, "/heard: /test publishes it as std_msgs/msg/Bool, this node has it as std_msgs/msg/String:"
-                          " nothing can arrive; remap one of them")  # fmt: skip
+    graph.wait_for(
+        small,
+        "/heard: /test publishes it as std_msgs/msg/Bool, this node has it as std_msgs/msg/String:"
+        " nothing can arrive; remap one of them",
+    )
 
 
 def test_the_parameter_that_chooses_the_type_is_named(graph):

@@ -14,7 +14,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E
 from simjudge_msgs.msg import VehicleInput  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.questions.drives.comparison import compare_drive_sets  # noqa: E402
+from simjudge.questions.drives.run import compare_drive_sets  # noqa: E402
 from simjudge.questions.drives.settings import DriveComparisonSettings  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -56,10 +56,13 @@ def reference(tmp_path_factory):
 def test_a_live_drive_is_compared_as_its_recording_is_afterwards(graph, reference, tmp_path):
     heard = []
     graph.node.create_subscription(String, "/validation/drives", heard.append, LATCHED)
-    publishers = {topic: graph.node.create_publisher(kind, topic, RELIABLE)
-                  for topic, kind in ((ODOMETRY, Odometry), (INPUT, VehicleInput))}  # fmt: skip
-    process = graph.start("validation_node", reference_drives=reference, out=tmp_path / "out", summary_period=0.1,
-                          drive_window=0.4, **FEW)  # fmt: skip
+    publishers = {
+        topic: graph.node.create_publisher(kind, topic, RELIABLE)
+        for topic, kind in ((ODOMETRY, Odometry), (INPUT, VehicleInput))
+    }
+    process = graph.start(
+        "validation_node", reference_drives=reference, out=tmp_path / "out", summary_period=0.1, drive_window=0.4, **FEW
+    )
     recorder = graph.start("record_node", out=tmp_path / "live", topics=[ODOMETRY, INPUT], depth=5000)
     assert graph.until(lambda: all(each.get_subscription_count() == 2 for each in publishers.values()))
     graph.wait_for(process, "5 reference drives")

@@ -11,22 +11,31 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.live.judge import LiveJudge
+from simjudge.judging.pair import compare_pair
+from simjudge.judging.result_writing import comparison_parameters
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import PRESETS, Method
-from simjudge.nodes.headers import make_header
-from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message, text_message
-from simjudge.questions.compare.context_overlay import SummaryLine, summary_lines
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.live.judge import LiveJudge
-from simjudge.studies.pair import compare_pair
-from simjudge.studies.result_writing import comparison_parameters
+from simjudge.nodes.messages import make_header
+from simjudge.nodes.validation_output import contexts_message, marker_message, summary_message, text_message
+from simjudge.questions.watch import SummaryLine, summary_lines
 
 SHORT = CompareSettings(patch=(120, 120), theta=0.3, draws=20, block=0.0)
 HEAD = make_header(1_500_000_000, "camera")
 SIDE = {
-    "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
-    "false_positives": 6, "predictions_path": None, "predictions_sha256": None, "units": 3,
-}  # fmt: skip
+    "path": "",
+    "name": "x",
+    "sha256": "",
+    "format": "yolo",
+    "frames": 3,
+    "objects": 4,
+    "predictions": 5,
+    "false_positives": 6,
+    "predictions_path": None,
+    "predictions_sha256": None,
+    "units": 3,
+}
 
 
 def about(**settings):

@@ -26,12 +26,10 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.data.sets import read_set  # noqa: E402
-from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
-from simjudge.studies.pair import compare_pair  # noqa: E402
+from simjudge.judging.compare_settings import CompareSettings  # noqa: E402
+from simjudge.judging.pair import compare_pair  # noqa: E402
 
-LATCHED = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"
 FEW = {"draws": 50, "patch": "120x120"}
 QUICK = CompareSettings(draws=50, patch=120)
@@ -96,8 +94,10 @@ class Feed:
     def __init__(self, graph, messages, reliability=ReliabilityPolicy.RELIABLE):
         qos = QoSProfile(depth=200, reliability=reliability)
         self.graph, self.messages = graph, messages
-        self.publishers = [graph.node.create_publisher(kind, topic, qos) for kind, topic in
-                           ((LabelledObjectArray, LABELS), (DetectionArray, DETECTIONS))]  # fmt: skip
+        self.publishers = [
+            graph.node.create_publisher(kind, topic, qos)
+            for kind, topic in ((LabelledObjectArray, LABELS), (DetectionArray, DETECTIONS))
+        ]
 
     def wait(self):
         assert self.graph.until(lambda: all(p.get_subscription_count() for p in self.publishers))
@@ -159,8 +159,10 @@ def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(gra
     for entry, wanted in zip(summary.by_class_reversed, other_way["by_class"].values(), strict=True):
         assert_says(entry, wanted)
     assert (summary.a.sha256, summary.b.path, summary.certainty_frames) == (
-        result(expected)["inputs"]["a"]["sha256"], str(sets[1]), 80,
-    )  # fmt: skip
+        result(expected)["inputs"]["a"]["sha256"],
+        str(sets[1]),
+        80,
+    )
     assert graph.stop(process) == 0, graph.output(process)
     for name in ("result.json", "contexts.parquet"):
         assert (tmp_path / "out" / name).read_bytes() == (expected / name).read_bytes()
@@ -170,9 +172,16 @@ def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(gra
 def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
     bags = ROOT / "bags"
     code, output = graph.run(
-        "validation_node", a=bags / "real_stand_in.mcap", b=bags / "sim.mcap", out=tmp_path / "out", once=True,
-        model=ROOT / "config" / "detectors" / "cones_red_green.yaml", report=False, both_directions=False, **FEW,
-    )  # fmt: skip
+        "validation_node",
+        a=bags / "real_stand_in.mcap",
+        b=bags / "sim.mcap",
+        out=tmp_path / "out",
+        once=True,
+        model=ROOT / "config" / "detectors" / "cones_red_green.yaml",
+        report=False,
+        both_directions=False,
+        **FEW,
+    )
     assert code == 0, output
     assert result(tmp_path / "out")["by_class"] == result(expected)["by_class"]
     assert not (tmp_path / "out" / "report.html").exists()
@@ -180,8 +189,9 @@ def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
 
 @pytest.mark.long
 def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, tmp_path):
-    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2,
-                       certainty_period=1.0, **FEW)  # fmt: skip
+    node = graph.start(
+        "validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, certainty_period=1.0, **FEW
+    )
     ears = Ears(graph)
     contexts, markers, images = [], [], []
     graph.node.create_subscription(ContextPerformanceArray, "/validation/contexts", contexts.append, 100)
@@ -270,8 +280,9 @@ def test_a_jump_back_begins_anew_where_that_is_asked_for(graph, sets, messages):
 
 @pytest.mark.long
 def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, tmp_path):
-    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, wait=1.5,
-                       jump_back=30.0, **FEW)  # fmt: skip
+    node = graph.start(
+        "validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, wait=1.5, jump_back=30.0, **FEW
+    )
     ears, feed = Ears(graph), Feed(graph, messages)
     feed.wait()
     feed.send(0, 0, 1, 2)
@@ -280,9 +291,10 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
     feed.send(1, *range(19, 9, -1))
     ears.frames(10)
     lines = {
-        "3 ground truth messages without detections", "2 detections messages without ground truth",
+        "3 ground truth messages without detections",
+        "2 detections messages without ground truth",
         "1 ground truth messages whose stamp was used before",
-    }  # fmt: skip
+    }
     assert graph.until(lambda: {x.partition(":")[0] for x in ears.summaries[-1].losses} == lines)
     assert graph.stop(node) == 3, graph.output(node)
     assert all(f"warning: left out {line}:" in graph.output(node) for line in lines)
@@ -321,8 +333,15 @@ def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, mess
 @pytest.mark.long
 def test_certainty_follows_the_frames_of_the_window(graph, sets, messages):
     """With a window the number of kept frames stays the same while the frames change."""
-    graph.start("validation_node", reference=sets[0], window=0.0, summary_period=0.2, certainty_period=0.3,
-                both_directions=False, **FEW)  # fmt: skip
+    graph.start(
+        "validation_node",
+        reference=sets[0],
+        window=0.0,
+        summary_period=0.2,
+        certainty_period=0.3,
+        both_directions=False,
+        **FEW,
+    )
     ears, feed = Ears(graph), Feed(graph, messages)
     feed.wait()
     real, simulated = (read_set(path) for path in sets)

@@ -1,5 +1,6 @@
-"""A real and a virtual camera on the same objects, end to end."""
+"""Series of two cameras, and how right detections are in each frame."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ from moving_boxes import moving_set, stamps, steady
 from simjudge import read
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.object_tables import Predictions
-from simjudge.objects.camera_series import camera_series
+from simjudge.core.object_tables import Masks, Objects, Predictions
+from simjudge.objects.camera_series import camera_series, score_frames
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.series import WHOLE
+from simjudge.objects.sightings import label_sightings, predicted_sightings
 
 PATHS = [steady(100, 100, 5), steady(300, 200, 0, 4), steady(500, 300, -3)]
 BAGS = Path(__file__).parents[2] / "bags"
@@ -44,6 +46,17 @@ def test_instances_are_the_same_objects():
     assert "instance numbers" in log[0]
     assert "1 of 3 objects are seen in real alone: cone 2" in log[1]
     assert "cone 4" in log[2]
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1, False), (1.1, False), (2.5, True), (0.4, True)])
+def test_unequal_rates_are_said_for_what_goes_from_frame_to_frame(factor, said):
+    real = moving_set(PATHS, name="real")
+    made = moving_set(PATHS, name="virtual")
+    first = made.stamp[0]
+    virtual = replace(made, stamp=first + np.rint((made.stamp - first) / factor).astype(np.int64))
+    _, _, log = compared(real, virtual)
+    rate = 1e9 / np.diff(real.stamp)[0]
+    assert any(f"{rate:.3g} pictures a second, virtual {factor * rate:.3g}" in line for line in log) == said
 
 
 @pytest.mark.parametrize("kind", ["labels", "predictions"])
@@ -148,3 +161,45 @@ def test_the_sample_recordings():
         shown = b["seen", subject].value == 1
         assert b["box width", subject].value[shown] == pytest.approx(box[:, 2] - box[:, 0])
         assert np.flatnonzero(shown).tolist() == objects.frame[rows].tolist()
+
+
+def scored(objects, predictions, count, **more):
+    frames = FrameSet.build("s", [(100, 80)] * count, objects, predictions, **more)
+    return score_frames(frames, predicted_sightings(frames), label_sightings(frames))
+
+
+def test_counts_and_where_there_is_no_number():
+    objects = Objects.build(
+        [0, 0, 1, 3], [0, 1, 0, 0], [[10, 10, 30, 30], [50, 10, 70, 30], [0, 0, 9, 9], [0, 0, 9, 9]]
+    )
+    found = Predictions.build(
+        [0, 0, 0, 0, 2, 3],
+        [0, 0, 0, 1, 0, 0],
+        [[12, 12, 20, 20], [14, 20, 30, 28], [52, 12, 60, 20], [40, 10, 58, 30], [0, 0, 9, 9], [0, 0, 9, 9]],
+        [0.9] * 6,
+    )
+    scores = scored(objects, found, 5, labelled=[True, True, True, True, True], predicted=[True] * 3 + [False, True])
+    # Of frame 0, two lie in the first label, one in a label of another class, one has its middle left of its label.
+    np.testing.assert_array_equal(scores.detections, [4, 0, 1, np.nan, 0])
+    np.testing.assert_array_equal(scores.false_positives, [2, 0, 1, np.nan, 0])
+    np.testing.assert_array_equal(scores.precision, [0.5, np.nan, 0, np.nan, np.nan])
+    np.testing.assert_array_equal(scores.recall, [0.5, 0, np.nan, np.nan, np.nan])
+
+
+def test_masks_decide_where_there_are_some():
+    rng = np.random.default_rng(5)
+    pictures = [rng.random((80, 100)) < 0.3 for _ in range(6)]
+    pictures[3] = None
+    objects = Objects.build([0] * 6, [0] * 6, [[0, 0, 100, 80]] * 6, masks=Masks.from_images(pictures))
+    middle = rng.uniform(2, 78, (40, 2))
+    box = np.concatenate([middle - 1, middle + 1], axis=1)
+    scores = scored(objects, Predictions.build([0] * 40, [0] * 40, box, [0.9] * 40), 1)
+    right = [[p is None or p[int(y), int(x)] for p in pictures] for x, y in middle]
+    assert scores.precision[0] == np.any(right, axis=1).mean()
+    assert scores.recall[0] == pytest.approx(np.any(right, axis=0).mean())
+    objects = Objects.build(
+        [0] * 5, [0] * 5, [[0, 0, 100, 80]] * 5, masks=Masks.from_images(pictures[:3] + pictures[4:])
+    )
+    scores = scored(objects, Predictions.build([0] * 40, [0] * 40, box, [0.9] * 40), 1)
+    right = [[p[int(y), int(x)] for p in pictures if p is not None] for x, y in middle]
+    assert scores.precision[0] == np.any(right, axis=1).mean()

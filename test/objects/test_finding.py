@@ -13,8 +13,8 @@ from simjudge.core.progress import no_log, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.finding import Finder
 from simjudge.objects.series import WHOLE
+from simjudge.objects.sightings import Finder
 
 WIDTH, HEIGHT, COUNT = 160, 120, 6
 COLOURS = """
@@ -52,9 +52,13 @@ def pictures(shift=0, labelled=True, name="set"):
         other = [[0, 100, 9, 109]] * COUNT
         objects = Objects.build([*range(COUNT)] * 2, [0] * COUNT + [2] * COUNT, box + other)
     return FrameSet.build(
-        name, [(WIDTH, HEIGHT)] * COUNT, objects, stamp=stamps(COUNT), images=ArrayImages(drawn(shift)),
+        name,
+        [(WIDTH, HEIGHT)] * COUNT,
+        objects,
+        stamp=stamps(COUNT),
+        images=ArrayImages(drawn(shift)),
         class_names={0: "orange", 1: "white", 2: "pole"},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

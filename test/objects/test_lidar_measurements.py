@@ -1,13 +1,14 @@
-"""Metrics of scans whose objects, places and sizes are known."""
+"""What scans say of true cuboids, and moment invariants against plain sums."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from cloud_samples import HEIGHT, cloud_set, table
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds import CloudBoxes
 from simjudge.detectors.clouds.cuboid_settings import ClusterFields, GroundFields, LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import (
@@ -15,12 +16,12 @@ from simjudge.objects.lidar_measurements import (
     NO_GROUND,
     LidarSide,
     measure_scans,
+    moment_invariants,
     travel_directions,
 )
+from simjudge.objects.lidar_series import range_tables
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import TrueCuboids
-from simjudge.objects.moments_3d import moment_invariants
-from simjudge.objects.range_tables import range_tables
 from simjudge.objects.scan_poses import scan_poses, scan_times
 
 DETECTOR = LidarCuboidFile(
@@ -53,11 +54,16 @@ def side(blocks, true, name="real", poses=()):
     clouds = cloud_set(tables, poses, name=name)
     scan, number = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
     boxes = CloudBoxes(
-        scan, np.zeros_like(scan), number, np.array([row[2].position for row in rows]).reshape(-1, 3),
-        np.array([row[2].orientation for row in rows]).reshape(-1, 4), np.tile(SIZE, (len(rows), 1)),
-    )  # fmt: skip
-    truth = TrueCuboids(boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)],
-                        np.arange(len(tables)))  # fmt: skip
+        scan,
+        np.zeros_like(scan),
+        number,
+        np.array([row[2].position for row in rows]).reshape(-1, 3),
+        np.array([row[2].orientation for row in rows]).reshape(-1, 4),
+        np.tile(SIZE, (len(rows), 1)),
+    )
+    truth = TrueCuboids(
+        boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)], np.arange(len(tables))
+    )
     scans = scan_poses(clouds, 60.0, Losses()) if poses else None
     return LidarSide(clouds, scan_times(clouds), scans, truth)
 
@@ -81,8 +87,14 @@ def test_blocks_where_they_are_said_to_be():
     layers = [(np.abs(block(pose)[:, 2] + HEIGHT) <= 0.1).sum() for pose in places]
     assert found.objects["points"][:, 0] == pytest.approx(points - np.array(layers), abs=60)
     assert found.range[:, 0] == pytest.approx([np.linalg.norm(pose.position) for pose in places])
-    for metric, value in (("length", 2.0), ("width", 0.8), ("height", 1.0), ("intensity", 0.5), ("found", 1),
-                          ("centre inside", 1)):  # fmt: skip
+    for metric, value in (
+        ("length", 2.0),
+        ("width", 0.8),
+        ("height", 1.0),
+        ("intensity", 0.5),
+        ("found", 1),
+        ("centre inside", 1),
+    ):
         assert found.objects[metric][:, 0] == pytest.approx([value] * 2, abs=0.02), metric
     for metric in ("offset along", "offset across"):
         assert found.objects[metric][:, 0] == pytest.approx([0, 0], abs=0.02)
@@ -164,3 +176,55 @@ def test_tables_hold_the_means_of_bins():
     assert length.real.deviation[0] == pytest.approx(real.objects["length"][0].std())
     assert np.isnan(length.virtual.mean[1])
     assert length.real.mean[1] == real.objects["length"][1, 1]
+
+
+def written_out(points, weight):
+    """J1, J2, J3 by loops over single moments."""
+    total = sum(weight)
+    middle = [sum(w * p[axis] for w, p in zip(weight, points, strict=True)) / total for axis in range(3)]
+
+    def mu(p, q, r):
+        return (
+            sum(
+                w * (x - middle[0]) ** p * (y - middle[1]) ** q * (z - middle[2]) ** r
+                for w, (x, y, z) in zip(weight, points, strict=True)
+            )
+            / total
+        )
+
+    a, b, c, d, e, f = mu(2, 0, 0), mu(0, 2, 0), mu(0, 0, 2), mu(1, 1, 0), mu(1, 0, 1), mu(0, 1, 1)
+    return [
+        a + b + c,
+        a * b + a * c + b * c - d**2 - e**2 - f**2,
+        a * b * c + 2 * d * e * f - c * d**2 - b * e**2 - a * f**2,
+    ]
+
+
+@pytest.fixture(name="cloud")
+def a_cloud():
+    random = np.random.default_rng(4)
+    return random.normal(0, (3, 2, 0.5), (40, 3)) + np.array([10, -5, 2]), random.uniform(0, 9, 40)
+
+
+def test_they_are_those_of_the_formulas(cloud):
+    points, weight = cloud
+    assert moment_invariants(points) == pytest.approx(written_out(points, np.ones(40)))
+    assert moment_invariants(points, weight) == pytest.approx(written_out(points, weight))
+
+
+def test_place_rotation_and_scale_of_weights_change_nothing(cloud):
+    points, weight = cloud
+    moved = Rotation.from_rotvec([0.3, -1.2, 2.0]).apply(points) + np.array([100, 20, -7])
+    assert moment_invariants(moved, 5 * weight) == pytest.approx(moment_invariants(points, weight))
+
+
+def test_a_weight_is_as_good_as_more_points(cloud):
+    points, _ = cloud
+    weight = np.arange(40) % 4
+    assert moment_invariants(np.repeat(points, weight, axis=0)) == pytest.approx(moment_invariants(points, weight))
+
+
+def test_no_points_have_none():
+    assert np.isnan(moment_invariants(np.empty((0, 3)))).all()
+    assert np.isnan(moment_invariants(np.ones((2, 3)), np.zeros(2))).all()
+    assert moment_invariants(np.ones((1, 3))).tolist() == [0, 0, 0]

@@ -8,7 +8,7 @@ import pytest
 from cloud_samples import cloud_set, table
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, UNREADABLE, WHOLE_METRICS
@@ -45,30 +45,40 @@ def drive(name, *, shift=0.0, labels=True, instances=True, poses=True, seed=0):
     centres = np.array([pose.to_body([px, py, 0.5]) for pose in lidar for px, py in BLOCKS.values()])
     numbers = [3, 8] if instances else [-1, -1]
     boxes = CloudBoxes(
-        np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile(numbers, 3), centres, np.tile([0.0, 0, 0, 1], (6, 1)),
+        np.repeat(np.arange(3), 2),
+        np.tile([0, 1], 3),
+        np.tile(numbers, 3),
+        centres,
+        np.tile([0.0, 0, 0, 1], (6, 1)),
         np.tile(SIZE, (6, 1)),
-    )  # fmt: skip
+    )
     return cloud_set(
         tables, lidar if poses else (), name=name, boxes=boxes if labels else None, class_names=dict(enumerate(BLOCKS))
     )
 
 
-@pytest.mark.parametrize(("real", "virtual", "settings", "truth", "subjects"), [
-    ({}, {}, {}, "labels", ["barrier 3", "post 8"]),
-    ({}, {"poses": False}, {}, "labels", ["barrier 3", "post 8"]),
-    ({}, {}, {"same_cuboids_by": "place"}, "labels", ["barrier 3", "post 8"]),
-    ({"labels": False}, {}, {}, "scene", ["barrier 0", "post 1"]),
-    ({"labels": False}, {"labels": False}, {}, "survey", ["object 0", "object 1"]),
-    ({}, {}, {"truth": "survey"}, "survey", ["object 0", "object 1"]),
-    ({"labels": False, "poses": False}, {}, {}, "none", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("real", "virtual", "settings", "truth", "subjects"),
+    [
+        ({}, {}, {}, "labels", ["barrier 3", "post 8"]),
+        ({}, {"poses": False}, {}, "labels", ["barrier 3", "post 8"]),
+        ({}, {}, {"same_cuboids_by": "place"}, "labels", ["barrier 3", "post 8"]),
+        ({"labels": False}, {}, {}, "scene", ["barrier 0", "post 1"]),
+        ({"labels": False}, {"labels": False}, {}, "survey", ["object 0", "object 1"]),
+        ({}, {}, {"truth": "survey"}, "survey", ["object 0", "object 1"]),
+        ({"labels": False, "poses": False}, {}, {}, "none", []),
+    ],
+)
 def test_wherever_the_truth_comes_from(real, virtual, settings, truth, subjects):
     said = []
     losses = Losses()
     found = lidar_objects(
-        drive("real", **real), drive("virtual", shift=0.25, seed=1, **virtual),
-        LidarObjectSettings(map_range=15.0, survey_cell=1.0, **settings), losses=losses, log=said.append,
-    )  # fmt: skip
+        drive("real", **real),
+        drive("virtual", shift=0.25, seed=1, **virtual),
+        LidarObjectSettings(map_range=15.0, survey_cell=1.0, **settings),
+        losses=losses,
+        log=said.append,
+    )
     assert (found.truth, list(found.subjects)) == (truth, subjects)
     assert [(s.metric, s.unit, s.subject) for s in found.real] == [(s.metric, s.unit, s.subject) for s in found.virtual]
     assert not losses
@@ -86,21 +96,28 @@ def test_wherever_the_truth_comes_from(real, virtual, settings, truth, subjects)
         assert 0.1 < found.maps.agreement.occupied.f1 < 0.9
 
 
-@pytest.mark.parametrize(("real", "virtual", "again", "metrics"), [
-    ({}, {}, {}, {"precision", "recall", "offset along"}),
-    ({}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
-    ({}, {}, {"labels": False}, {"points"}),
-    ({"labels": False}, {}, {"labels": False}, {"precision", "recall", "offset along"}),
-    ({"labels": False}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
-    ({"labels": False}, {"labels": False}, {}, {"precision", "recall", "offset along"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("real", "virtual", "again", "metrics"),
+    [
+        ({}, {}, {}, {"precision", "recall", "offset along"}),
+        ({}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
+        ({}, {}, {"labels": False}, {"points"}),
+        ({"labels": False}, {}, {"labels": False}, {"precision", "recall", "offset along"}),
+        ({"labels": False}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
+        ({"labels": False}, {"labels": False}, {}, {"precision", "recall", "offset along"}),
+    ],
+)
 def test_a_second_real_lidar_is_measured_by_the_truth_of_the_first(real, virtual, again, metrics):
     settings = LidarObjectSettings(map_range=15.0, survey_cell=1.0)
     said = []
     found = lidar_objects(
-        drive("real", **real), drive("virtual", seed=1, **virtual), settings, maps=False, log=said.append,
+        drive("real", **real),
+        drive("virtual", seed=1, **virtual),
+        settings,
+        maps=False,
+        log=said.append,
         real_again=drive("again", shift=0.25, seed=2, **again),
-    )  # fmt: skip
+    )
     alone = lidar_objects(drive("real", **real), drive("virtual", seed=1, **virtual), settings, maps=False)
     for side, other in ((found.real, alone.real), (found.virtual, alone.virtual)):
         for a, b in zip(side, other, strict=True):
@@ -122,8 +139,12 @@ def test_a_second_real_lidar_is_measured_by_the_truth_of_the_first(real, virtual
 def test_without_truth_there_is_no_precision():
     sides = lidar_series(drive("real", labels=False, poses=False), drive("virtual", labels=False, poses=False))
     for side in sides:
-        assert {series.metric for series in side} == {"points", "points above ground", "clusters", *(
-            name for name in WHOLE_METRICS if name.startswith("J"))}  # fmt: skip
+        assert {series.metric for series in side} == {
+            "points",
+            "points above ground",
+            "clusters",
+            *(name for name in WHOLE_METRICS if name.startswith("J")),
+        }
 
 
 def test_precision_is_of_the_scans_whose_truth_is_known():
@@ -172,9 +193,15 @@ def test_cuboids_of_another_detector_are_taken_where_both_sets_hold_them():
         boxes = clouds.boxes
         size = boxes.size * (length, 1, 1)
         found = CloudPredictions(
-            boxes.cloud, boxes.class_id, boxes.instance, boxes.centre, boxes.orientation, size, np.ones(6),
+            boxes.cloud,
+            boxes.class_id,
+            boxes.instance,
+            boxes.centre,
+            boxes.orientation,
+            size,
+            np.ones(6),
             np.full(6, -1),
-        )  # fmt: skip
+        )
         return replace(clouds, predictions=found, predicted=np.ones(3, bool))
 
     pair = with_predictions(drive("real"), 3.0), with_predictions(drive("virtual", seed=1), 4.0)
@@ -197,11 +224,14 @@ def test_no_object_in_common_is_said():
     assert any("no cuboid in common" in line for line in said)
 
 
-@pytest.mark.parametrize(("real", "virtual", "settings", "message"), [
-    ({"poses": False}, {}, {"truth": "survey"}, "real: it is not known where its lidar was"),
-    ({}, {"labels": False}, {"truth": "labels"}, "virtual: holds no labelled cuboid"),
-    ({}, {"poses": False, "labels": False}, {"truth": "scene"}, "virtual: it is not known"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("real", "virtual", "settings", "message"),
+    [
+        ({"poses": False}, {}, {"truth": "survey"}, "real: it is not known where its lidar was"),
+        ({}, {"labels": False}, {"truth": "labels"}, "virtual: holds no labelled cuboid"),
+        ({}, {"poses": False, "labels": False}, {"truth": "scene"}, "virtual: it is not known"),
+    ],
+)
 def test_what_cannot_be_had(real, virtual, settings, message):
     with pytest.raises(SimjudgeError, match=message):
         lidar_series(drive("real", **real), drive("virtual", **virtual), LidarObjectSettings(**settings))

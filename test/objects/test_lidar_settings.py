@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from simjudge.core.setting_documents import markdown_table
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, markdown_table
 from simjudge.objects.lidar_settings import LidarObjectSettings
 
 PAGE = Path(__file__).parents[2] / "docs/guides/objects_lidar.md"

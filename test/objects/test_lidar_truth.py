@@ -6,7 +6,7 @@ from cloud_samples import cloud_set, table
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds import CloudBoxes
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, cuboids_in_scans, match_labels, standing_labels
@@ -33,9 +33,13 @@ def labelled(things, *, name="real", instances=True, numbers=None, moving=0.0, c
         np.tile([1.0, 0.5, 1.0], (len(rows), 1)),
     )
     clouds = cloud_set(
-        [table([])] * count, lidar if poses else (), name=name, boxes=boxes, class_names=NAMES,
+        [table([])] * count,
+        lidar if poses else (),
+        name=name,
+        boxes=boxes,
+        class_names=NAMES,
         labelled=np.ones(count, bool),
-    )  # fmt: skip
+    )
     return clouds, scan_poses(clouds, 60.0, Losses()) if poses else None
 
 

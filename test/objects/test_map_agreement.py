@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects import map_agreement as judged
+from simjudge.objects import occupancy as judged
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
 from simjudge.objects.occupancy_settings import OccupancySettings
 
@@ -30,10 +30,16 @@ def test_numbers_and_picture():
     found = judged.map_agreement(*pair)
     counts = {(a, b): 0 for a in range(3) for b in range(3)}
     colours = {
-        (0, 0): judged.UNKNOWN, (1, 1): (0, 0, 0), (2, 2): (255, 255, 255), (2, 1): (255, 0, 0), (1, 2): (0, 255, 255),
-        (0, 1): judged.FREE_IN_ONE, (1, 0): judged.FREE_IN_ONE,
-        (2, 0): judged.ONLY_REAL_KNOWN, (0, 2): judged.ONLY_VIRTUAL_KNOWN,
-    }  # fmt: skip
+        (0, 0): judged.UNKNOWN,
+        (1, 1): (0, 0, 0),
+        (2, 2): (255, 255, 255),
+        (2, 1): (255, 0, 0),
+        (1, 2): (0, 255, 255),
+        (0, 1): judged.FREE_IN_ONE,
+        (1, 0): judged.FREE_IN_ONE,
+        (2, 0): judged.ONLY_REAL_KNOWN,
+        (0, 2): judged.ONLY_VIRTUAL_KNOWN,
+    }
     picture = judged.agreement_picture(*pair)
     for row in range(7):
         for column in range(9):
@@ -46,8 +52,9 @@ def test_numbers_and_picture():
     assert found.occupied_anywhere == everywhere
     assert found.known_in_both == sum(count for (a, b), count in counts.items() if a and b)
     assert (found.known_in_real, found.known_in_virtual) == (
-        counts[1, 0] + counts[2, 0], counts[0, 1] + counts[0, 2],
-    )  # fmt: skip
+        counts[1, 0] + counts[2, 0],
+        counts[0, 1] + counts[0, 2],
+    )
 
 
 def test_shares():

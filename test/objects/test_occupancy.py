@@ -75,14 +75,17 @@ def test_maps_are_those_of_brute_force(seed, ground):
     assert np.array_equal(made.occupied, known & (expected > 0.5))
 
 
-@pytest.mark.parametrize(("begin", "end"), [
-    ((-3, -2.5), (2, 2.5)),  # through the corners of cells
-    ((2, 2.5), (-3, -2.5)),
-    ((-2.75, 0.25), (2.75, 0.25)),  # along a row
-    ((0.25, 2.25), (0.25, -2.25)),  # along a column
-    ((0.1, 0.1), (0.2, 0.3)),  # within a cell
-    ((-9, -0.2), (9, 0.3)),  # from edge to edge
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ((-3, -2.5), (2, 2.5)),  # through the corners of cells
+        ((2, 2.5), (-3, -2.5)),
+        ((-2.75, 0.25), (2.75, 0.25)),  # along a row
+        ((0.25, 2.25), (0.25, -2.25)),  # along a column
+        ((0.1, 0.1), (0.2, 0.3)),  # within a cell
+        ((-9, -0.2), (9, 0.3)),  # from edge to edge
+    ],
+)
 def test_beams_on_the_grids_own_lines(begin, end):
     settings = OccupancySettings(cells_per_metre=2.0, map_range=50.0)
     beams = BeamSet(np.array([[*begin, 1.0]]), np.array([[*end, 1.0]]), np.zeros(1, bool))

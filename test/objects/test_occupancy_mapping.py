@@ -7,13 +7,21 @@ import pytest
 from cloud_samples import HEIGHT, cloud_set, ground, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
+from simjudge.objects.occupancy_mapping import (
+    EMPTY,
+    LEFT_OUT,
+    NO_GROUND,
+    NO_TIMES,
+    fit_ground,
+    free_beams,
+    occupancy_maps,
+    scan_beams,
+)
 from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.objects.scan_beams import EMPTY, NO_GROUND, NO_TIMES, fit_ground, free_beams, scan_beams
 from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
 
 KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"
@@ -63,12 +71,15 @@ def test_a_scan_whose_pose_jumps_is_left_out_of_the_map():
     assert found.agreement.occupied.f1 > 0.9
 
 
-@pytest.mark.parametrize(("virtual", "message"), [
-    (cloud_set([table(ground())]), "not known where its lidar was"),
-    (cloud_set([table(wall(3.0))], [Pose()]), "has ground below"),
-    (cloud_set([table([])], [Pose()]), "has ground below"),
-    (cloud_set([table(ground())], [Pose((500.0, 0.0, 0.0))]), "one fixed frame"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("virtual", "message"),
+    [
+        (cloud_set([table(ground())]), "not known where its lidar was"),
+        (cloud_set([table(wall(3.0))], [Pose()]), "has ground below"),
+        (cloud_set([table([])], [Pose()]), "has ground below"),
+        (cloud_set([table(ground())], [Pose((500.0, 0.0, 0.0))]), "one fixed frame"),
+    ],
+)
 def test_what_cannot_be_mapped(virtual, message):
     with pytest.raises(SimjudgeError, match=message):
         occupancy_maps(drive(), virtual, SETTINGS)

@@ -6,8 +6,7 @@ from moving_boxes import moving_set, steady
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.picture_lines import horizon_lines, read_lines
-from simjudge.objects.sightings import label_sightings
+from simjudge.objects.sightings import horizon_lines, label_sightings, read_lines
 
 
 def frames():

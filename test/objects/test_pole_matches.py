@@ -13,7 +13,7 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.pole_matches import (
+from simjudge.objects.picture_series import (
     KeyPoints,
     PoleMatcher,
     key_points,

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.objects.recorded_horizon import is_recording, recorded_horizon
+from simjudge.objects.sightings import is_recording, recorded_horizon
 
 MATRIX = np.array([[350.0, 0, 160], [0, 360, 120], [0, 0, 1]])
 MOUNT = Pose.from_euler(0.2, 0, 0.8, yaw=0.05, pitch=0.1, roll=-0.02)
@@ -23,10 +23,19 @@ def camera_info(stamp):
     region = new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     projection = np.concatenate([MATRIX, np.zeros((3, 1))], axis=1).reshape(-1)
     return new(
-        "sensor_msgs/msg/CameraInfo", header=header(stamp, "eye"), height=240, width=320,
-        distortion_model="plumb_bob", d=np.zeros(5), k=MATRIX.reshape(-1), r=np.eye(3).reshape(-1), p=projection,
-        binning_x=0, binning_y=0, roi=region,
-    )  # fmt: skip
+        "sensor_msgs/msg/CameraInfo",
+        header=header(stamp, "eye"),
+        height=240,
+        width=320,
+        distortion_model="plumb_bob",
+        d=np.zeros(5),
+        k=MATRIX.reshape(-1),
+        r=np.eye(3).reshape(-1),
+        p=projection,
+        binning_x=0,
+        binning_y=0,
+        roi=region,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.objects.sightings import label_sightings, predicted_sightings
 
 WIDTH, HEIGHT = 30, 20

@@ -18,7 +18,7 @@ from simjudge.page.chart_data import (
     missed_share,
     performances,
 )
-from simjudge.questions.compare.result_charts import sweep_lines
+from simjudge.questions.compare.charts import sweep_lines
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Curve, ResultEntry
 
@@ -93,7 +93,8 @@ def test_sweeps_choose_the_fullest_line_that_holds_the_default() -> None:
     made = sweep_lines(grid)
     assert [s.heading for s in made] == ["theta varied, patch 120 × 120", "patch height varied, theta 0.8"]
     assert [(s.mark, s.mark_text) for s in made] == [
-        (0.8, "the default, 0.8"), (120, "the patch at which theta is varied, 120"),
-    ]  # fmt: skip
+        (0.8, "the default, 0.8"),
+        (120, "the patch at which theta is varied, 120"),
+    ]
     assert sweep_lines(grid[:1]) == []
     assert sweep_lines([]) == []

@@ -12,10 +12,9 @@ from made_results import made_contexts, made_set, write_result, write_sweep
 
 import simjudge as sj
 from simjudge.page.chart_data import NothingToDrawError, cell_means, grid_shape
-from simjudge.page.figure_files import DrawnMark, drawn_marks, save_drawn, write_figure_data
-from simjudge.page.report_figure import ReportFigure, add_axes
+from simjudge.page.figures import DrawnMark, ReportFigure, add_axes, drawn_marks, save_drawn, write_figure_data
+from simjudge.questions.compare.figures import CLASS_FIGURES
 from simjudge.questions.compare.result import ComparisonResult
-from simjudge.questions.compare.result_figures import CLASS_FIGURES
 
 FIGURES = ["overview", "gap_by_class", "w1_vs_overlap", "sweep"]
 
@@ -38,8 +37,10 @@ def marks_of(result: ComparisonResult, name: str, mark: str) -> list[DrawnMark]:
 def test_a_result_says_which_figures_it_has(result: ComparisonResult) -> None:
     classes = ("all", "1_red", "2_green")
     assert list(result.figures) == [
-        *FIGURES[:3], *(f"{each.name}_{key}" for key in classes for each in CLASS_FIGURES), "sweep",
-    ]  # fmt: skip
+        *FIGURES[:3],
+        *(f"{each.name}_{key}" for key in classes for each in CLASS_FIGURES),
+        "sweep",
+    ]
 
 
 def test_every_figure_has_its_numbers_beside_it(result: ComparisonResult, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from made_results import made_contexts, made_set, write_result, write_sweep
 
-from simjudge.page.inline_svg import FigureEmbedder, inline_svg
+from simjudge.page.figures import ReportFigure
+from simjudge.page.html import FigureEmbedder, inline_svg
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure
-from simjudge.questions.compare.figures import (
+from simjudge.questions.compare.charts import (
     context_map,
     performance_distributions,
     sweep_panels,

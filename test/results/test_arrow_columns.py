@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.results.arrow_columns import column_numbers, number_column, text_column, unreadable_table
+from simjudge.results.context_table import column_numbers, number_column, text_column, unreadable_table
 
 NUMBERS = st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), max_size=40)
 

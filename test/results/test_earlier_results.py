@@ -12,7 +12,7 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.verdicts import Reason, Verdict
 from simjudge.questions.certify.dossier import certify
-from simjudge.results.earlier_results import current_content
+from simjudge.results.result_fields import current_content
 from simjudge.results.saved_result import load_result
 
 WORDS = Path(__file__).parent / "earlier" / "words"

@@ -5,13 +5,18 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.results.gap_limit import GapLimit, NamedComparison
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.saved_result import GapLimit, NamedComparison, ResultEntry
 
 
 def entry(p: float | None, low: float = 0.02, high: float = 0.09, key: str = "overall") -> ResultEntry:
-    fields = {"p_adjusted": p, "gap": (low + high) / 2, "gap_low": low, "gap_high": high, "margin": 0.05,
-              "detectable_gap": 0.07}  # fmt: skip
+    fields = {
+        "p_adjusted": p,
+        "gap": (low + high) / 2,
+        "gap_low": low,
+        "gap_high": high,
+        "margin": 0.05,
+        "detectable_gap": 0.07,
+    }
     return ResultEntry(key, f"class {key}", EntryNumbers.from_json(fields))
 
 

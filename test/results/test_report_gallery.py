@@ -14,11 +14,22 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.questions.compare.gallery_cards import make_gallery
+from simjudge.questions.compare.figures import make_gallery
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
-from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
+from simjudge.results.gallery import (
+    HIGHEST,
+    LOWEST,
+    MAX_SIDE,
+    MEDIAN,
+    MIN_SIDE,
+    ONLY_A,
+    ONLY_B,
+    crop_image,
+    patch_and_crop,
+    save_gallery,
+    select_items,
+)
 from simjudge.results.result_fields import read_gallery
 from simjudge.results.saved_result import load_results
 
@@ -46,8 +57,10 @@ def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
     rows = table.to_pylist()
     for class_id in (1, 2):
         w1 = {n: r["w1"] for n, r in enumerate(rows) if r["class_id"] == class_id and r["w1"] is not None}
-        of = {k: [i for i in items if i.class_id == class_id and i.kind == k] for k in
-              (HIGHEST, MEDIAN, LOWEST, ONLY_A, ONLY_B)}  # fmt: skip
+        of = {
+            k: [i for i in items if i.class_id == class_id and i.kind == k]
+            for k in (HIGHEST, MEDIAN, LOWEST, ONLY_A, ONLY_B)
+        }
         assert of[HIGHEST][0].row == max(w1, key=lambda n: w1[n])
         assert of[LOWEST][0].row == min(w1, key=lambda n: w1[n])
         means = [np.mean([w1[i.row] for i in of[k]]) for k in (LOWEST, MEDIAN, HIGHEST)]

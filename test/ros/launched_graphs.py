@@ -7,9 +7,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 NODES = (
-    "camera_bridge_node", "detection_node", "drive_node", "ground_truth_node", "manual_node", "objects_node",
-    "play_node", "record_node", "replay_node", "sim_node", "validation_node", "watch_node",
-)  # fmt: skip
+    "camera_bridge_node",
+    "detection_node",
+    "drive_node",
+    "ground_truth_node",
+    "manual_node",
+    "objects_node",
+    "play_node",
+    "record_node",
+    "replay_node",
+    "sim_node",
+    "validation_node",
+    "watch_node",
+)
 SERVE = """
 import sys
 from launch import LaunchContext, LaunchDescription, LaunchService

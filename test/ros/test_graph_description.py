@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.ros.command_line import command_line, parameter_text, ros_arguments
-from simjudge.ros.description import Process, normalize_namespace, parse_arguments
+from simjudge.ros.description import (
+    Process,
+    command_line,
+    normalize_namespace,
+    parameter_text,
+    parse_arguments,
+    ros_arguments,
+)
 from simjudge.ros.graphs import GRAPHS
-from simjudge.ros.played_topics import choose_played_topics
+from simjudge.ros.image_sources import choose_played_topics
 from simjudge.ros.robot_file import read_robot
 from simjudge.ros.viewers import missing_viewers
 
@@ -67,8 +73,10 @@ def test_transforms_of_several_robots_are_kept_apart_where_it_is_asked():
     assert not [pair for process in usual.values() for pair in process.remappings if pair[0] == "/tf"]
 
 
-@pytest.mark.parametrize(("text", "meant"), [("True", "true"), ("1", "true"), ("Yes", "true"), ("FALSE", "false"),
-                                             ("0", "false"), (" off ", "false")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("True", "true"), ("1", "true"), ("Yes", "true"), ("FALSE", "false"), ("0", "false"), (" off ", "false")],
+)
 def test_a_truth_may_be_written_as_launch_and_yaml_write_it(text, meant):
     for graph in GRAPHS.values():
         truths = {each.name: text for each in graph.arguments if {"true", "false"} <= set(each.choices)}
@@ -112,15 +120,18 @@ def test_words_that_are_arguments():
         ("detect", {**DETECT, "camera": "/cam"}, ["camera_bridge_node", "detection_node"]),
         ("detect", {**DETECT, "robot": "art1"}, ["camera_bridge_node", "detection_node"]),
         ("detect", {**DETECT, "robot": "art1", "bag": BAG}, ["play_node", "detection_node"]),
-        ("detect", {**DETECT, "calibration": "art1_camera", "bag": BAG},
-         ["play_node", "camera_bridge_node", "detection_node"]),
+        (
+            "detect",
+            {**DETECT, "calibration": "art1_camera", "bag": BAG},
+            ["play_node", "camera_bridge_node", "detection_node"],
+        ),
         ("label", {"simulator": "gazebo", "labels": "/x"}, ["ground_truth_node"]),
         ("validate", VALIDATE, ["validation_node"]),
         ("validate", {**VALIDATE, "rviz": "true"}, ["validation_node", "rviz2"]),
         ("live", LIVE, ["play_node", "detection_node", "validation_node"]),
         ("live", {**LIVE, "watch": "true"}, ["play_node", "detection_node", "validation_node", "watch_node"]),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("rviz")
 def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
@@ -334,9 +345,16 @@ def test_a_robots_file_sets_parameters(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(True, "true"), (1, "1"), (1.0, "1.0"), (1e-5, "1e-05"), ("1", '"1"'), ('a "b"', '"a \\"b\\""'),
-     (["a", "1"], '["a", "1"]')],
-)  # fmt: skip
+    [
+        (True, "true"),
+        (1, "1"),
+        (1.0, "1.0"),
+        (1e-5, "1e-05"),
+        ("1", '"1"'),
+        ('a "b"', '"a \\"b\\""'),
+        (["a", "1"], '["a", "1"]'),
+    ],
+)
 def test_parameters_keep_their_type_on_the_command_line(value, text):
     assert parameter_text(value) == text
 
@@ -344,21 +362,55 @@ def test_parameters_keep_their_type_on_the_command_line(value, text):
 def test_a_command_line():
     process = Process("n", "play_node", parameters={"a": 1}, remappings=(("x", "y"),), parameter_files=("f",))
     assert ros_arguments(process, "/ns") == [
-        "--ros-args", "-r", "__node:=n", "-r", "__ns:=/ns", "-p", "a:=1", "--params-file", "f", "-r", "x:=y",
-    ]  # fmt: skip
+        "--ros-args",
+        "-r",
+        "__node:=n",
+        "-r",
+        "__ns:=/ns",
+        "-p",
+        "a:=1",
+        "--params-file",
+        "f",
+        "-r",
+        "x:=y",
+    ]
     assert command_line(process)[1:3] == ["-m", "simjudge.nodes.play_node"]
     with pytest.raises(SimjudgeError, match="no_such_program is not installed"):
         command_line(Process("n", "no_such_program", package="other"))
 
 
 EVERYTHING = [
-    ("detect", {**DETECT, "bag": BAG, "out": "x", "detector_min_score": "0.1", "calibration": "art1_camera",
-                "watch": "true", "save": "x.rrd"}),
-    ("validate", {**VALIDATE, "out": "x", "a_predictions": "p", "b_predictions": "q", "model": "m", "theta": "0.5",
-                  "patch": "60x60", "mask_factor": "1.5", "min_score": "0.1", "class_blind": "true",
-                  "paired": "true", "pair_tolerance": "0.01"}),
+    (
+        "detect",
+        {
+            **DETECT,
+            "bag": BAG,
+            "out": "x",
+            "detector_min_score": "0.1",
+            "calibration": "art1_camera",
+            "watch": "true",
+            "save": "x.rrd",
+        },
+    ),
+    (
+        "validate",
+        {
+            **VALIDATE,
+            "out": "x",
+            "a_predictions": "p",
+            "b_predictions": "q",
+            "model": "m",
+            "theta": "0.5",
+            "patch": "60x60",
+            "mask_factor": "1.5",
+            "min_score": "0.1",
+            "class_blind": "true",
+            "paired": "true",
+            "pair_tolerance": "0.01",
+        },
+    ),
     ("live", {**LIVE, "out": "x", "reference_predictions": "p", "detect_reference": "true", "watch": "true"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("graph", "given"), EVERYTHING)

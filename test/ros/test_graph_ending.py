@@ -35,9 +35,13 @@ class Run:
         self._log = folder / "log.txt"
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
-                command, env=os.environ | environment(folder, domain) | {"PYTHONUNBUFFERED": "1"}, cwd=ROOT,
-                stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                command,
+                env=os.environ | environment(folder, domain) | {"PYTHONUNBUFFERED": "1"},
+                cwd=ROOT,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     @property
     def output(self):
@@ -112,13 +116,23 @@ def pose_recording(path, count=1200, period=50_000_000):
     for index in range(count):
         stamp = samples.START + index * period
         pose = Pose.from_euler(-3.3 + 0.002 * index, -1.2 + 0.003 * index, yaw=1.4)
-        roi = samples.new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0,
-                          do_rectify=False)  # fmt: skip
+        roi = samples.new(
+            "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
+        )
         info = samples.new(
-            "sensor_msgs/msg/CameraInfo", header=samples.header(stamp, "lens"), height=6, width=8,
-            distortion_model="plumb_bob", d=np.zeros(5), k=np.zeros(9), r=np.zeros(9), p=np.zeros(12), binning_x=0,
-            binning_y=0, roi=roi,
-        )  # fmt: skip
+            "sensor_msgs/msg/CameraInfo",
+            header=samples.header(stamp, "lens"),
+            height=6,
+            width=8,
+            distortion_model="plumb_bob",
+            d=np.zeros(5),
+            k=np.zeros(9),
+            r=np.zeros(9),
+            p=np.zeros(12),
+            binning_x=0,
+            binning_y=0,
+            roi=roi,
+        )
         rows += [("/where", stamp - period // 2, samples.odometry(stamp - period // 2, pose)), ("/info", stamp, info)]
     return samples.write_messages(path, rows)
 

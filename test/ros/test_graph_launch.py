@@ -55,9 +55,18 @@ def real(tmp_path_factory):
 @pytest.mark.parametrize("namespace", ["", "car"])
 def test_live_ends_by_itself_with_the_whole_result(real, tmp_path, namespace):
     done = launch(
-        "live", bag=ROOT / "bags/sim.mcap", a=real, model="cones_red_green", rate="4", out=tmp_path / "out",
-        patch="60x60", theta="0.7", draws="0", rviz="false", robot_ns=namespace,
-    )  # fmt: skip
+        "live",
+        bag=ROOT / "bags/sim.mcap",
+        a=real,
+        model="cones_red_green",
+        rate="4",
+        out=tmp_path / "out",
+        patch="60x60",
+        theta="0.7",
+        draws="0",
+        rviz="false",
+        robot_ns=namespace,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "exit code" not in done.stdout, done.stdout
     result = json.loads((tmp_path / "out/result.json").read_text())
@@ -78,9 +87,15 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
     done = launch(
-        "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), detector="ground_truth",
-        out=tmp_path / "drive", rviz="false", robot_ns=namespace, tf="namespace" if namespace else "global",
-    )  # fmt: skip
+        "sim",
+        scene=scene_file(tmp_path, STRAIGHT),
+        camera=camera_file(tmp_path),
+        detector="ground_truth",
+        out=tmp_path / "drive",
+        rviz="false",
+        robot_ns=namespace,
+        tf="namespace" if namespace else "global",
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "touched nothing" in done.stdout + done.stderr
     assert len(read_set(tmp_path / "drive")) > 20

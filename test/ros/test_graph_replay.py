@@ -25,17 +25,33 @@ def image(compressed=False):
         kind = "sensor_msgs/msg/CompressedImage"
         return samples.new(kind, header=samples.header(START), format="jpeg", data=np.zeros(4, np.uint8))
     return samples.new(
-        "sensor_msgs/msg/Image", header=samples.header(START), height=1, width=1, encoding="mono8", is_bigendian=0,
-        step=1, data=np.zeros(1, np.uint8),
-    )  # fmt: skip
+        "sensor_msgs/msg/Image",
+        header=samples.header(START),
+        height=1,
+        width=1,
+        encoding="mono8",
+        is_bigendian=0,
+        step=1,
+        data=np.zeros(1, np.uint8),
+    )
 
 
 def info():
     roi = samples.new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     return samples.new(
-        "sensor_msgs/msg/CameraInfo", header=samples.header(START), height=6, width=8, distortion_model="plumb_bob",
-        d=np.zeros(5), k=np.zeros(9), r=np.zeros(9), p=np.zeros(12), binning_x=0, binning_y=0, roi=roi,
-    )  # fmt: skip
+        "sensor_msgs/msg/CameraInfo",
+        header=samples.header(START),
+        height=6,
+        width=8,
+        distortion_model="plumb_bob",
+        d=np.zeros(5),
+        k=np.zeros(9),
+        r=np.zeros(9),
+        p=np.zeros(12),
+        binning_x=0,
+        binning_y=0,
+        roi=roi,
+    )
 
 
 MESSAGES = {
@@ -63,18 +79,38 @@ def bag(tmp_path):
     ("topics", "given", "played", "pairs", "kind"),
     [
         (["/odom", "/cam"], {}, ["/cam", "/odom"], {"/cam": "image", "/odom": "poses"}, "odometry"),
-        (["/amcl", "/cam/compressed"], {}, ["/cam/compressed", "/amcl"],
-         {"/cam/compressed": "image/compressed", "/amcl": "poses"}, "pose_covariance"),
+        (
+            ["/amcl", "/cam/compressed"],
+            {},
+            ["/cam/compressed", "/amcl"],
+            {"/cam/compressed": "image/compressed", "/amcl": "poses"},
+            "pose_covariance",
+        ),
         (["/tf", "/cam"], {}, ["/cam", "/tf"], {"/cam": "image"}, "tf"),
-        (["/car/tf", "/car/tf_static", "/cam", "/odom"], {"poses": "/car/tf"}, ["/cam", "/car/tf", "/car/tf_static"],
-         {"/cam": "image", "/car/tf": "/tf", "/car/tf_static": "/tf_static"}, "tf"),
-        (["/odom", "/cam", "/other"], {"image": "/other"}, ["/other", "/odom"], {"/other": "image", "/odom": "poses"},
-         "odometry"),
+        (
+            ["/car/tf", "/car/tf_static", "/cam", "/odom"],
+            {"poses": "/car/tf"},
+            ["/cam", "/car/tf", "/car/tf_static"],
+            {"/cam": "image", "/car/tf": "/tf", "/car/tf_static": "/tf_static"},
+            "tf",
+        ),
+        (
+            ["/odom", "/cam", "/other"],
+            {"image": "/other"},
+            ["/other", "/odom"],
+            {"/other": "image", "/odom": "poses"},
+            "odometry",
+        ),
         (["/odom", "/info"], {}, ["/info", "/odom"], {"/info": "camera_info", "/odom": "poses"}, "odometry"),
-        (["/odom", "/info", "/cam"], {"trigger": "camera_info"}, ["/info", "/odom"],
-         {"/info": "camera_info", "/odom": "poses"}, "odometry"),
+        (
+            ["/odom", "/info", "/cam"],
+            {"trigger": "camera_info"},
+            ["/info", "/odom"],
+            {"/info": "camera_info", "/odom": "poses"},
+            "odometry",
+        ),
     ],
-)  # fmt: skip
+)
 def test_images_and_poses_are_played_onto_what_the_node_takes(bag, topics, given, played, pairs, kind):
     found = processes(bag=bag(*topics), **given)
     assert list(found) == ["play_node", "replay_node"]
@@ -96,8 +132,11 @@ def test_what_is_recorded_is_waited_for(bag):
     assert list(found) == ["play_node", "replay_node", "record_node"]
     topics = ["camera/image_raw", "camera/image_raw/compressed", "camera/ground_truth", "camera/camera_info"]
     assert found["record_node"].parameters == {
-        "out": "there", "topics": topics, "use_sim_time": True, "ends_after": ["play_node", "replay_node"],
-    }  # fmt: skip
+        "out": "there",
+        "topics": topics,
+        "use_sim_time": True,
+        "ends_after": ["play_node", "replay_node"],
+    }
     assert {f"record_node {topic}" for topic in topics} <= set(found["play_node"].parameters["wait_for"])
 
 
@@ -128,7 +167,7 @@ def test_pose_noise():
         (["/odom", "/amcl", "/cam"], {}, SimjudgeError, "several topics of poses; choose one with --poses TOPIC"),
         (["/odom", "/cam", "/other"], {}, SimjudgeError, "several image topics"),
         (["/odom", "/cam"], {"pose_type": "tf"}, UsageError, "pose_type:=tf: /odom of "),
-        (["/odom", "/cam"], {"poses": "/no"}, SimjudgeError, "/no is no topic of poses in it; there are /odom"),
+        (["/odom", "/cam"], {"poses": "/no"}, SimjudgeError, "/no is not a topic of poses in it; there are /odom"),
         (["/odom", "/cam"], {"seed": "x"}, UsageError, "seed:=x: must be a whole number"),
     ],
 )

@@ -13,8 +13,12 @@ SIM = GRAPHS["sim"]
 def rig(tmp_path):
     mount = {"position": [-0.1, 0, 0.2], "yaw": 180}
     path = tmp_path / "rig.yaml"
-    path.write_text(yaml.safe_dump({"cameras": {"rear": {"camera": "plain", "mount": mount}, "front": "plain"},
-                                    "driver": "front"}, sort_keys=False))  # fmt: skip
+    path.write_text(
+        yaml.safe_dump(
+            {"cameras": {"rear": {"camera": "plain", "mount": mount}, "front": "plain"}, "driver": "front"},
+            sort_keys=False,
+        )
+    )
     return str(path)
 
 

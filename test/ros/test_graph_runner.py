@@ -29,7 +29,7 @@ PROGRAMS = {
     "stops": "signal.signal(signal.SIGINT, lambda *_: sys.exit(130)); forever()",
     "deaf_to_int": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, end); forever()",
     "deaf": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN); forever()",
-}  # fmt: skip
+}
 HEAD = f"""\
 #!{sys.executable}
 import os, signal, sys, time

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simjudge.ros.command_line import command_line
+from simjudge.ros.description import command_line
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
 from simjudge.ros.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
@@ -215,6 +215,6 @@ def test_the_layouts_frame_is_the_graphs(layout, graph):
 
 
 def test_the_frame_is_that_of_the_samples():
-    from simjudge.data.rosbag2.messages import FRAME_ID  # noqa: PLC0415
+    from simjudge.data.rosbag2.writing import FRAME_ID  # noqa: PLC0415
 
     assert {each.name: each.default for each in GRAPHS["live"].arguments}["rviz_frame"] == FRAME_ID

@@ -22,9 +22,13 @@ NAMES = ("sim", "recording")
 # The panels of Foxglove that these layouts use, by the names that its layouts have for them.
 PANELS = {"3D", "Image", "Plot", "RawMessages", "Table", "DiagnosticSummary"}
 SHOWN_IN_3D = {
-    "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/LaserScan", "visualization_msgs/msg/Marker",
-    "visualization_msgs/msg/MarkerArray", "nav_msgs/msg/Path", "nav_msgs/msg/Odometry",
-}  # fmt: skip
+    "sensor_msgs/msg/PointCloud2",
+    "sensor_msgs/msg/LaserScan",
+    "visualization_msgs/msg/Marker",
+    "visualization_msgs/msg/MarkerArray",
+    "nav_msgs/msg/Path",
+    "nav_msgs/msg/Odometry",
+}
 NUMBERS = {"float32", "float64", "int32", "int64", "uint8", "uint32", "uint64", "bool"}
 
 
@@ -143,8 +147,13 @@ def test_plotjuggler_makes_room_for_series_of_a_running_graph():
     curves = [each.get("name") for each in root.iter("curve")]
     assert set(chosen) == {max((each for each in TYPES if name.startswith(f"{each}/")), key=len) for name in curves}
     # PlotJuggler reads a setting that is missing as false or 0.
-    assert {"use_header_stamp", "discard_large_arrays", "max_array_size", "boolean_strings_to_number",
-            "remove_suffix_from_strings"} < {each.tag for each in settings}  # fmt: skip
+    assert {
+        "use_header_stamp",
+        "discard_large_arrays",
+        "max_array_size",
+        "boolean_strings_to_number",
+        "remove_suffix_from_strings",
+    } < {each.tag for each in settings}
 
 
 def read_rviz(layout):

@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 from simjudge.commands.app import COMMANDS, app
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.questions.calibrate.command import imu as calibrate_imu
 from simjudge.questions.calibrate.command import lidar as calibrate_lidar
 from simjudge.questions.calibrate.command import noise as calibrate_noise
 from simjudge.questions.engines.command import compare as compare_engines
 from simjudge.ros import node_settings
-from simjudge.sim.capture.replay_source import ReplayOptions
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.sim.capture.replay_plan import ReplayOptions
 
 OTHERS = {
     "detect": ["--model=x.onnx"],
@@ -28,8 +28,13 @@ HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
 
 
 def numeric_options():
-    commands = {**COMMANDS, "engines compare": compare_engines, "calibrate imu": calibrate_imu,
-                "calibrate lidar": calibrate_lidar, "calibrate noise": calibrate_noise}  # fmt: skip
+    commands = {
+        **COMMANDS,
+        "engines compare": compare_engines,
+        "calibrate imu": calibrate_imu,
+        "calibrate lidar": calibrate_lidar,
+        "calibrate noise": calibrate_noise,
+    }
     for name, command in commands.items():
         for option in inspect.signature(command).parameters.values():
             kinds = str(option.annotation)
@@ -44,11 +49,35 @@ def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
     for text in texts:
         arguments = [*command.split(), f"{flag}={text}" if flag.startswith("--") else f"{flag}{text}"]
         required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
-        places = {"convert": 2, "filter": 2, "join": 2, "compare": 2, "objects": 2, "sweep": 2, "plan": 2,
-                  "explain": 2, "fit": 2}  # fmt: skip
-        outs = {"compare", "compare-drives", "cover", "explain", "fit", "objects", "sweep", "detect", "train", "split",
-                "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar",
-                "calibrate noise"}  # fmt: skip
+        places = {
+            "convert": 2,
+            "filter": 2,
+            "join": 2,
+            "compare": 2,
+            "objects": 2,
+            "sweep": 2,
+            "plan": 2,
+            "explain": 2,
+            "fit": 2,
+        }
+        outs = {
+            "compare",
+            "compare-drives",
+            "cover",
+            "explain",
+            "fit",
+            "objects",
+            "sweep",
+            "detect",
+            "train",
+            "split",
+            "replay",
+            "drive",
+            "engines compare",
+            "calibrate imu",
+            "calibrate lidar",
+            "calibrate noise",
+        }
         arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])
         arguments += OTHERS.get(command, [])
         arguments += [str(tmp_path / name) for name in "ab"[: places.get(command, 1)]]

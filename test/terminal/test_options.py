@@ -12,12 +12,10 @@ from typer.testing import CliRunner
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, declared, setting
-from simjudge.questions.compare import command as compare_command
+from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
 from simjudge.questions.compare import result as comparison_result
-from simjudge.questions.compare import sweep_command
-from simjudge.ros.setting_arguments import argument, given_parameters
-from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
+from simjudge.questions.compare.command import compare, sweep
+from simjudge.ros.description import argument, given_parameters
 from simjudge.terminal.options import option, option_type, takes_settings
 
 RENAMES = st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1).map(
@@ -93,7 +91,7 @@ def test_every_setting_reaches_the_method(tmp_path, kind, row, data):
     expected = kind(**{row.name: value}, **task)
     assert settings_of(getattr(comparison_result, name), "a", "b", **{row.name: value}, **task) == expected
     app = typer.Typer()
-    app.command()({"compare": compare_command.compare, "sweep": sweep_command.sweep}[name])
+    app.command()({"compare": compare, "sweep": sweep}[name])
     more = [*words(row, value), *(f"--{name}={each}" for name, each in task.items())]
     done = CliRunner().invoke(app, ["a", "b", "--out", str(tmp_path / "out"), *more])
     assert isinstance(done.exception, Reached), done.output

@@ -23,7 +23,7 @@ main()
 """
 INSIDE = """
 from simjudge.core.errors import SimjudgeError
-import simjudge.questions.info.command as info
+import simjudge.commands.data as info
 def work(path: str):
 {body}
 import simjudge.commands.app as commands
@@ -76,16 +76,14 @@ MOMENTS = {
         "    with progress('work') as advance:\n        advance(1, 2)\n        raise SimjudgeError('went on')"
     ),
     "swallowed by a destructor to the end": INSIDE.format(body=SWALLOWED),
-    "while a block is left": INSIDE.format(
-        body="    try:\n        raise ValueError\n    finally:\n        stop()"
-    ),
+    "while a block is left": INSIDE.format(body="    try:\n        raise ValueError\n    finally:\n        stop()"),
     "at the end of the interpreter": INSIDE.format(body="    import atexit\n    atexit.register(stop)"),
     "while threads are waited for at the end": INSIDE.format(
         body="    import threading, time\n    class Late(threading.Thread):\n        def run(self):\n"
         "            while threading.main_thread().is_alive():\n                time.sleep(0.001)\n"
         "            stop()\n    Late().start()"
     ),
-}  # fmt: skip
+}
 
 
 def run_program(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:

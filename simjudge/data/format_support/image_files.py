@@ -1,19 +1,29 @@
-"""Image files of a data set: finding them, their sizes from the headers, and writing them."""
+"""Files of images and of label pictures: finding them, their sizes from the headers, where they lie, and writing them.
+
+A file from elsewhere may name, or link to, any file of this machine. What looks like labels in no format that simjudge
+reads is named.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
+from simjudge.core.label_pictures import LabelFiles, LabelPicture
+from simjudge.core.names import name_to_stamp
+from simjudge.core.text import load_json
 
 THREADS = 4
 LONGEST_SIDE_PX = 1_000_000
@@ -142,3 +152,157 @@ def _size_or_error(path: Path) -> tuple[int, int] | ImageError:
         return image_size(path)
     except ImageError as error:
         return error
+
+
+@dataclass(frozen=True)
+class StreetFiles:
+    """The files of a data set of label pictures.
+
+    Attributes:
+        labels: the label picture of each frame, None where it has none.
+    """
+
+    names: Sequence[str]
+    images: Sequence[Path]
+    labels: Sequence[Path | None]
+
+
+def build_street_set(
+    path: Path,
+    files: StreetFiles,
+    decode: Callable[[bytes, str], LabelPicture],
+    class_names: Mapping[int, str],
+    losses: Losses,
+) -> FrameSet:
+    """Make a set of images with label pictures and without boxes.
+
+    Args:
+        decode: class ids from a label picture's bytes; its second argument names the file in messages.
+
+    Returns:
+        The set. Images without a label picture stay, counted where others have one.
+    """
+    images, size = readable_images(files.images, losses)
+    if not images:
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
+    name_of = dict(zip(files.images, files.names, strict=True))
+    label_of = dict(zip(files.images, files.labels, strict=True))
+    labels = [label_of[image] for image in images]
+    if any(labels):
+        for image, label in zip(images, labels, strict=True):
+            if label is None:
+                losses.add("images without a label picture", str(image))
+    names = [name_of[image] for image in images]
+    frames = FrameSet.build(
+        path.name,
+        size,
+        frame_name=names,
+        stamp=np.array([name_to_stamp(name) for name in names]),
+        class_names=dict(class_names),
+        images=FileImages(images),
+        losses=losses,
+    )
+    semantic = LabelFiles(same_size(labels, size, losses), decode) if any(labels) else None
+    return replace(frames, semantic=semantic)
+
+
+def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> list[Path | None]:
+    """Keep the label pictures that are as large as their images.
+
+    Args:
+        paths: of each frame, None where it has none.
+        size: (F, 2), width and height of each frame's image, pixels.
+
+    Returns:
+        The paths, None in place of those that do not fit.
+    """
+    headers = iter(image_sizes([path for path in paths if path is not None]))
+    kept: list[Path | None] = []
+    for path, (width, height) in zip(paths, size.tolist(), strict=True):
+        kept.append(None)
+        if path is None:
+            continue
+        found = next(headers)
+        if isinstance(found, ImageError):
+            losses.add("damaged label pictures", str(found))
+        elif found != (width, height):
+            shown = f"{path} is {found[0]}x{found[1]}, its image {width}x{height}"
+            losses.add("label pictures of another size than their image", shown)
+        else:
+            kept[-1] = path
+    return kept
+
+
+_SUFFIXES = (".json", ".txt", ".xml", ".csv")
+_MOST_LOOKED_AT = 200
+"""Entries of a folder that are looked at."""
+_LABEL_KEYS = {"annotations", "labels", "objects", "shapes"}
+_NOT_READ = "which simjudge does not read"
+
+
+def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str]:
+    """Say which files beside images look like their labels.
+
+    Returns:
+        A line for each folder of such files, and for each file that labels many images.
+    """
+    stems = {image.stem for image in images}
+    root = folder.absolute().parent if folder.name == "images" else folder
+    found = []
+    for place in [root, *(each for each in _entries(root) if each.is_dir())]:
+        files = [file for file in _entries(place) if file.suffix in _SUFFIXES and file.is_file()]
+        alike = [file for file in files if file.stem in stems]
+        if alike:
+            kind = "DOTA" if place.name.startswith("labelTxt") else "a format"
+            found.append(f"{place}: {alike[0].name} and others are named as the images, labels of {kind}, {_NOT_READ}")
+        for file in files if place == root else []:
+            what = "" if file.suffix != ".json" or file in alike else _named(file)
+            found += [f"{file}: {what}, {_NOT_READ}"] if what else []
+    return found
+
+
+def name_labels(content: Any) -> str:
+    """Name what the content of a JSON file looks like; "" where it looks like no labels."""
+    first = content[0] if isinstance(content, list) and content else content
+    if not isinstance(first, dict):
+        return ""
+    if "data" in first and ("annotations" in first or "completions" in first):
+        return "labels of Label Studio (it exports COCO and YOLO, too)"
+    return "labels of a format" if _LABEL_KEYS & set(first) else ""
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(islice((each for each in folder.iterdir() if not each.name.startswith(".")), _MOST_LOOKED_AT))
+
+
+def _named(file: Path) -> str:
+    try:
+        return name_labels(load_json(file))
+    except SimjudgeError:
+        return ""
+
+
+def lies_below(path: Path, folder: Path, known: dict[Path, bool]) -> bool:
+    """Tell whether a file lies in a folder or below it, all links followed.
+
+    Args:
+        known: the answer by parent folder, kept from one call to the next: most files share theirs.
+    """
+    if path.is_symlink():
+        return path.resolve().is_relative_to(folder)
+    if path.parent not in known:
+        known[path.parent] = path.parent.resolve().is_relative_to(folder)
+    # A name such as ".." is no file, so that the last part cannot lead out of its folder.
+    return known[path.parent]
+
+
+def refuse_outside(frames: FrameSet, folder: Path) -> None:
+    """Refuse a set of which a picture is a file that lies elsewhere."""
+    root, known = folder.resolve(), dict[Path, bool]()
+    for index in range(len(frames)):
+        path = image_file(frames.images, index)
+        if path is not None and not lies_below(path, root, known):
+            raise SimjudgeError(
+                f"{frames.describe_frame(index)}: its picture {path.resolve()} lies outside of the data set's folder "
+                f"{root}; if you trust the data set, give --allow-outside (in Python allow_outside=True)"
+            )

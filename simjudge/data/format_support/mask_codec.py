@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.images import LARGEST_IMAGE
-from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import BoolImage, Masks
 
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
 """A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""
@@ -93,6 +93,19 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
     flat = [np.round(polygon - shift, DECIMALS).ravel().tolist() for polygon in near]
     runs = coco.merge(coco.frPyObjects(flat, int(canvas[1]), int(canvas[0])))
     return crop_mask(coco.decode(runs).astype(np.bool_), (int(shift[0]), int(shift[1])))
+
+
+def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> list[float]:
+    """The box of an outline that a person drew: of what lies in the picture, where any of it does.
+
+    Args:
+        points: (P, 2), x and y in pixels.
+    """
+    low, high = points.min(0), points.max(0)
+    edge = np.array([width, height], np.float64)
+    if (high > 0).all() and (low < edge).all():
+        low, high = np.clip(low, 0, edge), np.clip(high, 0, edge)
+    return [*low.tolist(), *high.tolist()]
 
 
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:

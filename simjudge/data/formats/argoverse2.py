@@ -17,16 +17,17 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.input_files import check_file
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.core.files import check_file
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
 
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose
 
-POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "u1"), ("laser_number", "u1"),
-                  ("offset_ns", "<i4")])  # fmt: skip
+POINT = np.dtype(
+    [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "u1"), ("laser_number", "u1"), ("offset_ns", "<i4")]
+)
 """x, y and z are float16 in the file."""
 _FRAME = "egovehicle"
 _SWEEP, _LABELS, _POSES = "lidar.feather", "annotations.feather", "city_SE3_egovehicle.feather"
@@ -43,7 +44,7 @@ def feather_columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[A
     try:
         table = feather.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise SimjudgeError(f"{path}: is no feather file: {' '.join(str(error).split())}") from error
+        raise SimjudgeError(f"{path}: is not a feather file: {' '.join(str(error).split())}") from error
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise SimjudgeError(f"{path}: has no column {', '.join(missing)}; it has {', '.join(table.column_names)}")
@@ -74,10 +75,18 @@ def _read(source: Source) -> CloudSet:
     boxes, labelled, names = _boxes(root, stamps, losses)
     poses = _poses(root, stamps, losses)
     return CloudSet(
-        source.path.stem, [file.stem for file in files], np.array(stamps, np.int64),
-        lambda index: _read_sweep(files[index]), _FRAME, boxes, labelled, names, body=_FRAME, poses=poses,
+        source.path.stem,
+        [file.stem for file in files],
+        np.array(stamps, np.int64),
+        lambda index: _read_sweep(files[index]),
+        _FRAME,
+        boxes,
+        labelled,
+        names,
+        body=_FRAME,
+        poses=poses,
         losses=losses,
-    )  # fmt: skip
+    )
 
 
 def _read_sweep(path: Path) -> Cloud:
@@ -115,9 +124,13 @@ def _boxes(
     kinds, class_id = np.unique(columns["category"].astype(str), return_inverse=True)
     _, instance = np.unique(columns["track_uuid"].astype(str), return_inverse=True)
     boxes = CloudBoxes(
-        cloud[rows], class_id.astype(np.int64)[rows], instance.astype(np.int64)[rows], values[rows, :3],
-        values[rows, 3:7], values[rows, 7:],
-    )  # fmt: skip
+        cloud[rows],
+        class_id.astype(np.int64)[rows],
+        instance.astype(np.int64)[rows],
+        values[rows, :3],
+        values[rows, 3:7],
+        values[rows, 7:],
+    )
     labelled = np.isin(np.arange(len(stamps)), cloud)
     return boxes, labelled, dict(enumerate(kinds.tolist()))
 
@@ -144,8 +157,12 @@ def _stacked(columns: dict[str, npt.NDArray[Any]], names: Sequence[str]) -> Floa
 
 FORMATS = (
     Format(
-        "argoverse2", "Argoverse 2", "an Argoverse 2 log or sweep (.feather)", _sniff, 6,
+        "argoverse2",
+        "Argoverse 2",
+        "an Argoverse 2 log or sweep (.feather)",
+        _sniff,
+        6,
         read_clouds=lambda source, _topics: _read(source),
     ),
-)  # fmt: skip
+)
 """The format of https://www.argoverse.org/av2.html."""

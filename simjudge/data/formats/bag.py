@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 
 
@@ -21,9 +21,12 @@ def _read(source: Source, options: ReadOptions) -> FrameSet:
 
     topics = options.topics or Topics()
     return read_recording(
-        source.path, image_topic=topics.image_topic, label_topic=topics.label_topic,
-        detection_topic=topics.detection_topic, tolerance_ns=options.tolerance_ns,
-    )  # fmt: skip
+        source.path,
+        image_topic=topics.image_topic,
+        label_topic=topics.label_topic,
+        detection_topic=topics.detection_topic,
+        tolerance_ns=options.tolerance_ns,
+    )
 
 
 def _write(frames: FrameSet, path: Path) -> Losses:
@@ -46,9 +49,17 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
 
 FORMATS = (
     Format(
-        "bag", "rosbag2 recording", "a recording (.mcap, .db3 or a rosbag2 folder)", _sniff, 70,
-        read=_read, write=_write, suffixes=(".mcap", ".db3"), has_topics=True, read_clouds=_read_clouds,
+        "bag",
+        "rosbag2 recording",
+        "a recording (.mcap, .db3 or a rosbag2 folder)",
+        _sniff,
+        70,
+        read=_read,
+        write=_write,
+        suffixes=(".mcap", ".db3"),
+        has_topics=True,
+        read_clouds=_read_clouds,
         write_clouds=_write_clouds,
     ),
-)  # fmt: skip
+)
 """The format that ROS 2 records: https://github.com/ros2/rosbag2, https://mcap.dev/spec."""

@@ -20,7 +20,7 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     CROWD,
     FLAGS,
     NO_SHAPE,
@@ -33,8 +33,17 @@ from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import list_images
 
 CLASSES = (
-    "pedestrian", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle", "traffic light", "traffic sign",
-)  # fmt: skip
+    "pedestrian",
+    "rider",
+    "car",
+    "truck",
+    "bus",
+    "train",
+    "motorcycle",
+    "bicycle",
+    "traffic light",
+    "traffic sign",
+)
 """In the order of BDD100K's detection benchmark of 2020; other classes follow by their names."""
 _SIZE = (1280, 720)
 """Of BDD100K's pictures, taken where there is neither a picture nor a statement."""
@@ -167,7 +176,7 @@ def _size(given: Any) -> tuple[int, int] | None:
 
 def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
     if labels is not None and not isinstance(labels, list):
-        losses.add("frames whose objects or predictions are no list", f"{frame} ({one_line(labels)})")
+        losses.add("frames whose objects or predictions are not a list", f"{frame} ({one_line(labels)})")
         return
     for index, label in enumerate(labels or ()):
         where = f"{frame} label {index}"

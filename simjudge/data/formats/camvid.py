@@ -17,8 +17,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, ColourTable, decode_label_colours
 from simjudge.core.text import one_line, parse_integer, read_text
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import list_images
-from simjudge.data.format_support.label_files import StreetFiles, build_street_set
+from simjudge.data.format_support.image_files import StreetFiles, build_street_set, list_images
 
 _TABLES = ("label_colors.txt", "class_dict.csv")
 _MARK = "_L"
@@ -69,7 +68,9 @@ def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:
         name, parts = row[0], [parse_integer(part) for part in row[1:4]]
         values = [part for part in parts if part is not None and 0 <= part <= UNLABELLED]
         if not name or len(values) != 3:
-            raise SimjudgeError(f"{path}:{number}: {one_line(line)} is no class with red, green and blue; correct it")
+            raise SimjudgeError(
+                f"{path}:{number}: {one_line(line)} is not a class with red, green and blue; correct it"
+            )
         colour = values[0], values[1], values[2]
         if colour in colours:
             raise SimjudgeError(f"{path}:{number}: colour {colour} stands twice; give each class its own")

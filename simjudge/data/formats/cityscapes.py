@@ -1,22 +1,150 @@
 """Cityscapes: `leftImg8bit/SPLIT/CITY/NAME_leftImg8bit.png` and label pictures `gtFine/SPLIT/CITY/NAME_gtFine_*.png`.
 
 Of `labelIds` and `color` pictures the first that is there counts; numbers and colours are those of the public scripts.
-Objects are of `gtFine_polygons.json` (`city_instances.py`).
 Source: Cordts et al., "The Cityscapes Dataset for Semantic Urban Scene Understanding", CVPR 2016.
+
+Objects are those of `gtFine_polygons.json`. Polygons are drawn one over the other in the order of the file, as the
+public scripts make `instanceIds` pictures of them: what a later polygon covers is not seen, and a polygon holds the
+pixels on its line. A box is around what is left.
+Source: `json2instanceImg.py` of https://github.com/mcordts/cityscapesScripts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.label_pictures import LabelPicture, decode_label_colours, decode_label_numbers
-from simjudge.data.format_support.city_instances import with_instances
+from simjudge.core.text import load_json, one_line, parse_integer
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import list_images
-from simjudge.data.format_support.label_files import StreetFiles, build_street_set
-from simjudge.data.street_classes import LABEL_COLOURS, LABEL_NAMES
+from simjudge.data.format_support.image_files import StreetFiles, build_street_set, list_images
+from simjudge.data.format_support.mask_codec import MaskList, crop_mask
+from simjudge.data.format_support.raw_rows import FARTHEST_PX, RawRows, build_objects
+from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
+
+_GROUP = "group"
+_UNDRAWN = "license plate"
+"""Has the number -1: the scripts leave it out."""
+_INSTANCES = range(24, 34)
+"""Numbers of the classes that have instances: person to bicycle."""
+_IDS = {name: number for number, name in LABEL_NAMES.items()}
+_LEAST_POINTS = 2
+
+
+def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
+    """Add the objects of polygons to a set.
+
+    Args:
+        frames: the images; its losses grow by what cannot be used, such as groups of things.
+        files: the file of polygons by frame name; a frame without one is not labelled, which is counted.
+    """
+    frame, class_id, box, where, masks = [], [], [], [], MaskList()
+    labelled = np.zeros(len(frames), np.bool_)
+    for index, name in enumerate(frames.frame_name):
+        file = files.get(name)
+        if file is None:
+            frames.losses.add("images without a file of polygons", frames.describe_frame(index))
+            continue
+        content = _polygons(file)
+        width, height = frames.size[index].tolist()
+        stated = (parse_integer(content.get("imgWidth")), parse_integer(content.get("imgHeight")))
+        if stated != (width, height):
+            shown = f"{file} says {stated[0]}x{stated[1]}, the image is {width}x{height}"
+            frames.losses.add("images of another size than annotated", shown)
+            continue
+        labelled[index] = True
+        for number, seen, corner, place in _seen(content["objects"], (width, height), str(file), frames.losses):
+            crop, (x, y) = crop_mask(seen, corner)
+            rows, columns = seen.shape if crop is None else crop.shape
+            frame.append(index)
+            class_id.append(float(number))
+            box.append([float(x), float(y), float(x + columns), float(y + rows)])
+            where.append(place)
+            masks.append((crop, (x, y)))
+    raw = RawRows(
+        np.array(frame, np.int64),
+        np.array(class_id),
+        np.array(box).reshape(-1, 4),
+        where.__getitem__,
+        masks=masks.masks(),
+    )
+    objects = build_objects(raw, frames.size, dict(frames.class_names), frames.losses)
+    return replace(frames, objects=objects, labelled=labelled)
+
+
+def _polygons(file: Path) -> dict[str, Any]:
+    content = load_json(file)
+    if not isinstance(content, dict) or not isinstance(content.get("objects"), list):
+        raise SimjudgeError(f"{file}: no polygons of Cityscapes (a list `objects`); take the file out")
+    return content
+
+
+def _seen(
+    objects: list[Any], size: tuple[int, int], file: str, losses: Losses
+) -> Iterator[tuple[int, np.ndarray[Any, np.dtype[np.bool_]], tuple[int, int], str]]:
+    """The instances of a picture: class, visible pixels, column and row of their crop, and where they stand."""
+    if size[0] * size[1] > LARGEST_IMAGE:
+        raise SimjudgeError(f"{file}: an image of {size[0]}x{size[1]} is too large to be drawn")
+    canvas = Image.new("I", size)
+    draw = ImageDraw.Draw(canvas)
+    instances: list[tuple[int, list[int], str]] = []
+    for index, given in enumerate(objects):
+        place = f"{file}: object {index}"
+        label = given.get("label") if isinstance(given, dict) else None
+        if label == _UNDRAWN or (isinstance(given, dict) and given.get("deleted")):
+            continue
+        points = _points(given)
+        if not isinstance(label, str) or points is None:
+            losses.add("malformed rows", f"{place} ({one_line(label)})")
+            continue
+        is_group = label not in _IDS and label.endswith(_GROUP)
+        number = _IDS.get(label.removesuffix(_GROUP) if is_group else label)
+        if number is None:
+            losses.add("class ids without a name", f"{place} ({one_line(label)})")
+            continue
+        if is_group and number in _INSTANCES:
+            losses.add(CROWD, f"{place} ({one_line(label)})")
+        is_instance = number in _INSTANCES and not is_group
+        draw.polygon([(x, y) for x, y in points], fill=len(instances) + 1 if is_instance else 0)
+        if is_instance:
+            instances.append((number, _bounds(points, size), place))
+    drawn = np.asarray(canvas)
+    for at, (number, (x0, y0, x1, y1), place) in enumerate(instances):
+        seen = drawn[y0:y1, x0:x1] == at + 1
+        if seen.any():
+            yield number, seen, (x0, y0), place
+        else:
+            losses.add("polygons of which no pixel is seen", place)
+
+
+def _points(given: Any) -> list[tuple[float, float]] | None:
+    try:
+        points = np.array(given["polygon"], np.float64)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        return None
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < _LEAST_POINTS:
+        return None
+    if not (np.abs(points) < FARTHEST_PX).all():
+        return None
+    return [(x, y) for x, y in points.tolist()]
+
+
+def _bounds(points: list[tuple[float, float]], size: tuple[int, int]) -> list[int]:
+    """Columns and rows that hold all that is drawn of a polygon: x0, y0, x1, y1."""
+    array = np.array(points)
+    low = np.clip(np.floor(array.min(0)) - 1, 0, size)
+    high = np.clip(np.ceil(array.max(0)) + 2, 0, size)
+    return [*low.astype(int).tolist(), *high.astype(int).tolist()]
+
 
 IMAGES = "leftImg8bit"
 _LABELS = ("gtFine", "gtCoarse")

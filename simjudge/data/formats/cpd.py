@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
     drop_repeated_stems,
@@ -26,8 +26,7 @@ from simjudge.data.format_support.image_files import (
     write_images,
 )
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
-from simjudge.data.format_support.sidecar_writing import write_sidecar
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import is_file
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import readable_images
@@ -70,9 +70,13 @@ def read_tub(path: Path) -> FrameSet:
     if not images:
         raise SimjudgeError(f"{path}: holds no picture that can be read{losses.reason}")
     return FrameSet.build(
-        path.name, size, frame_name=[image.stem for image in images], stamp=[stamp[image] for image in images],
-        images=FileImages(images), losses=losses,
-    )  # fmt: skip
+        path.name,
+        size,
+        frame_name=[image.stem for image in images],
+        stamp=[stamp[image] for image in images],
+        images=FileImages(images),
+        losses=losses,
+    )
 
 
 def _records(path: Path, losses: Losses) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -129,8 +133,12 @@ def _number(file: Path) -> tuple[int, str]:
 
 FORMATS = (
     Format(
-        "donkeycar", "donkeycar", "a tub of donkeycar (manifest.json and catalog_0.catalog)",
-        lambda source: is_tub(source.path), 28, read=lambda source, _options: read_tub(source.path),
+        "donkeycar",
+        "donkeycar",
+        "a tub of donkeycar (manifest.json and catalog_0.catalog)",
+        lambda source: is_tub(source.path),
+        28,
+        read=lambda source, _options: read_tub(source.path),
     ),
-)  # fmt: skip
+)
 """What donkeycar records while somebody drives."""

@@ -13,9 +13,8 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.label_pictures import decode_label_colours
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.format_support.label_files import StreetFiles, build_street_set
-from simjudge.data.street_classes import LABEL_COLOURS, LABEL_NAMES
+from simjudge.data.format_support.image_files import StreetFiles, build_street_set, drop_repeated_stems, list_images
+from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
 
 
 def sniff_gta5(path: Path) -> bool:

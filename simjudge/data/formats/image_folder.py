@@ -8,10 +8,14 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import drop_repeated_stems, list_images, readable_images
-from simjudge.data.format_support.labels_left_aside import describe_labels_left_aside
+from simjudge.data.format_support.image_files import (
+    describe_labels_left_aside,
+    drop_repeated_stems,
+    list_images,
+    readable_images,
+)
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +45,7 @@ def read_image_folder(path: str | Path) -> FrameSet:
         log.warning("%s; left aside", line)
     names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
-    return FrameSet.build(
-        path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses
-    )
+    return FrameSet.build(path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses)
 
 
 FORMATS = (

@@ -19,13 +19,12 @@ from PIL import Image
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import DAMAGED_IMAGE, check_image_size
-from simjudge.core.input_files import is_file
-from simjudge.core.masks import BoolImage
+from simjudge.core.images import DAMAGED_IMAGE, IMAGE_SUFFIXES, check_image_size
+from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import load_json, one_line, parse_integer
-from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     CROWD,
     FLAGS,
     NO_SHAPE,
@@ -33,15 +32,17 @@ from simjudge.data.format_support.annotated_shapes import (
     LabelledShape,
     build_annotated_set,
     by_alphabet,
+    picture_sizes,
 )
 from simjudge.data.format_support.format import Format, Source
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons, outline_box
 
 _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
 _TWO_POINTS = 2
 _NO_OBJECTS = ("__ignore__", "_background_")
 """Labels that labelme's examples and its scripts for VOC and COCO take for no class."""
+_UNNAMED = "files that name no picture (imagePath) and have none of the same name beside them"
 _EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
 
 
@@ -83,19 +84,29 @@ def _frame(file: Path, losses: Losses) -> AnnotatedFrame:
     content = load_json(file)
     if not isinstance(content, dict) or not _is_annotation(content):
         raise SimjudgeError(f"{file}: no annotation of labelme (shapes, imagePath); take the file out")
-    picture = _picture(file, str(content["imagePath"]))
+    picture = _picture(file, content["imagePath"])
     if picture is None and content.get("imageData"):
         losses.add(_EMBEDDED, str(file))
+    elif picture is None and not _names_picture(content["imagePath"]):
+        losses.add(_UNNAMED, str(file))
     width, height = (parse_integer(content.get(side)) or 0 for side in ("imageWidth", "imageHeight"))
     size = picture_sizes([picture], [(width, height)], lambda _: str(file), Losses())[0]
     shapes = [] if size is None else _merged(content["shapes"], size, str(file), losses)
     return AnnotatedFrame(file.stem, picture, (width, height), str(file), shapes)
 
 
-def _picture(file: Path, named: str) -> Path | None:
-    plain = named.replace("\\", "/")
-    candidates = (file.parent / plain, file.parent / plain.rsplit("/", 1)[-1])
-    return next((each for each in candidates if is_file(each)), None)
+def _picture(file: Path, named: Any) -> Path | None:
+    """The picture that a file names; where it names none, that of the same name beside it."""
+    if _names_picture(named):
+        plain = named.replace("\\", "/")
+        candidates = [file.parent / plain, file.parent / plain.rsplit("/", 1)[-1]]
+    else:
+        candidates = [file.with_suffix(form) for suffix in IMAGE_SUFFIXES for form in (suffix, suffix.upper())]
+    return next((candidate for candidate in candidates if is_file(candidate)), None)
+
+
+def _names_picture(named: Any) -> bool:
+    return isinstance(named, str) and bool(named.strip())
 
 
 def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[LabelledShape]:
@@ -136,7 +147,7 @@ def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> Labelled
     if kind == "polygon":
         if len(points) < _LEAST_POINTS:
             raise ValueError("not three or more points")
-        return LabelledShape(label, _extent(points), where, mask_from_polygons([points], *size))
+        return LabelledShape(label, outline_box(points, *size), where, mask_from_polygons([points], *size))
     if len(points) != _TWO_POINTS:
         # labelme itself writes rectangles of two points, its web version of four.
         if kind == "rectangle" and len(points) == 2 * _TWO_POINTS:
@@ -155,9 +166,15 @@ def _extent(points: FloatArray) -> list[float]:
 
 
 def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int], where: str) -> LabelledShape:
-    """A mask: a PNG as base64, and the first and the last pixel that it covers."""
+    """A mask: a PNG as base64, and the first and the last pixel that it covers. Some tools write it as the picture."""
+    if not isinstance(data, str):
+        raise ValueError("no mask")  # noqa: TRY004 - counted like other damage
     pixels = _pixels(base64.b64decode(data, validate=True))
-    left, top = np.floor(points.min(0)).astype(int).tolist()
+    (left, top), last = (np.floor(corner).astype(int).tolist() for corner in (points.min(0), points.max(0)))
+    if pixels.shape != (last[1] - top + 1, last[0] - left + 1):
+        if pixels.shape != (size[1], size[0]):
+            raise ValueError("a mask of another size than its points")
+        left, top = 0, 0
     inside = pixels[max(0, -top) : max(0, size[1] - top), max(0, -left) : max(0, size[0] - left)]
     if not inside.any():
         raise ValueError("a mask without a pixel in the picture")

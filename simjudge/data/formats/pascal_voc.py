@@ -15,10 +15,9 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.annotated_shapes import FLAGS, MISSING_PICTURE, NO_SHAPE
+from simjudge.data.format_support.annotated_frames import FLAGS, MISSING_PICTURE, NO_SHAPE, picture_sizes
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.class_names import class_names_from
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_file, atomic_folder, is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import is_file
-from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
 from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, write_images
-from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
-from simjudge.data.format_support.picture_location import lies_below
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, lies_below, write_images
+from simjudge.data.format_support.raw_rows import (
+    RawRows,
+    build_objects,
+    build_predictions,
+    rows_from_json,
+    rows_to_json,
+)
 
 
 def is_plain(content: Any) -> bool:
@@ -69,7 +70,8 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used{losses.reason}")
     size = np.array([f["size"] for _, f in kept], np.int64)
     stamp = [_stamp(f, f"{path}: frame {i}") for i, f in kept]
-    names = [str(f.get("name", _default_name(i, s))) for (i, f), s in zip(kept, stamp, strict=True)]
+    given = [(frame.get("name"), i, of) for (i, frame), of in zip(kept, stamp, strict=True)]
+    names = [_default_name(i, of) if name is None else str(name) for name, i, of in given]
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise SimjudgeError(f"{path}: two frames are called {one_line(twice)}; give each a 'name' of its own")
@@ -178,7 +180,7 @@ def _stamp(frame: dict[str, Any], where: str) -> int:
         return name_to_stamp(str(frame.get("name", "")))
     stamp = frame["stamp"]
     if not isinstance(stamp, int) or not NO_STAMP <= stamp < 2**63:
-        raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is no number of nanoseconds; mend or remove it")
+        raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is not a number of nanoseconds; mend or remove it")
     return stamp
 
 
@@ -195,7 +197,7 @@ def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path
 def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> list[Any]:
     rows = frame.get(what)
     if rows is not None and not isinstance(rows, list):
-        losses.add("frames whose objects or predictions are no list", f"{where} ({one_line(rows)})")
+        losses.add("frames whose objects or predictions are not a list", f"{where} ({one_line(rows)})")
     return rows if isinstance(rows, list) else []
 
 

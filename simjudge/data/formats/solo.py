@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.input_files import is_file
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     AnnotatedFrame,
     LabelledShape,
     build_annotated_set,

@@ -19,16 +19,22 @@ import numpy as np
 from PIL import Image
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import DAMAGED_IMAGE, LARGEST_IMAGE, FileImages, check_image_size
-from simjudge.core.input_files import is_file
-from simjudge.core.masks import BoolImage
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
+from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import load_json, one_line, parse_integer
-from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.annotated_shapes import MISSING_PICTURE, NO_SHAPE
+from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
+from simjudge.data.format_support.mask_codec import (
+    NO_MASK,
+    MaskCrop,
+    MaskList,
+    crop_mask,
+    mask_from_polygons,
+    outline_box,
+)
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 META, LABELS, PICTURES = "meta.json", "ann", "img"
@@ -207,7 +213,7 @@ def _shape(given: dict[str, Any], size: Sequence[int]) -> _BoxAndMask | None:
     if len(outline) < _LEAST_POINTS:
         raise ValueError("not three or more points")
     holes = [_points(hole) for hole in given["points"].get("interior") or ()]
-    return [*low.tolist(), *high.tolist()], _without_holes(outline, holes, size)
+    return outline_box(outline, *size), _without_holes(outline, holes, size)
 
 
 def _points(given: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

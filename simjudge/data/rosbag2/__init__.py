@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simjudge.data.rosbag2.reading import read_recording
     from simjudge.data.rosbag2.recording import RecordingDescription, TopicInfo, describe_recording
-    from simjudge.data.rosbag2.recording_files import is_recording
+    from simjudge.data.rosbag2.storage import is_recording
     from simjudge.data.rosbag2.writing import write_recording
 
 __all__ = [
@@ -27,7 +27,7 @@ _HOMES = {
     "RecordingDescription": "recording",
     "TopicInfo": "recording",
     "describe_recording": "recording",
-    "is_recording": "recording_files",
+    "is_recording": "storage",
     "read_recording": "reading",
     "write_recording": "writing",
 }

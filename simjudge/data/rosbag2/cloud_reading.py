@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import struct
 from collections.abc import Sequence
 from itertools import count
@@ -13,30 +12,40 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP, is_class_id, normalized_name, stamp_to_name
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_messages import (
+    CUBOIDS,
+    VISION,
+    choose_cloud_topic,
+    detected_boxes_topic,
+    read_cloud,
+    read_detected_boxes,
+)
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
-from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_topic, read_detected_boxes
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
+from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import read_recording
-from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
-from simjudge.data.rosbag2.recorded_mounts import Links, poses_at, recorded_camera, standing_links, standing_pose
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
+from simjudge.data.rosbag2.recorded_poses import (
+    Links,
+    decoded_messages,
+    header_stamp,
+    pose_numbers,
+    poses_at,
+    recorded_camera,
+    standing_links,
+    standing_pose,
+)
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
-from simjudge.data.rosbag2.vision_boxes import VISION
 from simjudge.geometry.poses import Pose
-
-log = logging.getLogger(__name__)
 
 OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
@@ -75,10 +84,24 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     names = [name for name, _ in said]
     stamps = np.array([place.stamp if own else NO_STAMP for place, (_, own) in zip(places, said, strict=True)])
     return CloudSet(
-        path.name, names, stamps.astype(np.int64), reader.read, frame_id, beside.boxes, beside.labelled,
-        beside.class_names, frames, () if camera is None else [camera] * len(places), body, mount, poses,
-        beside.files, losses, beside.predictions, beside.predicted,
-    )  # fmt: skip
+        path.name,
+        names,
+        stamps.astype(np.int64),
+        reader.read,
+        frame_id,
+        beside.boxes,
+        beside.labelled,
+        beside.class_names,
+        frames,
+        () if camera is None else [camera] * len(places),
+        body,
+        mount,
+        poses,
+        beside.files,
+        losses,
+        beside.predictions,
+        beside.predicted,
+    )
 
 
 class _CloudReader:
@@ -118,15 +141,13 @@ def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Pla
         frame_id = frame_id or frame
         places.append(_Place(stamp, stored.location))
         times.append(stored.time)
-    if len(places) > 1 and not any(place.stamp for place in places):
-        where = f"{recording.path}: {topic}"
-        log.warning("%s: %d clouds without a stamp; the time they were recorded at is used", where, len(places))
-        places = [_Place(time, place.location) for time, place in zip(times, places, strict=True)]
+    stamps = fill_in_stamps([place.stamp for place in places], times, f"{recording.path}: {topic}")
     kept: dict[int, _Place] = {}
-    for place in places:
+    for place in (_Place(stamp, place.location) for stamp, place in zip(stamps, places, strict=True)):
         if place.stamp in kept:
-            losses.add("clouds whose stamp was used before",
-                       f"{recording.path}: {topic} at {format_seconds(place.stamp)}")  # fmt: skip
+            losses.add(
+                "clouds whose stamp was used before", f"{recording.path}: {topic} at {format_seconds(place.stamp)}"
+            )
         kept.setdefault(place.stamp, place)
     return list(kept.values()), frame_id or "lidar_link"
 
@@ -219,9 +240,13 @@ def _take_file(data: str, files: dict[str, str], where: str, losses: Losses) -> 
 def _is_below(path: str) -> bool:
     """Whether a path stays in its folder."""
     parts = PurePosixPath(path).parts
-    return bool(parts) and len(path) < _LONGEST_PATH and "\0" not in path and not path.startswith("/") and (
-        ".." not in parts and "\\" not in path
-    )  # fmt: skip
+    return (
+        bool(parts)
+        and len(path) < _LONGEST_PATH
+        and "\0" not in path
+        and not path.startswith("/")
+        and (".." not in parts and "\\" not in path)
+    )
 
 
 def _boxes(
@@ -240,8 +265,11 @@ def _boxes(
         is_own = hasattr(message, "boxes")
         frame = frames.pose(str(message.header.frame_id))
         if frame is None:
-            losses.add(OTHER_FRAME, f"{where} at {format_seconds(stamp)}: {message.header.frame_id!r}",
-                       len(message.boxes if is_own else message.detections))  # fmt: skip
+            losses.add(
+                OTHER_FRAME,
+                f"{where} at {format_seconds(stamp)}: {message.header.frame_id!r}",
+                len(message.boxes if is_own else message.detections),
+            )
             continue
         labelled[number[stamp]] = True
         for row, box in enumerate(message.boxes if is_own else message.detections):

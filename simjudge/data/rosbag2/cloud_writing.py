@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.box_points import points_in_boxes
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, CameraCalibration, Cloud, CloudSet
-from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE, cloud_message
-from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_message
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import NO_VIEWPOINT, CameraCalibration, Cloud, CloudBoxes, CloudSet, Table
+from simjudge.data.rosbag2.cloud_messages import (
+    CLOUD_TYPE,
+    CUBOIDS,
+    VISION,
+    cloud_message,
+    detected_boxes_message,
+    has_vision_msgs,
+    vision_boxes,
+)
 from simjudge.data.rosbag2.interfaces import (
     BOXES_3D,
     CAMERA_INFO,
@@ -23,9 +30,9 @@ from simjudge.data.rosbag2.interfaces import (
     VISION_BOXES_3D,
     standard_types,
 )
-from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker
-from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.writing import (
+    FRAME_ID,
+    MessageMaker,
     StampedMessage,
     frame_messages,
     recording_stamps,
@@ -33,6 +40,25 @@ from simjudge.data.rosbag2.writing import (
     write_messages,
 )
 from simjudge.geometry.poses import Pose
+
+
+def points_in_boxes(table: Table, boxes: CloudBoxes, rows: IntArray) -> list[int]:
+    """Count the points in some boxes, their faces included.
+
+    Args:
+        table: a cloud with x, y and z, metres.
+        boxes: in the cloud's frame.
+        rows: int64 (K,), of the boxes.
+    """
+    if not len(rows):
+        return []
+    points = np.stack([table[name].astype(np.float64) for name in "xyz"], -1)
+    counts = []
+    for row in rows.tolist():
+        own = Rotation.from_quat(boxes.orientation[row]).inv().apply(points - boxes.centre[row])
+        counts.append(int((np.abs(own) <= boxes.size[row] / 2).all(1).sum()))
+    return counts
+
 
 CLOUDS = "/scan/points"
 VIEWPOINTS = "/scan/points/viewpoint"
@@ -91,9 +117,7 @@ def cloud_stamps(clouds: CloudSet, frame_stamps: IntArray) -> list[int]:
     return stamps
 
 
-def _messages(
-    clouds: CloudSet, stamps: list[int], frame_stamps: IntArray, losses: Losses
-) -> Iterator[StampedMessage]:
+def _messages(clouds: CloudSet, stamps: list[int], frame_stamps: IntArray, losses: Losses) -> Iterator[StampedMessage]:
     """All messages in order of their stamps: of each stamp, frames first."""
     frames = clouds.frames
     maker = None if frames is None else MessageMaker(standard_types(), frames, frame_stamps)
@@ -126,9 +150,11 @@ class _CloudMaker:
     def __init__(self, clouds: CloudSet) -> None:
         self._clouds, self._types, self._vision = clouds, standard_types().types, has_vision_msgs()
         self._standing = len({id(camera) for camera in clouds.cameras}) == 1
-        self._size = {} if clouds.frames is None else dict(
-            zip(clouds.frames.frame_name, clouds.frames.size.tolist(), strict=True)
-        )  # fmt: skip
+        self._size = (
+            {}
+            if clouds.frames is None
+            else dict(zip(clouds.frames.frame_name, clouds.frames.size.tolist(), strict=True))
+        )
 
     def fixed(self, stamp: int) -> Iterator[StampedMessage]:
         """What holds for all clouds: texts, and transforms that stand."""
@@ -211,12 +237,21 @@ class _CloudMaker:
     def _camera_info(self, camera: CameraCalibration, stamp: int, size: list[int]) -> Any:
         matrix = camera.matrix
         return self._new(
-            CAMERA_INFO, header=self._header(stamp, FRAME_ID), height=size[1], width=size[0],
-            distortion_model="plumb_bob", d=np.zeros(5), k=matrix.ravel(), r=np.eye(3).ravel(),
-            p=np.concatenate([matrix, np.zeros((3, 1))], 1).ravel(), binning_x=0, binning_y=0,
-            roi=self._new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0,
-                          do_rectify=False),
-        )  # fmt: skip
+            CAMERA_INFO,
+            header=self._header(stamp, FRAME_ID),
+            height=size[1],
+            width=size[0],
+            distortion_model="plumb_bob",
+            d=np.zeros(5),
+            k=matrix.ravel(),
+            r=np.eye(3).ravel(),
+            p=np.concatenate([matrix, np.zeros((3, 1))], 1).ravel(),
+            binning_x=0,
+            binning_y=0,
+            roi=self._new(
+                "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
+            ),
+        )
 
     def _odometry(self, pose: Pose, stamp: int) -> Any:
         nothing = self._new("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
@@ -225,15 +260,19 @@ class _CloudMaker:
         unknown = np.array([-1.0, *[0.0] * 35])
         made = self._pose(pose.position, pose.orientation)
         return self._new(
-            "nav_msgs/msg/Odometry", header=self._header(stamp, _FIXED), child_frame_id=self._clouds.body,
+            "nav_msgs/msg/Odometry",
+            header=self._header(stamp, _FIXED),
+            child_frame_id=self._clouds.body,
             pose=self._new("geometry_msgs/msg/PoseWithCovariance", pose=made, covariance=np.zeros(36)),
             twist=self._new("geometry_msgs/msg/TwistWithCovariance", twist=twist, covariance=unknown),
-        )  # fmt: skip
+        )
 
     def _transforms(self, topic: str, stamp: int, links: list[tuple[str, str, Pose]]) -> StampedMessage:
         made = [
             self._new(
-                "geometry_msgs/msg/TransformStamped", header=self._header(stamp, parent), child_frame_id=child,
+                "geometry_msgs/msg/TransformStamped",
+                header=self._header(stamp, parent),
+                child_frame_id=child,
                 transform=self._new(
                     "geometry_msgs/msg/Transform",
                     translation=self._new("geometry_msgs/msg/Vector3", **_xyz(pose.position)),
@@ -241,7 +280,7 @@ class _CloudMaker:
                 ),
             )
             for parent, child, pose in links
-        ]  # fmt: skip
+        ]
         kind = "tf2_msgs/msg/TFMessage"
         return StampedMessage(stamp, topic, kind, self._new(kind, transforms=made))
 

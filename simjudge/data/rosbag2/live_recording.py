@@ -1,24 +1,177 @@
-"""A recording that grows while messages come in: readable up to the last flush even if its writer is killed."""
+"""Recordings that grow while messages come in, beside their later name; errors, Ctrl-C and kills lose little.
+
+A recording is readable up to the last flush even if its writer is killed. The folder `.recording.*.tmp` is locked as
+long as its writer lives, so that one without a writer can be told.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
+import shutil
 import sqlite3
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import disk_trouble, output_path
-from simjudge.data.rosbag2.folder_writer import FolderWriter
-from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
-from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm
-from simjudge.data.rosbag2.unfinished import UnfinishedRecording
+from simjudge.core.errors import SimjudgeError, is_interrupt
+from simjudge.core.files import check_output, disk_trouble, output_path, plain_os_errors, sync_file
+from simjudge.data.rosbag2.folder_writer import CheckedMcapWriter, FolderWriter
+from simjudge.data.rosbag2.interfaces import offered_qos, standard_types
+from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, STORAGE_SUFFIXES, RecordingForm
+
+log = logging.getLogger(__name__)
+
+_PREFIX, _SUFFIX = ".recording.", ".tmp"
+_LOCK = "lock"
+_MARK = "unfinished"
+"""What stands in the name of a recording that was not finished."""
+
+
+class UnfinishedRecording:
+    """The place of a recording until it has its name.
+
+    Attributes:
+        folder: the rosbag2 folder to write; not there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Make the place.
+
+        Args:
+            path: the name that the recording will get: a .mcap or .db3 file, or a folder.
+        """
+        check_output(path)
+        self._path = path
+        self._is_file = path.suffix in STORAGE_SUFFIXES
+        with plain_os_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._near = Path(tempfile.mkdtemp(_SUFFIX, _PREFIX, path.parent))
+            self._lock = os.open(self._near / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.folder = self._near / (path.stem if self._is_file else path.name)
+
+    def __enter__(self) -> UnfinishedRecording:  # noqa: PYI034 - Python 3.10 has no Self
+        """The place itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the place."""
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove the place; a recording that is still in it is gone."""
+        shutil.rmtree(self._near, ignore_errors=True)
+        os.close(self._lock)
+
+    def finish(self) -> None:
+        """Give the recording its name."""
+        check_output(self._path)
+        with plain_os_errors(self._path):
+            self._move(self._path)
+
+    def keep(self) -> Path | None:
+        """Give what was recorded a name that says that it is not finished.
+
+        Returns:
+            The name; None where not even a file was begun.
+        """
+        if not any(file.stat().st_size for file in self.folder.glob("*") if file.suffix in STORAGE_SUFFIXES):
+            return None
+        stem, ending = (self._path.stem, self._path.suffix) if self._is_file else (self._path.name, "")
+        names = (f"{stem}.{_MARK}{number}{ending}" for number in ["", *range(2, 1000)])
+        kept = next(path for name in names if not os.path.lexists(path := self._path.with_name(name)))
+        self._move(kept)
+        return kept
+
+    def _move(self, path: Path) -> None:
+        file = self.folder / f"{self.folder.name}{self._path.suffix}" if self._is_file else self.folder
+        for each in [file] if self._is_file else file.iterdir():
+            sync_file(each)
+        if path.is_dir():
+            path.rmdir()  # an empty folder may stand there
+        file.replace(path)
+
+
+def find_unfinished(folder: Path) -> list[Path]:
+    """Find recordings whose writers were killed.
+
+    Returns:
+        Their folders. Those without any message, and those that are being written, are none.
+    """
+    try:
+        places = sorted(folder.glob(f"{_PREFIX}*{_SUFFIX}"))
+        return [place for place in places if place.is_dir() and _is_left(place) and storage_files(place)]
+    except OSError:
+        return []
+
+
+def storage_files(place: Path) -> list[Path]:
+    """The storage files of an unfinished recording."""
+    files = (file for file in place.glob("*/*") if file.suffix in STORAGE_SUFFIXES and not file.is_symlink())
+    return sorted(file for file in files if file.stat().st_size)
+
+
+def describe_unfinished(folder: Path) -> list[str]:
+    """One line for each recording whose writer was killed, for people."""
+    lines = []
+    for place in find_unfinished(folder):
+        size = sum(file.stat().st_size for file in storage_files(place)) / 1e6
+        name = storage_files(place)[0].name
+        lines.append(
+            f"note: {place} holds {size:.1f} MB of {name}, whose recording was killed; 'simjudge recover {place}' reads"
+            " it, or remove it"
+        )
+    return lines
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a path is the folder of a recording that has no name yet."""
+    return path.is_dir() and path.name.startswith(_PREFIX) and path.name.endswith(_SUFFIX)
+
+
+def refuse_if_written(path: Path) -> None:
+    """Refuse the folder of a recording that is being written."""
+    if not _is_left(path):
+        raise SimjudgeError(f"{path}: is being recorded right now; stop that command first")
+
+
+def recovered_name(path: Path) -> Path:
+    """The name that a recovered recording gets where none is given."""
+    source = path
+    if is_unfinished(path):
+        files = storage_files(path)
+
+        source = path.with_name(files[0].name if files else path.name)
+    stem = source.name.removesuffix(source.suffix) if source.suffix in STORAGE_SUFFIXES else source.name
+    ending = source.suffix if source.suffix in STORAGE_SUFFIXES else ""
+    return source.with_name(f"{stem.removesuffix('.' + _MARK)}.recovered{ending}")
+
+
+def _is_left(place: Path) -> bool:
+    """Whether nobody writes there any more."""
+    try:
+        lock = os.open(place / _LOCK, os.O_RDWR)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
 
 
 class LiveRecording:
@@ -50,8 +203,12 @@ class LiveRecording:
         text, digest = definition
         self._connections[name] = self._guarded(
             self._writer.add_connection,
-            name, message_type, msgdef=text, rihs01=digest, offered_qos_profiles=offered,
-        )  # fmt: skip
+            name,
+            message_type,
+            msgdef=text,
+            rihs01=digest,
+            offered_qos_profiles=offered,
+        )
 
     def set_custom_data(self, key: str, text: str) -> None:
         """Keep a text in the recording's metadata, as rosbag2's custom data."""
@@ -147,3 +304,85 @@ def _free(path: Path) -> Path:
     if os.path.lexists(path):
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
     return path
+
+
+_FLUSH_EVERY = 1_000_000_000
+"""Nanoseconds of recording time, not of the wall clock, so that two drives give one file: what a kill loses at most."""
+
+
+class MessageRecording:
+    """Takes messages of `standard_types`."""
+
+    def __init__(self, live: LiveRecording) -> None:
+        """Write to a recording that is open."""
+        self._live, self._types = live, standard_types()
+        self._topics: set[str] = set()
+        self._flush_at = 0
+
+    def write(self, topic: str, stamp: int, message: Any, *, latched: bool = False) -> None:
+        """Add a message.
+
+        Args:
+            stamp: nanoseconds, the time of recording.
+            latched: its publisher keeps it for those who come late (transient local), as /tf_static does.
+        """
+        kind: str = message.__msgtype__
+        if topic not in self._topics:
+            text, _ = self._types.generate_msgdef(kind, ros_version=2)
+            definition = (text, self._types.hash_rihs01(kind))
+            self._live.add_topic(topic, kind, definition, [offered_qos(kind, latched=latched)])
+            self._topics.add(topic)
+        self._live.write(topic, stamp, bytes(self._types.serialize_cdr(message, kind)))
+        if stamp >= self._flush_at:
+            self._live.flush()
+            self._flush_at = stamp + _FLUSH_EVERY
+
+
+@contextmanager
+def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
+    """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C.
+
+    Args:
+        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
+    """
+    path = output_path(Path(path))
+    stopped: BaseException | None = None
+    with UnfinishedRecording(path) as place:
+        live = LiveRecording(place.folder, RecordingForm(STORAGE_OF_SUFFIX.get(path.suffix, "mcap")))
+        try:
+            for key, text in (custom_data or {}).items():
+                live.set_custom_data(key, text)
+            try:
+                yield MessageRecording(live)
+            except BaseException as error:
+                if not is_interrupt(error):
+                    raise
+                stopped = error
+            live.close()
+            place.finish()
+        except BaseException as error:
+            kept = _keep(live, place)
+            if isinstance(error, SimjudgeError):
+                raise SimjudgeError(f"{_reason(path, live, error)}; {kept}") from error
+            log.warning("%s: %s", path, kept)
+            raise
+    if stopped is not None:
+        raise stopped
+
+
+def _reason(path: Path, live: LiveRecording, error: SimjudgeError) -> str:
+    """Why a recording ended before its end, without the name of a folder that is gone."""
+    return f"{path}: {live.trouble}" if live.trouble else str(error)
+
+
+def _keep(live: LiveRecording, place: UnfinishedRecording) -> str:
+    """Keep what was recorded, and say under which name and how to read it."""
+    count = sum(live.counts.values())
+    if not live.trouble:
+        with suppress(SimjudgeError):
+            live.flush()
+    live.abort()
+    kept = place.keep() if count else None
+    if kept is None:
+        return "nothing was recorded"
+    return f"what was recorded is kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it"

@@ -1,31 +1,33 @@
-"""One .mcap file, open for reading: messages in file order, single messages at random, damage counted."""
+"""One .mcap file, open for reading: messages in file order, single messages at random, damage found and counted.
+
+The format: https://mcap.dev/spec. Neither rosbags nor the mcap package reads on behind a damage, and only whole chunks
+have checksums, so the walk over records is done here; single records are parsed by the mcap package.
+"""
 
 from __future__ import annotations
 
 import struct
+import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import lz4.frame  # type: ignore[import-untyped]
 import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
 from mcap.opcode import Opcode
+from mcap.records import Channel, ChunkIndex, Metadata, MetadataIndex, Schema, Statistics
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2 import salvage
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.mcap_records import (
-    DamageError,
-    McapContents,
-    Span,
-    iterate_records,
-    load_span,
-    register_record,
-)
 from simjudge.data.rosbag2.storage import (
     ZSTD_MAGIC,
     MessageLocation,
@@ -34,6 +36,317 @@ from simjudge.data.rosbag2.storage import (
     format_seconds,
     full_type_name,
 )
+
+_LARGEST_CHUNK = 4 << 30
+"""Bytes, decompressed; a larger one is taken for damage."""
+_STEP = 1024
+"""Bytes of a cut chunk that are decompressed at once; they may grow 30,000 times."""
+BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError)
+"""What the mcap package raises for a record that does not hold what it should."""
+
+
+class DamageError(Exception):
+    """A piece that does not hold what it should; the text says in a few words what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the file that holds messages: a chunk, or a group of records outside any chunk.
+
+    Attributes:
+        at: where it starts in the file, for messages to people.
+        offset, stored: where its bytes are in the file, and how many.
+        crc: CRC-32 of the decompressed bytes, 0 where the recorder wrote none.
+        channels: messages in it by channel, None where no index says so.
+        cut: the file ends before the span does.
+    """
+
+    at: int
+    offset: int
+    stored: int
+    size: int
+    compression: str = ""
+    crc: int = 0
+    channels: dict[int, int] | None = None
+    cut: bool = False
+
+
+@dataclass
+class McapContents:
+    """What an mcap file holds.
+
+    Attributes:
+        statistics: what its summary says, None without a summary.
+        indexed: whether the spans are those of the index, and their `channels` all there are.
+        data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
+        metadata: what rosbag2 keeps about the recording, as YAML; empty where it keeps nothing.
+        trouble: how the file ends or where it cannot be followed further, empty where it is whole.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    schemas: dict[int, Schema] = field(default_factory=dict)
+    channels: dict[int, Channel] = field(default_factory=dict)
+    statistics: Statistics | None = None
+    indexed: bool = False
+    data_crc: int = 0
+    data_end: int = 0
+    metadata: str = ""
+    trouble: str = ""
+
+
+def load_span(stream: BinaryIO, span: Span) -> memoryview:
+    """Read the records of a span, decompressed and checked; of one that is cut, what is there."""
+    if span.stored > stream.seek(0, 2) - span.offset:
+        raise DamageError("its length does not fit")
+    stream.seek(span.offset)
+    stored = stream.read(span.stored)
+    if span.cut:
+        return memoryview(_prefix(stored, span.compression))
+    if len(stored) != span.stored or span.size > _LARGEST_CHUNK:
+        raise DamageError("its length does not fit")
+    try:
+        data = _decompress(stored, span)
+    except (zstandard.ZstdError, RuntimeError, MemoryError, ValueError) as error:
+        raise DamageError("it cannot be decompressed") from error
+    if len(data) != span.size:
+        raise DamageError("its length does not fit")
+    if span.crc and zlib.crc32(data) != span.crc:
+        raise DamageError("its checksum does not fit")
+    return memoryview(data)
+
+
+def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
+    """Go through the records of a span.
+
+    Args:
+        cut: whether the span is cut off, so that its last record may be incomplete.
+    """
+    at, size = 0, len(data)
+    while at < size:
+        if at + 9 > size or (end := at + 9 + int(struct.unpack_from("<Q", data, at + 1)[0])) > size:
+            if cut:
+                return
+            raise DamageError("its records do not follow one another")
+        yield data[at], at + 9, end
+        at = end
+
+
+def register_record(contents: McapContents, opcode: int, record: bytes | memoryview) -> None:
+    """Take over a schema or a channel."""
+    try:
+        if opcode == Opcode.SCHEMA:
+            schema = Schema.read(record_stream(record))
+            contents.schemas.setdefault(schema.id, schema)
+        elif opcode == Opcode.CHANNEL:
+            channel = Channel.read(record_stream(record))
+            contents.channels.setdefault(channel.id, channel)
+    except BROKEN as error:
+        raise DamageError("a topic's description cannot be read") from error
+
+
+def record_stream(record: bytes | memoryview) -> ReadDataStream:
+    """Open a record for the parsers of the mcap package."""
+    return ReadDataStream(BytesIO(record))
+
+
+def _decompress(stored: bytes, span: Span) -> bytes:
+    # Both take memory for as much as the compressed data claim, unless they are held to the chunk's own size.
+    if span.compression == "zstd":
+        if zstandard.frame_content_size(stored) > span.size:
+            raise ValueError("more than the chunk holds")
+        return zstandard.ZstdDecompressor().decompress(stored, max_output_size=span.size)
+    if span.compression == "lz4":
+        return bytes(lz4.frame.LZ4FrameDecompressor().decompress(stored, max_length=span.size + 1))
+    if span.compression:
+        raise ValueError(span.compression)
+    return stored
+
+
+def _prefix(stored: bytes, compression: str) -> bytes:
+    """What the first part of a chunk still gives."""
+    out = bytearray()
+    step = zstandard.ZstdDecompressor().decompressobj() if compression == "zstd" else lz4.frame.LZ4FrameDecompressor()
+    if not compression:
+        return stored
+    try:
+        for start in range(0, len(stored), _STEP):
+            out += step.decompress(stored[start : start + _STEP])
+            if len(out) > _LARGEST_CHUNK:
+                break
+    except (zstandard.ZstdError, RuntimeError, EOFError, ValueError):
+        pass
+    return bytes(out)
+
+
+MAGIC = b"\x89MCAP0\r\n"
+_FOOTER_LENGTH = 9 + 20 + len(MAGIC)
+_CHUNK_HEAD = 9 + 40
+_GROUP = 4 << 20
+_RECORD_HEAD = 9
+"""Bytes of a record before its content: opcode and length."""
+_LONGEST_METADATA = 16 << 20
+"""Bytes of a metadata record; a longer one is not rosbag2's."""
+
+
+def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
+    """Read the index at the file's end.
+
+    Returns:
+        What the index says; None where there is none, or its checksum does not fit.
+    """
+    if size < len(MAGIC) + _FOOTER_LENGTH:
+        return None
+    stream.seek(size - _FOOTER_LENGTH)
+    footer = stream.read(_FOOTER_LENGTH)
+    opcode, length, start, _, crc = struct.unpack_from("<BQQQI", footer)
+    if footer[-8:] != MAGIC or opcode != Opcode.FOOTER or length != 20 or not 0 < start <= size - _FOOTER_LENGTH:
+        return None
+    stream.seek(start)
+    data = stream.read(size - _FOOTER_LENGTH - start)
+    if crc and zlib.crc32(footer[: 9 + 16], zlib.crc32(data)) != crc:
+        return None
+    contents = McapContents(indexed=True)
+    indexes: list[ChunkIndex] = []
+    try:
+        for code, begin, end in iterate_records(memoryview(data)):
+            register_record(contents, code, data[begin:end])
+            if code == Opcode.CHUNK_INDEX:
+                indexes.append(ChunkIndex.read(record_stream(data[begin:end])))
+            elif code == Opcode.STATISTICS:
+                contents.statistics = Statistics.read(record_stream(data[begin:end]))
+            elif code == Opcode.METADATA_INDEX:
+                # rosbag2 writes one when it begins and one when it ends, which says it all.
+                index = MetadataIndex.read(record_stream(data[begin:end]))
+                contents.metadata = _rosbag2_metadata(stream, index) or contents.metadata
+    except (*BROKEN, DamageError):
+        return None
+    contents.spans = [_indexed(stream, index) for index in sorted(indexes, key=lambda i: i.chunk_start_offset)]
+    _find_data_end(stream, start, contents)
+    return contents
+
+
+def walk_records(stream: BinaryIO, size: int) -> McapContents:
+    """Find the spans of a file without a usable index, as far as its records follow one another."""
+    contents = McapContents()
+    stream.seek(max(0, size - len(MAGIC)))
+    whole = stream.read() == MAGIC and size > 2 * len(MAGIC)
+    at, group, chunked = len(MAGIC), -1, False
+    while not contents.data_end:
+        stream.seek(at)
+        head = stream.read(9)
+        opcode, length = struct.unpack("<BQ", head) if len(head) == 9 else (0, 0)
+        end = at + 9 + length
+        bare = opcode in (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE)
+        follows = len(head) == 9 and end <= size and _is_opcode(opcode)
+        # Behind chunks, a message that stands alone is more likely a wrong turn than a message.
+        follows = follows and not (chunked and opcode == Opcode.MESSAGE)
+        if group >= 0 and not (bare and follows and at - group < _GROUP):
+            contents.spans.append(Span(group, group, at - group, at - group))
+            group = -1
+        chunk = _chunk_at(stream, at, length, size) if opcode == Opcode.CHUNK else None
+        # In a file that has its end, a chunk that reaches over it is a wrong length, not a cut.
+        if chunk and not (whole and chunk.cut):
+            chunked = True
+            contents.spans.append(chunk)
+        elif opcode == Opcode.CHUNK:
+            follows = False
+        if not follows:
+            contents.trouble = _trouble(opcode, at, size, whole=whole)
+            break
+        if bare and group < 0:
+            group = at
+        elif opcode == Opcode.MESSAGE_INDEX and contents.spans:
+            _count(contents, stream, at + 9, length)
+        elif opcode in (Opcode.DATA_END, Opcode.FOOTER):
+            contents.data_end = at
+            contents.data_crc = struct.unpack("<I", stream.read(4))[0] if opcode == Opcode.DATA_END else 0
+        at = end
+    return contents
+
+
+def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
+    """Check the checksum over all data."""
+    stream.seek(0)
+    crc, left = 0, contents.data_end
+    while contents.data_crc and left > 0 and (block := stream.read(min(left, 1 << 20))):
+        crc, left = zlib.crc32(block, crc), left - len(block)
+    return crc == contents.data_crc
+
+
+def _is_opcode(opcode: int) -> bool:
+    """Whether a record may start with this; what the specification leaves to come starts with 0x80."""
+    return 0x01 <= opcode <= 0x0F or opcode >= 0x80
+
+
+def _rosbag2_metadata(stream: BinaryIO, index: MetadataIndex) -> str:
+    """What a metadata record holds of rosbag2's; empty for a record of somebody else's."""
+    if index.name != "rosbag2" or index.length > _LONGEST_METADATA:
+        return ""
+    stream.seek(index.offset + _RECORD_HEAD)
+    record = Metadata.read(record_stream(stream.read(index.length - _RECORD_HEAD)))
+    return str(record.metadata.get("serialized_metadata", ""))
+
+
+def _indexed(stream: BinaryIO, index: Any) -> Span:
+    """A chunk that the index names; of the chunk's own header only the checksum is needed."""
+    begin = index.chunk_start_offset
+    stream.seek(begin + 9 + 24)
+    crc = stream.read(4)
+    offsets = sorted((offset, channel) for channel, offset in index.message_index_offsets.items())
+    ends = [offset for offset, _ in offsets[1:]] + [begin + index.chunk_length + index.message_index_length]
+    # A message index record: 9 bytes of head, 6 of content, 16 for each message.
+    counts = {channel: (end - offset - 15) // 16 for (offset, channel), end in zip(offsets, ends, strict=True)}
+    return Span(
+        begin,
+        begin + _CHUNK_HEAD + len(index.compression),
+        index.compressed_size,
+        index.uncompressed_size,
+        index.compression,
+        struct.unpack("<I", crc)[0] if len(crc) == 4 else 0,
+        counts or None,
+    )
+
+
+def _find_data_end(stream: BinaryIO, summary_start: int, contents: McapContents) -> None:
+    stream.seek(max(0, summary_start - 13))
+    opcode, length, crc = struct.unpack("<BQI", stream.read(13))
+    if opcode == Opcode.DATA_END and length == 4:
+        contents.data_end, contents.data_crc = summary_start - 13, crc
+
+
+def _chunk_at(stream: BinaryIO, at: int, length: int, size: int) -> Span | None:
+    """The chunk record at a place, None where its header does not add up or is cut off."""
+    stream.seek(at + 9)
+    head = stream.read(40 + 16)
+    if len(head) < 40:
+        return None
+    _, _, full, crc, name = struct.unpack_from("<QQQII", head)
+    if name > 8 or len(head) < 40 + name:
+        return None
+    compression = head[32 : 32 + name].decode("ascii", "replace")
+    (stored,) = struct.unpack_from("<Q", head, 32 + name)
+    if 40 + name + stored != length or compression not in ("", "zstd", "lz4"):
+        return None
+    offset = at + _CHUNK_HEAD + name
+    cut = offset + stored > size
+    return Span(at, offset, min(stored, size - offset), full, compression, crc, None, cut)
+
+
+def _count(contents: McapContents, stream: BinaryIO, at: int, length: int) -> None:
+    """Take over how many messages of a channel the last chunk holds."""
+    stream.seek(at)
+    (channel,) = struct.unpack("<H", stream.read(2))
+    last = contents.spans[-1]
+    counts = {**(last.channels or {}), channel: (length - 6) // 16}
+    contents.spans[-1] = Span(last.at, last.offset, last.stored, last.size, last.compression, last.crc, counts)
+
+
+def _trouble(opcode: int, at: int, size: int, *, whole: bool) -> str:
+    if whole:
+        return f"cannot be followed from byte {at} of {size} on"
+    within = {Opcode.CHUNK: "in the middle of a chunk", Opcode.MESSAGE: "in the middle of a message"}
+    return f"ends {within.get(Opcode(opcode), 'early') if 1 <= opcode <= 15 else 'early'}"
+
 
 _KEPT_CHUNKS = 4
 _LARGEST_MESSAGE = 2**30
@@ -119,18 +432,18 @@ class McapFile:
     def _open(self, stream: BinaryIO, size: int) -> McapContents:
         if size == 0:
             raise SimjudgeError(f"{self.shown}: is empty (0 bytes)")
-        if stream.read(len(salvage.MAGIC)) != salvage.MAGIC:
+        if stream.read(len(MAGIC)) != MAGIC:
             raise SimjudgeError(f"{self.shown}: is not an mcap file, or its beginning is damaged")
-        contents = salvage.read_summary(stream, size)
+        contents = read_summary(stream, size)
         if contents is None or contents.statistics is None or not contents.spans or not contents.channels:
-            contents = salvage.walk_records(stream, size)
+            contents = walk_records(stream, size)
             self._survey(stream, contents)
         else:
             statistics = contents.statistics
             self._counts.update(statistics.channel_message_counts)
             if statistics.message_count:
                 self.span = (statistics.message_start_time, statistics.message_end_time)
-        if any(s.crc == 0 for s in contents.spans) and not salvage.data_crc_fits(stream, contents):
+        if any(s.crc == 0 for s in contents.spans) and not data_crc_fits(stream, contents):
             raise SimjudgeError(
                 f"{self.shown}: the checksum over the whole file does not fit, and its parts have none of their own; "
                 "record or copy it again"

@@ -1,8 +1,12 @@
-"""Poses from a recording: PoseStamped, PoseWithCovarianceStamped, Odometry, or a way through the transforms of tf."""
+"""Poses in a recording: of pose and odometry messages, through the transforms of tf, and where sensors are mounted.
+
+Transforms of one frame by two publishers contradict each other, as recordings of two robots show; they are found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -11,14 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.rosbag2.interfaces import recorded_types
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.core.text import list_some
+from simjudge.data.clouds import CameraCalibration
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
+from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
-from simjudge.data.rosbag2.topics import choose_topics
-from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, clean_trajectory
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator, clean_trajectory
 from simjudge.geometry.transforms import TransformTree, resolve_frames
+
+log = logging.getLogger(__name__)
 
 POSE = "geometry_msgs/msg/PoseStamped"
 POSE_COVARIANCE = "geometry_msgs/msg/PoseWithCovarianceStamped"
@@ -77,7 +85,7 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     if topic is not None:
         name = topic if topic in topics else "/" + topic.lstrip("/")
         if name not in topics:
-            raise SimjudgeError(f"{where}: {topic} is no topic of poses in it; there are {held or 'none'}")
+            raise SimjudgeError(f"{where}: {topic} is not a topic of poses in it; there are {held or 'none'}")
         return name
     if not topics:
         wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"
@@ -149,6 +157,7 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
     if not rows.stamp:
         raise SimjudgeError(f"{where}: holds no message that can be read")
     frame, child = next(iter(rows.frames))
+    rows.stamp = fill_in_stamps(rows.stamp, rows.time, where)
     stamp, pose = np.array(rows.stamp, np.int64), np.array(rows.pose, np.float64)
     blank = Trajectory(where, frame, child, stamp, pose[:, :3], pose[:, 3:])
     trajectory = clean_trajectory(blank, lambda row: f"{where} at {format_seconds(rows.stamp[row])}", losses)
@@ -172,16 +181,20 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
     """All transforms of a topic and of its static one, and by how much their stamps are ahead of recording."""
     static = topic.rpartition("/")[0] + "/" + _STATIC
     tree = TransformTree(f"{recording.path}: {topic}")
-    stamps: list[int] = []
+    moving: list[dict[str, Any]] = []
     times: list[int] = []
     for stored, message in decoded_messages(recording, {topic, static} & set(recording.topics), losses):
         for transform in message.transforms:
-            tree.add(**transform_fields(transform), static=stored.topic == static)
-            if stored.topic == topic:
-                stamps.append(header_stamp(transform.header))
+            if stored.topic == static:
+                tree.add(**transform_fields(transform), static=True)
+            else:
+                moving.append(transform_fields(transform))
                 times.append(stored.time)
-    if not stamps:
+    if not moving:
         raise SimjudgeError(f"{tree.name}: holds no transform that can be read")
+    stamps = fill_in_stamps([fields["stamp"] for fields in moving], times, tree.name)
+    for fields, stamp in zip(moving, stamps, strict=True):
+        tree.add(**(fields | {"stamp": stamp}), static=False)
     return tree, _clock(stamps, times)
 
 
@@ -254,3 +267,179 @@ def image_clock_offset(path: str | Path, image_topic: str | None) -> int | None:
 
 def _clock(stamps: list[int], times: list[int]) -> int:
     return int(np.median(np.array(stamps, np.int64) - np.array(times, np.int64)))
+
+
+Links = Mapping[str, tuple[str, Pose]]
+"""By a frame's name, its parent and its pose in it."""
+
+
+def standing_links(recording: Recording) -> Links:
+    """Read the transforms that hold for ever."""
+    topics = {info.topic for info in recording.topic_infos() if info.type == TRANSFORMS}
+    links: dict[str, tuple[str, Pose]] = {}
+    static = {topic for topic in topics if topic.endswith("tf_static")}
+    for _, message in decoded_messages(recording, static, Losses()) if static else ():
+        for transform in message.transforms:
+            add_standing_link(links, transform)
+    return links
+
+
+def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> None:
+    """Take in a transform that holds for ever; one that is no pose is left out.
+
+    Args:
+        links: by a frame's name, its parent and its pose in it; the last one of a frame counts.
+    """
+    fields = transform_fields(transform)
+    try:
+        pose = Pose(fields["position"], fields["orientation"])
+    except SimjudgeError:
+        return
+    links[fields["child"].lstrip("/")] = (fields["parent"].lstrip("/"), pose)
+
+
+def standing_pose(links: Links, frame: str, base: str) -> Pose | None:
+    """Compute the pose of a frame in another by transforms that stand.
+
+    Returns:
+        The pose; None where they do not hang together.
+    """
+    (one, of_frame), (other, of_base) = _in_root(links, frame.lstrip("/")), _in_root(links, base.lstrip("/"))
+    return of_base.inverse() @ of_frame if one == other else None
+
+
+def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: str | None) -> CameraCalibration | None:
+    """Find the camera beside a lidar.
+
+    Args:
+        topic: of the camera's images, where a person names it; its camera_info is in the same namespace.
+
+    Returns:
+        The camera; None where there is no camera_info, or several and none is named, or where it is not known where
+        the camera is.
+    """
+    found = [info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO]
+    if topic is not None:
+        found = [name for name in found if topic.strip("/").startswith(name.rpartition("/")[0].strip("/"))]
+    if len(found) != 1:
+        return None
+    info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
+    if info is None:
+        return None
+    pose, matrix = standing_pose(links, str(info.header.frame_id), frame_id), picture_geometry(info).matrix
+    if pose is None or not np.isfinite(matrix).all() or matrix[0, 0] <= 0 or matrix[1, 1] <= 0:
+        return None
+    if np.any(np.asarray(info.d) != 0):
+        log.warning("%s: %s: the distortion of its lens is not taken over", recording.path, found[0])
+    return CameraCalibration(matrix, pose)
+
+
+def poses_at(
+    recording: Recording, links: Links, frame_id: str, stamps: Sequence[int]
+) -> tuple[str, Pose | None, list[Pose]]:
+    """Interpolate the poses of what carries a lidar.
+
+    Args:
+        stamps: nanoseconds.
+
+    Returns:
+        The body's frame, the lidar's pose in it (None where the poses are the lidar's own), and the body's pose at each
+        stamp; the lidar's own frame, None and nothing where no poses are recorded, or none that fit, which is then
+        logged.
+    """
+    trouble = ""
+    try:
+        trajectory = _carrier_poses(recording, frame_id) if pose_topics(recording) else None
+        between = None if trajectory is None else TrajectoryInterpolator(trajectory)
+    except SimjudgeError as error:
+        trajectory, between, trouble = None, None, str(error)
+    if trajectory is not None and between is not None:
+        body = trajectory.child_frame_id
+        mount = standing_pose(links, frame_id, body)
+        if mount is None:
+            trouble = f"no transforms that stand link {frame_id!r} and {body!r}"
+        elif not between.covers(stamps).all() or between.in_gap(stamps).any():
+            trouble = f"{trajectory.name} do not cover the clouds' stamps"
+        else:
+            return body, None if body.lstrip("/") == frame_id.lstrip("/") else mount, between.poses(stamps)
+    if trouble:
+        log.warning("%s: its poses are not taken over: %s", recording.path, trouble)
+    return frame_id, None, []
+
+
+def _carrier_poses(recording: Recording, frame_id: str) -> Trajectory:
+    """The poses of what carries a lidar: of a body, else the lidar's own, as renderings and replays have them in tf."""
+    try:
+        return read_poses(recording.path).trajectory
+    except SimjudgeError as error:
+        try:
+            return read_poses(recording.path, child=frame_id).trajectory
+        except SimjudgeError:
+            raise error from None
+
+
+def _in_root(links: Links, frame: str) -> tuple[str, Pose]:
+    """The root above a frame, and the frame's pose in it."""
+    pose, seen = Pose(), {frame}
+    while frame in links:
+        frame, above = links[frame]
+        pose = above @ pose
+        if frame in seen:
+            break
+        seen.add(frame)
+    return frame, pose
+
+
+MOST_MESSAGES = 20_000
+"""Of a topic, which are looked at: two robots contradict each other from the first seconds on."""
+_JITTER_M = 0.1
+_REMEDY = (
+    "several publishers of one frame, such as two robots: give each a frame_prefix, or record the transforms of one"
+)
+
+
+def describe_conflicts(recording: Recording) -> list[str]:
+    """Say which frames of which topics have transforms that contradict each other, and how many."""
+    topics = [info.topic for info in recording.topic_infos() if info.type == TRANSFORMS]
+    return [line for topic in topics if (line := _describe(recording, topic))]
+
+
+def _describe(recording: Recording, topic: str) -> str:
+    static = topic.endswith("_static")
+    moves: dict[tuple[str, str], list[tuple[int, tuple[float, ...]]]] = {}
+    parents: dict[str, list[str]] = {}
+    for parent, child, stamp, numbers in _transforms(recording, topic):
+        moves.setdefault((parent, child), []).append((0 if static else stamp, numbers))
+        if parent not in parents.setdefault(child, []):
+            parents[child].append(parent)
+    counts = {child: _contradictions(rows) for (_, child), rows in moves.items()}
+    found = [f"{count:,} of {child}" for child, count in sorted(counts.items()) if count]
+    parts = [f"transforms contradict each other ({list_some(found)})"] if found else []
+    parts += [f"{child} hangs below {' and '.join(above)}" for child, above in parents.items() if len(above) > 1]
+    return f"{topic}: {'; '.join(parts)}: {_REMEDY}" if parts else ""
+
+
+def _transforms(recording: Recording, topic: str) -> Iterator[tuple[str, str, int, tuple[float, ...]]]:
+    for _, message in islice(decoded_messages(recording, {topic}, Losses()), MOST_MESSAGES):
+        for transform in message.transforms:
+            fields = transform_fields(transform)
+            numbers = (*fields["position"], *fields["orientation"])
+            yield fields["parent"].lstrip("/"), fields["child"].lstrip("/"), fields["stamp"], numbers
+
+
+def _contradictions(rows: list[tuple[int, tuple[float, ...]]]) -> int:
+    """How many transforms of a link differ from another of their stamp, or jump away and back at once."""
+    order = sorted(range(len(rows)), key=lambda row: rows[row][0])
+    stamp = np.array([rows[row][0] for row in order], np.int64)
+    pose = np.array([rows[row][1] for row in order])
+    first = np.searchsorted(stamp, stamp)
+    equal = (pose == pose[first]) | (np.isnan(pose) & np.isnan(pose[first]))
+    same = int((~equal).any(axis=1).sum())
+    if same or len(stamp) < 3:
+        return same
+    seconds, position = np.diff(stamp) / 1e9, pose[:, :3]
+    leap = np.linalg.norm(np.diff(position, axis=0), axis=1) > _JITTER_M + MotionLimits.max_speed * seconds
+    near = np.linalg.norm(position[2:] - position[:-2], axis=1) <= _JITTER_M + MotionLimits.max_speed * (
+        seconds[1:] + seconds[:-1]
+    )
+    return int((leap[1:] & leap[:-1] & near).sum())

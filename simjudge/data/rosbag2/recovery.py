@@ -16,17 +16,16 @@ from rosbags.typesys import TypesysError
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import recorded_types
-from simjudge.data.rosbag2.live_recording import LiveRecording
-from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm
-from simjudge.data.rosbag2.storage import StoredTopic
-from simjudge.data.rosbag2.unfinished import (
+from simjudge.data.rosbag2.live_recording import (
+    LiveRecording,
     UnfinishedRecording,
     is_unfinished,
     recovered_name,
     refuse_if_written,
     storage_files,
 )
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, RecordingForm, StoredTopic
 
 _JOURNAL = "-journal"
 """End of the name of the file in which sqlite keeps what a killed writer had begun to change."""

@@ -1,28 +1,43 @@
-"""Cuboids in a cloud, without a network.
+"""Cuboids in a cloud, or in the clouds of a recording or a folder, without a network.
 
 The car's own returns and the ground go, what is left becomes clusters, and each cluster a cuboid.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions
-from simjudge.data.clouds.lidar_points import lidar_points
-from simjudge.detectors.clouds.beam_grid import MOST_RINGS, BeamGrid, build_grid, rings_of_order
-from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, OwnCarFields
-from simjudge.detectors.clouds.euclidean_clusters import euclidean_clusters
-from simjudge.detectors.clouds.ground_plane import fit_ground_plane
-from simjudge.detectors.clouds.heights import extents, nearest_z
-from simjudge.detectors.clouds.hidden_sides import lengthen_rectangles
-from simjudge.detectors.clouds.l_shapes import fit_l_shapes
-from simjudge.detectors.clouds.normals import nearest_normals, ring_normals
-from simjudge.detectors.clouds.patchwork import patchwork_ground
-from simjudge.detectors.clouds.ring_clusters import ring_clusters
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.installed import DETECTOR, find_file
+from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet
+from simjudge.data.lidar_points import lidar_points
+from simjudge.data.sets import Topics, read_clouds, refuse_input_as_output, write_clouds
+from simjudge.detectors.clouds.beam_grid import (
+    MOST_RINGS,
+    BeamGrid,
+    build_grid,
+    nearest_normals,
+    ring_normals,
+    rings_of_order,
+)
+from simjudge.detectors.clouds.clusters import (
+    euclidean_clusters,
+    extents,
+    fit_l_shapes,
+    lengthen_rectangles,
+    nearest_z,
+    ring_clusters,
+)
+from simjudge.detectors.clouds.cuboid_settings import LIDAR_CUBOIDS, LidarCuboidFile, OwnCarFields, read_cuboid_settings
+from simjudge.detectors.clouds.ground import fit_ground_plane, patchwork_ground
 
 DEFAULTS = LidarCuboidFile()
 
@@ -152,13 +167,24 @@ def _find_ground(
     if ground.method == "none":
         return np.zeros(len(points), np.bool_), None
     found = fit_ground_plane(
-        points, nearest_normals(points) if grid is None else ring_normals(points, grid),
-        distance=ground.distance, contact=ground.contact, angle_deg=ground.angle, slope_deg=ground.slope,
-        trials=ground.trials, least=ground.least, seed=ground.seed,
-    )  # fmt: skip
-    return (np.zeros(len(points), np.bool_), None) if found is None else (
-        found.ground, np.array([*found.normal, found.offset]),
-    )  # fmt: skip
+        points,
+        nearest_normals(points) if grid is None else ring_normals(points, grid),
+        distance=ground.distance,
+        contact=ground.contact,
+        angle_deg=ground.angle,
+        slope_deg=ground.slope,
+        trials=ground.trials,
+        least=ground.least,
+        seed=ground.seed,
+    )
+    return (
+        (np.zeros(len(points), np.bool_), None)
+        if found is None
+        else (
+            found.ground,
+            np.array([*found.normal, found.offset]),
+        )
+    )
 
 
 def _find_clusters(points: FloatArray, mask: BoolArray, grid: BeamGrid | None, settings: LidarCuboidFile) -> IntArray:
@@ -203,9 +229,13 @@ def _fit_cuboids(
         return _no_cuboids(), numbers
     start = np.concatenate([[0], np.cumsum(count)])
     fitted = fit_l_shapes(
-        np.ascontiguousarray(points[order, :2]), start,
-        criterion=how.criterion, step_deg=how.step, nearest=how.nearest, side=how.side,
-    )  # fmt: skip
+        np.ascontiguousarray(points[order, :2]),
+        start,
+        criterion=how.criterion,
+        step_deg=how.step,
+        nearest=how.nearest,
+        side=how.side,
+    )
     if how.least_size is not None:
         fitted = lengthen_rectangles(fitted, how.least_size)
     low, high = extents(points[:, 2], numbers, len(count))
@@ -230,6 +260,90 @@ def _fit_cuboids(
 
 def _no_cuboids() -> CloudPredictions:
     none = np.empty(0, np.int64)
-    return CloudPredictions(
-        none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)), np.empty(0), none
-    )  # fmt: skip
+    return CloudPredictions(none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)), np.empty(0), none)
+
+
+def detect_clouds(
+    source: CloudSet | str | Path,
+    detector: LidarCuboidFile | str | Path = LIDAR_CUBOIDS,
+    out: str | Path | None = None,
+    *,
+    to: str | None = None,
+    cloud_topic: str | None = None,
+    progress: ProgressBar = no_progress,
+) -> CloudSet:
+    """Find cuboids in every cloud of a set or a recording.
+
+    Args:
+        source: a set of clouds, or the path of a recording or a folder.
+        detector: settings, the path of a file of them, or the name of one that comes with simjudge.
+        out: where to write the clouds with what was found; None writes nothing.
+        to: the format of a folder at `out`, such as kitti.
+        cloud_topic: in a recording of several lidars, the clouds to take.
+        progress: opens a progress bar.
+
+    Returns:
+        The set with predictions, cloud by cloud; clouds that cannot be read are not predicted. `losses` count these,
+        clouds without a point or without ground, and those whose points are all the car's own.
+
+    Raises:
+        UsageError: `out` is the source or does not say a format, or the settings ask for what is not installed.
+        SimjudgeError: the source cannot be read or holds no clouds, or none of its clouds can be read.
+    """
+    refuse_input_as_output(out, source)
+    settings = (
+        detector if isinstance(detector, LidarCuboidFile) else read_cuboid_settings(find_file(detector, DETECTOR))
+    )
+    topics = None if cloud_topic is None else Topics(cloud_topic=cloud_topic)
+    clouds = source if isinstance(source, CloudSet) else read_clouds(source, topics)
+    losses = Losses()
+    losses.extend(clouds.losses)
+    with progress(f"detecting in {clouds.name}") as advance:
+        parts: dict[int, CloudPredictions] = {}
+        for index in range(len(clouds)):
+            try:
+                cloud = clouds.read(index)
+                found = detect_cloud_cuboids(cloud, settings)
+            except SimjudgeError as error:
+                losses.add("clouds that cannot be read", str(error))
+                continue
+            _count_empty(found, cloud.where, settings, losses)
+            parts[index] = found.cuboids
+            advance(index + 1, len(clouds))
+    if not parts:
+        raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
+    done = _with_cuboids(clouds, parts, settings.name)
+    if out is not None:
+        losses.count_once(write_clouds(done, out, to))
+    return replace(done, losses=losses)
+
+
+def _count_empty(found: CloudObjects, where: str, settings: LidarCuboidFile, losses: Losses) -> None:
+    """Count a cloud that cannot hold what is looked for."""
+    if not found.seen:
+        losses.add("clouds without a point", where)
+    elif found.own.sum() == found.seen:
+        losses.add("clouds whose points are all the car's own (settings own.distance, own.box)", where)
+    elif settings.ground.method != "none" and not found.ground.any():
+        losses.add("clouds without ground: all points became clusters (settings ground)", where)
+
+
+def _with_cuboids(clouds: CloudSet, parts: dict[int, CloudPredictions], name: str) -> CloudSet:
+    """The set with what was found in each cloud, in place of what it had."""
+    class_names = dict(clouds.class_names)
+    known = next((number for number, held in class_names.items() if held == name), None)
+    if known is None:
+        known = next(number for number in count() if number not in class_names)
+        class_names[known] = name
+    counts = [len(each) for each in parts.values()]
+    cloud: IntArray = np.repeat(np.array(list(parts), np.int64), counts)
+    joined = join_predictions(list(parts.values()))
+    predictions = replace(joined, cloud=cloud, class_id=np.full(len(cloud), known, np.int64))
+    predicted = np.zeros(len(clouds), np.bool_)
+    predicted[list(parts)] = True
+    return replace(clouds, predictions=predictions, predicted=predicted, class_names=class_names)
+
+
+def join_predictions(parts: Sequence[CloudPredictions]) -> CloudPredictions:
+    """One table of several."""
+    return CloudPredictions(**{name: np.concatenate([vars(each)[name] for each in parts]) for name in vars(parts[0])})

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.boxes import round_to_pixels
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
+from simjudge.core.object_tables import round_to_pixels
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.objects.series import WHOLE
 
@@ -142,11 +142,17 @@ def colour_differences(
     pairs = [(each, virtuals[each.subject, each.channel]) for each in real if (each.subject, each.channel) in virtuals]
     return [
         ColourDifference(
-            a.subject, a.channel, UNITS[a.channel], a.edges, a.shares, b.shares,
-            histogram_distance(a.shares, b.shares, a.channel), _floor(a, again.get((a.subject, a.channel))),
+            a.subject,
+            a.channel,
+            UNITS[a.channel],
+            a.edges,
+            a.shares,
+            b.shares,
+            histogram_distance(a.shares, b.shares, a.channel),
+            _floor(a, again.get((a.subject, a.channel))),
         )
         for a, b in pairs
-    ]  # fmt: skip
+    ]
 
 
 def _floor(real: ColourHistogram, again: ColourHistogram | None) -> float:

@@ -1,14 +1,349 @@
-"""The models that pictures' quality is scored by."""
+"""The models that pictures' quality is scored by, and the scores: NIQE and BRISQUE.
+
+NIQE says how far the features of a picture's blocks lie from those of pristine photographs. Its models are JSON of
+simjudge's own, and the authors' parameters as MATLAB or NumPy files. BRISQUE is a support vector regression of 36
+features, from the model and range files of libsvm.
+"""
 
 from __future__ import annotations
 
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from simjudge.core.arrays import NO_ARRAYS, FloatArray
+from simjudge.core.digest import hash_value
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import atomic_file, read_bytes
+from simjudge.core.images import RgbImage
 from simjudge.core.installed import FileKind, find_file
-from simjudge.objects.image_quality.brisque import BrisqueModel, read_brisque_model
-from simjudge.objects.image_quality.niqe import NiqeModel
-from simjudge.objects.image_quality.niqe_model_file import read_niqe_model
+from simjudge.core.isolated_readers import NIQE_NAMES
+from simjudge.core.processes import read_isolated
+from simjudge.core.text import load_json, one_line, parse_integer, read_text
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
+from simjudge.objects.image_quality.scene_statistics import FEATURES, brisque_features, niqe_features
+
+SHARP = 0.75
+"""Share of the sharpest block's sharpness above which a block of a pristine photograph counts for the model."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NiqeModel(ShortRepr):
+    """A multivariate normal distribution of the features of pristine blocks.
+
+    Attributes:
+        origin: what it was fitted on, a phrase for people.
+        mean: float64 (36,).
+        covariance: float64 (36, 36).
+    """
+
+    origin: str
+    mean: FloatArray
+    covariance: FloatArray
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the numbers, 64 hexadecimal digits: scores of models with different digests are not comparable."""
+        return hash_value((self.mean, self.covariance))
+
+
+def niqe(pixels: RgbImage, model: NiqeModel) -> float:
+    """Score a picture by NIQE: 0 is a picture like the model's, more is worse.
+
+    sqrt((m - n)^T ((C + D) / 2)^+ (m - n)), with mean m and covariance C of the features of the picture's blocks, n and
+    D of the model, and the pseudo-inverse +. All whole blocks count that can be fitted; a flat block cannot.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+
+    Returns:
+        The score; NaN where fewer than two blocks of 96 x 96 can be fitted.
+
+    Source:
+        Mittal, Soundararajan and Bovik, IEEE Signal Processing Letters 20(3), 2013, equation 10.
+    """
+    features, _ = niqe_features(pixels)
+    features = _fitted(features)
+    if len(features) < 2:
+        return float("nan")
+    mean, covariance = features.mean(axis=0), np.cov(features, rowvar=False)
+    difference = mean - model.mean
+    inverse = np.linalg.pinv((covariance + model.covariance) / 2)
+    return float(np.sqrt(max(0.0, float(difference @ inverse @ difference))))
+
+
+def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:
+    """Fit a model to the sharp blocks of pristine photographs.
+
+    Args:
+        photographs: uint8 (H, W, 3) each, red first.
+
+    Source:
+        Mittal, Soundararajan and Bovik 2013, section II.
+    """
+    rows = [sharp_features(pixels) for pixels in photographs]
+    features = np.concatenate(rows) if rows else np.empty((0, FEATURES))
+    if len(features) <= FEATURES:
+        raise SimjudgeError(
+            f"{origin}: {len(features)} sharp blocks of 96 x 96 pixels; at least {FEATURES + 1} are needed to fit a"
+            " NIQE model: give more photographs, or larger ones"
+        )
+    return NiqeModel(origin, features.mean(axis=0), np.cov(features, rowvar=False))
+
+
+def sharp_features(pixels: RgbImage) -> FloatArray:
+    """The features of the blocks of a photograph that count for a model.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+
+    Returns:
+        float64 (B, 36): of the blocks that are sharper than 0.75 times the sharpest, and not flat.
+    """
+    features, sharpness = niqe_features(pixels)
+    return _fitted(features[sharpness > SHARP * sharpness.max(initial=0.0)])
+
+
+def _fitted(features: FloatArray) -> FloatArray:
+    return features[np.isfinite(features).all(axis=1)]
+
+
+LARGEST = 2**24
+"""Bytes of the largest file of parameters; the authors' have 11 kB."""
+
+
+def read_niqe_model(path: Path) -> NiqeModel:
+    """Read a model.
+
+    Args:
+        path: a .json file that simjudge wrote, or the authors' parameters in a .mat or .npz file.
+    """
+    readers = {".json": _json_arrays, ".mat": _mat_arrays, ".npz": _npz_arrays}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise SimjudgeError(f"{path}: a NIQE model is a .json, .mat or .npz file; name such a file")
+    origin, mean, covariance = reader(path)
+    return NiqeModel(origin, *_checked(path, mean, covariance))
+
+
+def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, Any]]) -> None:
+    """Write a model as JSON.
+
+    Args:
+        photographs: what it was fitted on, for people: a name, where it is from, its licence.
+    """
+    content = {
+        "niqe_model": model.origin,
+        "photographs": photographs,
+        "mean": [float(f"{value:.9g}") for value in model.mean],
+        "covariance": [[float(f"{value:.9g}") for value in row] for row in model.covariance],
+    }
+    lines = [f"  {json.dumps(key)}: {_matrix_lines(value)}" for key, value in content.items()]
+    with atomic_file(path) as temporary:
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _matrix_lines(value: Any) -> str:
+    """JSON with a line for each item of a list of lists or mappings."""
+    if isinstance(value, list) and value and not isinstance(value[0], float):
+        return "[\n    " + ",\n    ".join(json.dumps(item) for item in value) + "\n  ]"
+    return json.dumps(value)
+
+
+def _json_arrays(path: Path) -> tuple[str, Any, Any]:
+    content = load_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("niqe_model"), str):
+        raise SimjudgeError(f"{path}: no NIQE model: the field niqe_model is missing; name a file that simjudge wrote")
+    return content["niqe_model"], content.get("mean"), content.get("covariance")
+
+
+def _mat_arrays(path: Path) -> tuple[str, Any, Any]:
+    found = read_isolated("niqe", path, "no whole .mat file of version 7 or before; name NIQE's modelparameters.mat")
+    return _origin(path), found["mean"], found["covariance"]
+
+
+def _npz_arrays(path: Path) -> tuple[str, Any, Any]:
+    data = read_bytes(path, LARGEST)
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {part: [arrays[n] for n in names if n in arrays] for part, names in NIQE_NAMES.items()}
+    except NO_ARRAYS as error:
+        raise SimjudgeError(f"{path}: not a readable NumPy file ({type(error).__name__}); name another") from error
+    mean, covariance = (each[0] if each else None for each in found.values())
+    return _origin(path), mean, covariance
+
+
+def _origin(path: Path) -> str:
+    return f"the parameters in {path.name}"
+
+
+def _checked(path: Path, mean: Any, covariance: Any) -> tuple[FloatArray, FloatArray]:
+    """The arrays, of the right shape and finite."""
+    out = []
+    for name, given, shape in (("mean", mean, (FEATURES,)), ("covariance", covariance, (FEATURES, FEATURES))):
+        if given is None:
+            raise SimjudgeError(f"{path}: has no {name} of the pristine features; name a file of NIQE's parameters")
+        try:
+            array = np.asarray(given, np.float64)
+        except (ValueError, TypeError, OverflowError):
+            array = np.empty(0)
+        if array.size != np.prod(shape) or not np.isfinite(array).all():
+            raise SimjudgeError(f"{path}: the {name} must be {' x '.join(map(str, shape))} finite numbers")
+        out.append(array.reshape(shape))
+    if not np.allclose(out[1], out[1].T, rtol=1e-6, atol=1e-12):
+        raise SimjudgeError(f"{path}: the covariance is not symmetric; name a file of NIQE's parameters")
+    return out[0], out[1]
+
+
+_KINDS = ("epsilon_svr", "nu_svr")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BrisqueModel(ShortRepr):
+    """A support vector regression with a radial kernel, and the ranges that its features are scaled by.
+
+    Attributes:
+        origin: where it is from, a phrase for people.
+        vectors: float64 (V, 36), the support vectors.
+        weights: float64 (V,), their coefficients.
+        gamma: of the kernel exp(-gamma |x - y|^2).
+        rho: what is subtracted at the end.
+        low, high: float64 (36,), the range of each feature in training.
+        bounds: what low and high are scaled to.
+    """
+
+    origin: str
+    vectors: FloatArray
+    weights: FloatArray
+    gamma: float
+    rho: float
+    low: FloatArray
+    high: FloatArray
+    bounds: tuple[float, float]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the numbers, 64 hexadecimal digits: scores of models with different digests are not comparable."""
+        return hash_value((self.vectors, self.weights, self.gamma, self.rho, self.low, self.high, self.bounds))
+
+
+def brisque(pixels: RgbImage, model: BrisqueModel) -> float:
+    """Score a picture by BRISQUE: with the authors' model about 0 is best and 100 worst.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+
+    Returns:
+        The score; NaN where the features cannot be fitted, as in a flat picture.
+
+    Source:
+        Mittal, Moorthy and Bovik 2012, section III-B; Chang and Lin, LIBSVM, 2011, section 2.4.
+    """
+    return regression(brisque_features(pixels), model)
+
+
+def regression(features: FloatArray, model: BrisqueModel) -> float:
+    """What the regression says of features, as libsvm's svm-scale and svm-predict do.
+
+    Args:
+        features: float64 (36,).
+    """
+    span = model.high - model.low
+    least, most = model.bounds
+    # svm-scale leaves out a feature that is constant in training: it counts as 0.
+    share = (features - model.low) / np.where(span > 0, span, 1.0)
+    scaled = np.where(span > 0, least + (most - least) * share, 0.0 * features)
+    distance = ((model.vectors - scaled) ** 2).sum(axis=1)
+    return float(model.weights @ np.exp(-model.gamma * distance) - model.rho)
+
+
+def read_brisque_model(model_file: Path, range_file: Path) -> BrisqueModel:
+    """Read a model as libsvm's svm-train and svm-scale wrote it."""
+    header, vectors, weights = _read_vectors(model_file)
+    bounds, low, high = _read_ranges(range_file)
+    return BrisqueModel(
+        f"{model_file.name} with {range_file.name}", vectors, weights, header["gamma"], header["rho"], low, high, bounds
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Place and words of each line that is not empty."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip():
+            yield f"{path}:{number}", line.split()
+
+
+def _number(word: str, where: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SimjudgeError(f"{where}: {one_line(word)} is not a finite number; name a file that libsvm wrote")
+    return value
+
+
+def _read_vectors(path: Path) -> tuple[dict[str, float], FloatArray, FloatArray]:
+    """Numbers of the header, support vectors and weights."""
+    lines = _lines(path)
+    header: dict[str, list[str]] = {}
+    for _, words in lines:
+        if words[0] == "SV":
+            break
+        header[words[0]] = words[1:]
+    if header.get("svm_type", [""])[:1] not in [[kind] for kind in _KINDS] or header.get("kernel_type") != ["rbf"]:
+        raise SimjudgeError(f"{path}: not a regression of libsvm with an RBF kernel; name a file that svm-train wrote")
+    numbers = {
+        name: _number(" ".join(header.get(name, [])), f"{path}: {name}") for name in ("gamma", "rho", "total_sv")
+    }
+    rows = [_sparse_row(words, where) for where, words in lines]
+    if not rows or len(rows) != numbers["total_sv"]:
+        raise SimjudgeError(
+            f"{path}: {len(rows)} support vectors where total_sv says {numbers['total_sv']:g}; the file is cut off:"
+            " copy it anew"
+        )
+    table = np.array(rows)
+    return numbers, table[:, 1:], table[:, 0]
+
+
+def _sparse_row(words: list[str], where: str) -> list[float]:
+    """The weight, and 36 numbers of which those that are 0 may not stand in the file."""
+    row = [0.0] * (FEATURES + 1)
+    row[0] = _number(words[0], where)
+    for word in words[1:]:
+        index, colon, value = word.partition(":")
+        number = parse_integer(index)
+        if not colon or number is None or not 1 <= number <= FEATURES:
+            raise SimjudgeError(f"{where}: {one_line(word)} is no feature of BRISQUE, 1:VALUE to {FEATURES}:VALUE")
+        row[number] = _number(value, where)
+    return row
+
+
+def _read_ranges(path: Path) -> tuple[tuple[float, float], FloatArray, FloatArray]:
+    """What the ranges are scaled to, and their lower and upper ends."""
+    lines = list(_lines(path))
+    if len(lines) < 2 or lines[0][1] != ["x"] or len(lines[1][1]) != 2:
+        raise SimjudgeError(f"{path}: not a range file of libsvm (x, then two numbers); name one of svm-scale -s")
+    least, most = (_number(word, lines[1][0]) for word in lines[1][1])
+    ends: dict[int, tuple[float, float]] = {}
+    for where, words in lines[2:]:
+        number = parse_integer(words[0])
+        if len(words) != 3 or number is None:
+            raise SimjudgeError(f"{where}: not a row of a range file (number of the feature, lowest, highest)")
+        ends[number] = _number(words[1], where), _number(words[2], where)
+    missing = [str(i) for i in range(1, FEATURES + 1) if i not in ends]
+    if missing:
+        raise SimjudgeError(f"{path}: no range for feature {missing[0]}; BRISQUE has {FEATURES}")
+    table = np.array([ends[i] for i in range(1, FEATURES + 1)])
+    return (least, most), table[:, 0], table[:, 1]
+
 
 NIQE_MODEL = FileKind("a NIQE model", ("models/niqe_*.json",))
 

@@ -1,22 +1,98 @@
-"""Quality of whole pictures over time, as series."""
+"""Quality of whole pictures over time, as series; PIQE, without a model, with a map of what is wrong."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from simjudge.core.arrays import FloatArray
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import BoolArray, FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.objects.image_quality.brisque import brisque
-from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.niqe import niqe
-from simjudge.objects.image_quality.piqe import piqe
-from simjudge.objects.image_quality.quality_models import QualityModels, read_quality_models
+from simjudge.objects.image_quality import piqe_class
+from simjudge.objects.image_quality.compiled_loops import (
+    ACTIVE_BLOCK,
+    ARTIFACT_BLOCK,
+    BLOCK,
+    NOISY_BLOCK,
+    piqe_blocks,
+)
+from simjudge.objects.image_quality.quality_models import QualityModels, brisque, niqe, read_quality_models
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
-from simjudge.objects.series import WHOLE, Series
-from simjudge.objects.timed_frames import stamps_to_seconds
+from simjudge.objects.image_quality.scene_statistics import gray_levels, normalized_luminance
+from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Piqe(ShortRepr):
+    """What PIQE says of a picture.
+
+    Attributes:
+        score: 0 is best, 100 worst; 100 for a picture without an active block.
+        blocks: uint8 (ceil(H / 16), ceil(W / 16)), bits of ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK.
+        width, height: of the picture, pixels.
+    """
+
+    score: float
+    blocks: npt.NDArray[np.uint8]
+    width: int
+    height: int
+
+    def has(self, kind: int) -> BoolArray:
+        """Which blocks are of a kind."""
+        found: BoolArray = (self.blocks & kind) != 0
+        return found
+
+    def share(self, kind: int) -> float:
+        """The share of all blocks that are of a kind, 0 to 1."""
+        return float(np.mean(self.has(kind)))
+
+    def mask(self, kind: int) -> BoolArray:
+        """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask.
+
+        Returns:
+            bool (H, W).
+        """
+        pixels = self.has(kind).repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
+        return pixels[: self.height, : self.width]
+
+    @property
+    def word(self) -> str:
+        """The class of the score."""
+        return piqe_class(self.score)
+
+
+def piqe(pixels: RgbImage) -> Piqe:
+    """Rate a picture by PIQE, as MATLAB's piqe does.
+
+    The picture is continued by its mirror image to a multiple of 16. A block of 16 x 16 whose variance v of MSCN is
+    above 0.1 is active. An active block has an artifact where six neighbours along one of its edges deviate by less
+    than 0.1. It has noise where its deviation s is above 2 |s - r| / max(s, r); r is the deviation of its two middle
+    columns over the one of the others. The score is 100 (1 + sum D) / (1 + N) over the N active blocks, with D = 1 - v
+    for an artifact plus v for noise.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+
+    Source:
+        Venkatanath et al., Blind image quality evaluation using perception based features, NCC 2015.
+    """
+    height, width = pixels.shape[:2]
+    gray = np.pad(gray_levels(pixels), ((0, -height % BLOCK), (0, -width % BLOCK)), mode="symmetric")
+    mscn, _ = normalized_luminance(gray, "repeat")
+    blocks, variance = piqe_blocks(mscn)
+    return Piqe(_score(blocks, variance), blocks, width, height)
+
+
+def _score(blocks: npt.NDArray[np.uint8], variance: FloatArray) -> float:
+    artifact, noise = (blocks & ARTIFACT_BLOCK) != 0, (blocks & NOISY_BLOCK) != 0
+    distortion = (1.0 - variance[artifact]).sum() + variance[noise].sum()
+    return float(100.0 * (1.0 + distortion) / (1.0 + np.count_nonzero(blocks & ACTIVE_BLOCK)))
+
 
 _DEFAULTS = ImageQualitySettings()
 

@@ -13,7 +13,7 @@ OPEN_PHOTOGRAPHS = Path("niqe_open_photographs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageQualitySettings(Settings):
+class ImageQualitySettings(Settings, panel="Quality of pictures"):
     """What pictures are held to.
 
     Attributes:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from simjudge.data.read_settings import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.core.setting_groups import ReadSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
@@ -35,7 +34,7 @@ def imu(
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.questions.calibrate.imu import calibrate_imu
+    from simjudge.questions.calibrate.run import calibrate_imu
     from simjudge.sim.sensors.inertial.imu_calibration import UNITS
 
     found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
@@ -48,9 +47,14 @@ def imu(
             drift = (f"{each.bias:.3g}", f"{each.bias_time:.3g}") if each.walk else ("-", "-")
             walk = f"{each.walk:.3g} ± {each.walk_error:.1g}" if each.walk else f"none above {2 * each.walk_error:.1g}"
             table.add_row(
-                f"{part} {axis}", UNITS[part], f"{each.deviation(made.rate):.4g}",
-                f"{each.density:.4g} ± {each.density_error:.1g}", walk, f"{each.lowest_at:.3g} s", *drift,
-            )  # fmt: skip
+                f"{part} {axis}",
+                UNITS[part],
+                f"{each.deviation(made.rate):.4g}",
+                f"{each.density:.4g} ± {each.density_error:.1g}",
+                walk,
+                f"{each.lowest_at:.3g} s",
+                *drift,
+            )
     Console(width=140, soft_wrap=True, highlight=False).print(table)
     print_note(f"wrote {found.path} and {found.plot_path}")
     exit_if_lost(found.losses)
@@ -81,13 +85,21 @@ def noise(
     The variance of a pixel over time is s1^2 I + s2^2, I its mean in linear light, full scale 1. Camera, scene, light,
     exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
     """
-    from simjudge.questions.calibrate.noise import calibrate_noise, noise_table
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.calibrate.run import calibrate_noise, noise_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
-        source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
-        overwrite=overwrite, allow_outside=settings.allow_outside, progress=progress,
-    )  # fmt: skip
+        source,
+        out,
+        encoding=encoding,
+        bits=bits,
+        black_level=black_level,
+        begin=begin,
+        end=end,
+        overwrite=overwrite,
+        allow_outside=settings.allow_outside,
+        progress=progress,
+    )
     made = found.calibration
     typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
     print_table(noise_table(made))
@@ -122,14 +134,20 @@ def lidar(
     The table has each ring's elevation, azimuth and delay with 95 % intervals. Then comes the distance of the recorded
     points from a simulated turn with that file: the angle between the beams, and the time between the firings.
     """
-    from simjudge.questions.calibrate.lidar_table import distance_lines, ring_table, summary_line
+    from simjudge.questions.calibrate.run import distance_lines, ring_table, summary_line
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
-        source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,
-        most=most, overwrite=overwrite,
-    )  # fmt: skip
+        source,
+        out,
+        topic=topic,
+        fields=[each.strip() for each in fields.split(",")],
+        rings=rings,
+        rate=rate,
+        most=most,
+        overwrite=overwrite,
+    )
     for each in found.lidars:
         typer.echo(summary_line(each))
         print_table(ring_table(each))

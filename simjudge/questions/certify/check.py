@@ -38,19 +38,40 @@ SIGNIFICANCE, FEWEST_UNITS, LEAST_TOLD, NOISE_DOUBT, POWER = 0.05, 6, 0.5, 0.8, 
 """Corrected p up to which a difference is a gap; units of each side that a verdict needs; normal quantile at 0.8."""
 AT_ZERO = math.sqrt(2 / math.pi)
 """Mean size of a standard normal number."""
-MOST = {"contexts": 1_000_000, "draws": 1_000_000, "normal numbers": 500_000_000, "pixels": 4_000_000_000,
-        "steps": 200_000_000_000}  # fmt: skip
+MOST = {
+    "contexts": 1_000_000,
+    "draws": 1_000_000,
+    "normal numbers": 500_000_000,
+    "pixels": 4_000_000_000,
+    "steps": 200_000_000_000,
+}
 """Larger dossiers are refused: whoever edits a number must not be able to fill the memory of whoever checks it."""
 BLOCK, LANE = 256, 400_000
 """Contexts whose similarity to all others is computed at once; numbers of draws that are held at once."""
 WORDS = {
-    "large_gap": "Large gap", "gap": "Gap", "small_gap": "Small gap", "predicts": "Predicts within the margin",
-    "cannot_tell": "Cannot tell", "too_few": "Too few", "no_overlap": "No overlap", "not_tested": "Not tested",
-}  # fmt: skip
+    "large_gap": "Large gap",
+    "gap": "Gap",
+    "small_gap": "Small gap",
+    "predicts": "Predicts within the margin",
+    "cannot_tell": "Cannot tell",
+    "too_few": "Too few",
+    "no_overlap": "No overlap",
+    "not_tested": "Not tested",
+}
 WORST_FIRST = ("large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts", "not_tested")
 """Verdicts; the worst of all that was judged stands before the page."""
-NOT_COMPUTED = ("false_positives_a", "false_positives_b", "map50_a", "map50_b", "map50_95_a", "map50_95_b",
-                "pointwise_pairs", "pointwise_mean_difference", "p_study", "verdict_study")  # fmt: skip
+NOT_COMPUTED = (
+    "false_positives_a",
+    "false_positives_b",
+    "map50_a",
+    "map50_b",
+    "map50_95_a",
+    "map50_95_b",
+    "pointwise_pairs",
+    "pointwise_mean_difference",
+    "p_study",
+    "verdict_study",
+)
 """Fields of result.json that boxes and performance do not give."""
 UNCHECKED = (
     "that the input is real: invented boxes and predictions give numbers that agree",
@@ -180,10 +201,15 @@ def wrong_performance(table: dict[str, Any], settings: dict[str, Any]) -> Array:
     box, other, found = table["box"], table["predicted"], ~np.isnan(table["predicted"][:, 0])
     if settings["integer_boxes"]:
         box, other = (
-            np.array([pixel_edges(edges, size, whole=True) if known else edges
-                      for edges, size, known in zip(both, table["size"], found, strict=True)], np.float64)
+            np.array(
+                [
+                    pixel_edges(edges, size, whole=True) if known else edges
+                    for edges, size, known in zip(both, table["size"], found, strict=True)
+                ],
+                np.float64,
+            )
             for both in (box, other)
-        )  # fmt: skip
+        )
     sides = np.minimum(box[:, 2:], other[:, 2:]) - np.maximum(box[:, :2], other[:, :2])
     both = np.prod(np.maximum(sides, 0), axis=1)
     union = np.prod(box[:, 2:] - box[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - both
@@ -274,8 +300,9 @@ def normal_numbers(table: dict[str, Any], draws: int, seed: int) -> Array:
     return cells
 
 
-def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: Array, normals: Array,
-                  least: int) -> dict[str, Any]:  # fmt: skip
+def compare_class(
+    table: dict[str, Any], rows: Array, alike: list[Array], same: Array, normals: Array, least: int
+) -> dict[str, Any]:
     """Algorithm 1 for one class, and what the draws make of it.
 
     `alike` has for each context of the rows those that are like it, `same` the first one whose patch is the same. Given
@@ -285,6 +312,10 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
     """
     performance, of_a, expected = (table[name][rows] for name in ("performance", "of_a", "expected"))
     unit, block = table["unit"][rows], table["block"][rows]
+    # Both sides of a unit of both sets can change places: 1 or -1 in place of its normal numbers makes W* exact.
+    alone = bool((table["block"] < 0).all())
+    both = np.intersect1d(unit[of_a], unit[~of_a]) if alone else np.zeros(0, np.int64)
+    flipped = np.where(np.isin(unit, both)[:, None], np.where(normals < 0, -1, 1), normals)
     block = np.where(block < 0, block.max() + 1 + unit, block)
     draws, w1, difference, batch, overlap = normals.shape[1], [], [], [], np.zeros(len(rows), bool)
     sums = {name: np.zeros(draws) for name in ("chance", "around", "around_square", "extreme")}
@@ -308,7 +339,9 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
         # Of a single unit nothing tells the noise from a gap: such a context takes no part in the draws.
         if min(counts) < 2:
             continue
-        found = draw_context(value, weight, normals[near], counts, len(sides[0]) / len(near))
+        found = draw_context(value, weight, normals[near], flipped[near], counts, len(sides[0]) / len(near))
+        if len(both) and len(np.unique(unit[near])) == counts[0] == counts[1]:
+            found["chance"] /= found["more_chance"]
         own.append(len(twins))
         units.append(sum(counts))
         adjusted.append(area_between(value, weight))
@@ -318,10 +351,21 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
         sums["around"] += len(twins) * found["around"]
         sums["around_square"] += len(twins) * found["around"] ** 2
         sums["extreme"] += len(twins) * found["extreme"]
-    arrays = {"own": own, "units": units, "adjusted": adjusted, "noise": noise, "square": square, "w1": w1,
-              "difference": difference}  # fmt: skip
-    return {**{name: np.array(each, np.float64) for name, each in arrays.items()}, **sums,
-            "batch": np.array(batch, np.float64).reshape(-1, 2), "overlap": overlap}  # fmt: skip
+    arrays = {
+        "own": own,
+        "units": units,
+        "adjusted": adjusted,
+        "noise": noise,
+        "square": square,
+        "w1": w1,
+        "difference": difference,
+    }
+    return {
+        **{name: np.array(each, np.float64) for name, each in arrays.items()},
+        **sums,
+        "batch": np.array(batch, np.float64).reshape(-1, 2),
+        "overlap": overlap,
+    }
 
 
 def area_between(value: Array, weight: Array) -> float:
@@ -338,15 +382,17 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
     return moved, np.where(of_a, weight / weight[of_a].sum(), -weight / weight[~of_a].sum())
 
 
-def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Any]:
+def draw_context(
+    value: Array, weight: Array, normals: Array, flipped: Array, units: list[int], part_a: float
+) -> dict[str, Any]:
     """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
-    `part_a` is A's share of the batch. Of each draw "chance" is the integral of |D*|; "within", that with the noise
-    within the sets, which lacks a little, so that it and its square count "more" times; "around", that of |D + D*|;
-    "extreme", that of |D*| had all of A the performance 0 and all of B 1.
+    `flipped` are the numbers of "chance", `part_a` is A's share of the batch. Of each draw "chance" is the integral of
+    |D*|; "within", that with the noise within the sets, which lacks a little, so that it and its square count "more"
+    times; "around", that of |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")
-    value, weight, normals = value[order], weight[order], normals[order]
+    value, weight, normals, flipped = value[order], weight[order], normals[order], flipped[order]
     step = np.diff(value)
     steps = np.flatnonzero(step > 0)
     parts = np.maximum(weight, 0), np.maximum(-weight, 0)
@@ -365,13 +411,14 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         so_far = [np.cumsum(part[:, None] * some, axis=0) * sign for part, sign in zip(parts, (1, -1), strict=True)]
         total = [each[-1] for each in so_far]
         so_far = [each[steps] for each in so_far]
-        chance = so_far[0] + so_far[1] - pooled * (total[0] + total[1])
+        signed = np.cumsum(weight[:, None] * flipped[:, begin : begin + lanes], axis=0)
+        chance = signed[steps] - pooled * signed[-1]
         inside = sum(k * (each - f * whole) for k, each, f, whole in zip(grown, so_far, share, total, strict=True))
         out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
         out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
         out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
-    return {"more": more, **{name: np.concatenate(each) for name, each in out.items()}}
+    return {"more": more, "more_chance": more_chance, **{name: np.concatenate(each) for name, each in out.items()}}
 
 
 def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -382,10 +429,13 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     share = [len(part["w1"]) / total for part in kept]
     found = {name: np.concatenate([part[name] for part in kept]) for name in ("units", "adjusted", "noise", "square")}
-    found |= {name: sum(part[name] / part["own"].sum() * each for part, each in zip(kept, share, strict=True))
-              for name in ("chance", "around", "around_square", "extreme")}  # fmt: skip
-    found["weight"] = np.concatenate([part["own"] / part["own"].sum() * each
-                                      for part, each in zip(kept, share, strict=True)])  # fmt: skip
+    found |= {
+        name: sum(part[name] / part["own"].sum() * each for part, each in zip(kept, share, strict=True))
+        for name in ("chance", "around", "around_square", "extreme")
+    }
+    found["weight"] = np.concatenate(
+        [part["own"] / part["own"].sum() * each for part, each in zip(kept, share, strict=True)]
+    )
     found["told"] = sum(part["own"].sum() / len(part["w1"]) * each for part, each in zip(kept, share, strict=True))
     return {**found, "mean": float(found["weight"] @ found["adjusted"])}
 
@@ -478,29 +528,36 @@ def p_of(observed: float, chance: Array) -> float:
 
 def numbers_of(table: dict[str, Any], parts: list[tuple[Array, dict[str, Any]]]) -> dict[str, Any]:
     """What Algorithm 1 gives for one class, or for several together: `parts` are rows and what was found."""
-    w1, difference, batch = (np.concatenate([found[name] for _, found in parts])
-                             for name in ("w1", "difference", "batch"))  # fmt: skip
+    w1, difference, batch = (
+        np.concatenate([found[name] for _, found in parts]) for name in ("w1", "difference", "batch")
+    )
     rows = np.concatenate([rows for rows, _ in parts])
     overlap, of_a = np.concatenate([found["overlap"] for _, found in parts]), table["of_a"][rows]
     shared = [rows for rows, _ in parts if 0 < table["of_a"][rows].sum() < len(rows)] or [rows for rows, _ in parts]
     in_both = np.concatenate(shared)
     means = {side: mean(table["performance"][in_both[table["of_a"][in_both] == (side == "a")]]) for side in "ab"}
     out: dict[str, Any] = {
-        "compared": len(w1), "mean_w1": mean(w1), "mean_abs_mean_diff": mean(np.abs(difference)),
+        "compared": len(w1),
+        "mean_w1": mean(w1),
+        "mean_abs_mean_diff": mean(np.abs(difference)),
         "relative_w1": float(w1.mean()) / means["a"] if len(w1) and means["a"] else None,
-        "median_w1": float(np.median(w1)) if len(w1) else None, "max_w1": float(w1.max()) if len(w1) else None,
+        "median_w1": float(np.median(w1)) if len(w1) else None,
+        "max_w1": float(w1.max()) if len(w1) else None,
         "weighted_w1": float(w1 @ batch[:, 0] / batch[:, 0].sum()) if len(w1) else None,
         "w1_quantiles": {str(q): float(np.quantile(w1, q)) if len(w1) else None for q in (0.05, 0.25, 0.5, 0.75, 0.95)},
-    }  # fmt: skip
+    }
     for number, side in enumerate("ab"):
         inside = overlap[of_a == (side == "a")]
         outside = table["performance"][rows[(of_a == (side == "a")) & ~overlap]]
         out |= {
-            f"n_{side}": len(inside), f"overlap_{side}": mean(inside), f"n_overlap_{side}": int(inside.sum()),
-            f"mean_batch_{side}": mean(batch[:, number]), f"mean_performance_{side}": means[side],
+            f"n_{side}": len(inside),
+            f"overlap_{side}": mean(inside),
+            f"n_overlap_{side}": int(inside.sum()),
+            f"mean_batch_{side}": mean(batch[:, number]),
+            f"mean_performance_{side}": means[side],
             f"mean_performance_outside_{side}": mean(outside),
             f"std_performance_outside_{side}": float(outside.std()) if len(outside) else None,
-        }  # fmt: skip
+        }
     return out
 
 
@@ -519,8 +576,9 @@ def unit_counts(table: dict[str, Any], rows: Array) -> list[int]:
     return counts
 
 
-def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]], said: dict[str, Any],
-          margin: float) -> dict[str, dict[str, Any]]:  # fmt: skip
+def judge(
+    table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]], said: dict[str, Any], margin: float
+) -> dict[str, dict[str, Any]]:
     """Numbers and verdicts of each class and of all together, at one threshold."""
     compared = [key for key, (_, each) in found.items() if len(each["w1"])]
     rows = {key: each for key, (each, _) in found.items()}
@@ -529,16 +587,23 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
     boots["overall"] = together([each for _, each in found.values()])
     numbers = {key: numbers_of(table, [each]) for key, each in found.items()}
     numbers["overall"] = numbers_of(table, list(found.values()))
-    reasons = {key: reason(table, rows[key], boots[key], said["overall" if key == "overall" else "by_class"], key)
-               for key in numbers}  # fmt: skip
+    reasons = {
+        key: reason(table, rows[key], boots[key], said["overall" if key == "overall" else "by_class"], key)
+        for key in numbers
+    }
     tested = {key: boot for key, boot in boots.items() if boot is not None and not reasons[key] and key != "overall"}
     corrected = step_down(tested)
     all_together = boots["overall"]
     least = 0.0 if all_together is None else p_of(all_together["mean"], all_together["chance"])
     for key, boot in boots.items():
         entry = numbers[key]
-        entry |= {"verdict": "not_tested" if entry["compared"] else "no_overlap", "verdict_reason": "", "draws": 0,
-                  "units_a": 0, "units_b": 0}  # fmt: skip
+        entry |= {
+            "verdict": "not_tested" if entry["compared"] else "no_overlap",
+            "verdict_reason": "",
+            "draws": 0,
+            "units_a": 0,
+            "units_b": 0,
+        }
         if boot is None:
             if entry["compared"]:
                 units = unit_counts(table, rows[key])
@@ -553,24 +618,41 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
         needed = float(np.quantile(boot["chance"], 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
         # What few units in a batch leave open of its noise, no number of contexts tells from a gap.
         doubt = 1 + NOISE_DOUBT / boot["units"], 1 - NOISE_DOUBT / boot["units"]
-        ends = [estimate_gap({**boot, "noise": boot["noise"] * each, "square": boot["square"] * each**2})[0]
-                for each in doubt]  # fmt: skip
-        low, high = max(0.0, ends[0] - error), min(1.0, ends[1] + error)
+        ends = [
+            estimate_gap({**boot, "noise": boot["noise"] * each, "square": boot["square"] * each**2})[0]
+            for each in doubt
+        ]
+        # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
+        most = boot["mean"] + student(max(1, min(units) - 1)) * float(boot["around"].std())
+        even = gap_behind(most, {**boot, "noise": boot["noise"] * doubt[1]})
+        low, high = max(0.0, ends[0] - error), min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
-            "adjusted_w1": boot["mean"] if adjusted else None, "noise": float(boot["weight"] @ boot["noise"]),
-            "noise_q95": float(np.quantile(boot["chance"], 1 - SIGNIFICANCE)), "gap": gap, "gap_low": low,
-            "gap_high": high, "gap_share": share, "gap_size": size,
-            "p_value": p_of(boot["mean"], boot["chance"]), "draws": len(boot["chance"]), "drawn_share": 1.0,
-            "units_a": units[0], "units_b": units[1], "margin": margin,
-        }  # fmt: skip
+            "adjusted_w1": boot["mean"] if adjusted else None,
+            "noise": float(boot["weight"] @ boot["noise"]),
+            "noise_q95": float(np.quantile(boot["chance"], 1 - SIGNIFICANCE)),
+            "gap": gap,
+            "gap_low": low,
+            "gap_high": high,
+            "gap_share": share,
+            "gap_size": size,
+            "p_value": p_of(boot["mean"], boot["chance"]),
+            "draws": len(boot["chance"]),
+            "drawn_share": 1.0,
+            "units_a": units[0],
+            "units_b": units[1],
+            "margin": margin,
+        }
         if reasons[key]:
             entry |= {"verdict": "too_few", "verdict_reason": reasons[key], "p_adjusted": None, "detectable_gap": None}
             continue
         p = least if key == "overall" else max(corrected[key], least)
         calm = high < margin
-        verdict = ("predicts" if calm else "cannot_tell") if p > SIGNIFICANCE else (
-            "small_gap" if calm else "large_gap" if low >= margin else "gap")  # fmt: skip
+        verdict = (
+            ("predicts" if calm else "cannot_tell")
+            if p > SIGNIFICANCE
+            else ("small_gap" if calm else "large_gap" if low >= margin else "gap")
+        )
         shown = gap_behind(needed + POWER * float(boot["around"].std()), boot)
         entry |= {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
     return numbers
@@ -654,17 +736,32 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
                 fields = [field for field in fields if field != "margin"]
             differs = [field for field in fields if not agree(entry.get(field), found.get(field))]
             wrong += [f"{name}: {field} is {found.get(field)}, not {entry.get(field)}" for field in differs]
-            main = ", ".join(f"{field} {number(found.get(field))}" for field in
-                             ("mean_w1", "noise", "gap", "gap_low", "gap_high", "p_value"))  # fmt: skip
+            main = ", ".join(
+                f"{field} {number(found.get(field))}"
+                for field in ("mean_w1", "noise", "gap", "gap_low", "gap_high", "p_value")
+            )
             what = "differs" if differs else "as the result says"
             lines.append(f"{name}: {WORDS[found['verdict']]}: {main}: {what}")
-        wrong += [f"{key}: {each['verdict']} does not follow from p, interval and margin"
-                  for key, each in said.get("measures", {}).items()
-                  if each["verdict"] != measure_verdict(each)]  # fmt: skip
+        wrong += [
+            f"{key}: {each['verdict']} does not follow from p, interval and margin"
+            for key, each in said.get("measures", {}).items()
+            if each["verdict"] != measure_verdict(each)
+        ]
         more = [key for key, entry in said["by_class"].items() if key not in classes and entry["n_a"] + entry["n_b"]]
         return lines, wrong + [f"class {key} is not in contexts.csv" for key in more], unseen
-    except (RefusedError, ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, OSError, RecursionError,
-            TypeError, ValueError, csv.Error) as error:  # fmt: skip
+    except (
+        RefusedError,
+        ArithmeticError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        MemoryError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        csv.Error,
+    ) as error:
         return [], [f"cannot be computed: {said_of(error)}"], 0
 
 
@@ -758,8 +855,10 @@ def check_statements(folder: Path) -> list[str]:
         return ["there are no results: nothing was checked"]
     problems = []
     if there != sorted(listed) or len(there) != facts["count"] or len(there) != len(facts["results"]):
-        problems.append(f"{FACTS} names {facts['count']} results ({', '.join(sorted(listed))}), there are {len(there)}:"
-                        f" {', '.join(there)}")  # fmt: skip
+        problems.append(
+            f"{FACTS} names {facts['count']} results ({', '.join(sorted(listed))}), there are {len(there)}:"
+            f" {', '.join(there)}"
+        )
     if facts["seal"] != seal(folder):
         problems.append(f"{FACTS}: the seal is not the digest of the results that are here")
     results = {name: read_json(folder / "results" / name / "result.json") for name in there}
@@ -768,12 +867,17 @@ def check_statements(folder: Path) -> list[str]:
     texts = {"seal": seal(folder), "count": str(len(there))}
     for name, said in results.items():
         fact = listed.get(name, {})
-        stated = {"parameters": said["parameters"], "margin": said["parameters"]["margin"],
-                  "p_of_all_results": corrected.get(name),
-                  "verdicts": {k: e["verdict"] for k, e in {"overall": said["overall"], **said["by_class"]}.items()}
-                  }  # fmt: skip
-        problems += [f"{FACTS}: {field} of {name} is {value}, not {fact.get(field)}" for field, value in stated.items()
-                     if not agree(fact.get(field), value)]  # fmt: skip
+        stated = {
+            "parameters": said["parameters"],
+            "margin": said["parameters"]["margin"],
+            "p_of_all_results": corrected.get(name),
+            "verdicts": {k: e["verdict"] for k, e in {"overall": said["overall"], **said["by_class"]}.items()},
+        }
+        problems += [
+            f"{FACTS}: {field} of {name} is {value}, not {fact.get(field)}"
+            for field, value in stated.items()
+            if not agree(fact.get(field), value)
+        ]
         margins = {entry["margin"] for entry in (said["overall"], *said["by_class"].values()) if entry["draws"]}
         if margins - {said["parameters"]["margin"]}:
             problems.append(f"{name}: margins are {sorted(margins)}, where {FACTS} states {fact.get('margin')}")
@@ -787,8 +891,11 @@ def check_page(text: str, right: dict[str, str]) -> list[str]:
     place = re.compile(r'<(\w+)[^>]* data-check="([^"]*)"[^>]*>([^<]*)</\1>')
     places = [(html.unescape(match[2]), html.unescape(match[3])) for match in place.finditer(shown)]
     said, other = dict(places), html.unescape(re.sub(r"<[^>]*>", " ", place.sub("", shown)))
-    problems = [f"{PAGE}: {name} is {right.get(name)!r}, not {said.get(name)!r}" for name in sorted({*said} | {*right})
-                if said.get(name) != right.get(name)]  # fmt: skip
+    problems = [
+        f"{PAGE}: {name} is {right.get(name)!r}, not {said.get(name)!r}"
+        for name in sorted({*said} | {*right})
+        if said.get(name) != right.get(name)
+    ]
     if len(places) != len(said):
         problems.append(f"{PAGE}: {len(places) - len(said)} places are there twice")
     if words := re.findall(r"large\s+gap|small\s+gap|predicts\s+within|cannot\s+tell", other, re.IGNORECASE):

@@ -1,45 +1,307 @@
-"""A dossier of results that others can check: files, digests, a page, and a script that needs nothing of simjudge."""
+"""A dossier of results that others can check: files, digests, masks, a page, and a script that needs no simjudge.
+
+The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
+Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, amended by
+WP.29-187-08, annex on credibility assessment), in our words. What is said of ISO 34502:2022 and ISO 34505:2025 rests on
+their published scopes.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import importlib.metadata
+import json
 import platform
 import shutil
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_folder, check_output, output_path
+from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
+from simjudge.core.frames import FrameSet
+from simjudge.core.installed import version
+from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.core.progress import Log, no_log
-from simjudge.core.version import version
+from simjudge.data.sets import read_set
+from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.method.multiple_tests import holm
-from simjudge.page.page_templates import load_template
+from simjudge.page.html import load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
-from simjudge.questions.certify.headings import HEADINGS
-from simjudge.questions.certify.inputs import describe_inputs
-from simjudge.questions.certify.masks import MASKS, context_masks, write_mask_csv
-from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
+from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
-from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, refuse_studies, write_json
-from simjudge.results.saved_result import Result, load_results
-from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
+from simjudge.results.saved_result import (
+    ABLATION,
+    DRIVES,
+    OBJECTS,
+    RESULT,
+    SETS,
+    SWEEP,
+    Result,
+    load_results,
+    refuse_studies,
+    write_json,
+)
+from simjudge.sim.capture.render_record import render_record_path
+
+
+class Heading(NamedTuple):
+    """A heading, what the dossier holds for it, and what it does not."""
+
+    name: str
+    holds: str
+    lacks: str
+
+
+HEADINGS = (
+    Heading(
+        "Management of models and simulation: releases, experience of the team",
+        "Versions of simjudge and of the libraries that the numbers rest on; name and digest of the detector.",
+        "Who made the models and the simulation, how releases are managed, and who answers for them.",
+    ),
+    Heading(
+        "Pedigree of input data",
+        "Names, formats, sizes and SHA-256 of both sets; how many frames and objects, and what was lost in reading. Of"
+        " sets that simjudge rendered: scene, camera, engine and seed.",
+        "Where, when and with which vehicle the real data were recorded, how they were labelled, how good labels are.",
+    ),
+    Heading(
+        "Pedigree of output data",
+        "The tables that every number comes from, seeds, settings, and a script that computes the numbers again.",
+        "The pictures themselves: their digests are here, the files are not.",
+    ),
+    Heading(
+        "Description: scope, domain of validity, assumptions, limitations",
+        "The contexts in which the simulation was compared (overlap), and the share of reality that it never shows.",
+        "A claim about anything but this detector, these classes and these contexts. Overlap is of appearance in the"
+        " picture, not of traffic scenarios.",
+    ),
+    Heading(
+        "Verification of code and of calculation",
+        "An independent computation of performance, W1, overlap, noise, gap, p, corrections, intervals and verdicts"
+        " from boxes and predictions (verify.py).",
+        "Verification of the simulator and of the detector's code, of the sampling units and of expected performance:"
+        " verify.py takes these as they are.",
+    ),
+    Heading(
+        "Sensitivity analysis",
+        "Nothing by itself. simjudge sweep (thresholds, patch sizes) and simjudge explain (causes) are made for it.",
+        "How results change with the simulation's own parameters.",
+    ),
+    Heading(
+        "Validation: measure of performance and goodness of fit",
+        "IoU of each object, and W1 between its distributions in like contexts (arXiv 2208.01022, Algorithm 1).",
+        "Measures of the vehicle's behaviour; simjudge compare-drives has some.",
+    ),
+    Heading(
+        "Validation: accuracy that is required",
+        "The margin: the difference of performance from which a gap matters, as it was given.",
+        "Why this margin is enough for the use. That is for the person who uses the result to say.",
+    ),
+    Heading(
+        "Validation: results and their uncertainty",
+        "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would"
+        " have shown.",
+        "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
+    ),
+    Heading(
+        "Range that the validation covers",
+        "Overlap of both sets, by class, and the detector's performance outside of it.",
+        "Coverage of an operational design domain.",
+    ),
+    Heading(
+        "ISO 34502: scenario-based safety evaluation",
+        "How far a simulation may stand in for reality where the evaluation asks what a detector sees.",
+        "Scenarios, critical ones among them, and safety of the driving system. A context is no scenario.",
+    ),
+    Heading(
+        "ISO 34505: evaluation of scenarios, test cases and their coverage",
+        "Overlap, a coverage of contexts in pictures: a reason to trust a simulated test platform, or not.",
+        "Test cases with inputs, steps and expected results; coverage of requirements and of an operational domain.",
+    ),
+)
+
+
+UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: not found"
+
+
+def describe_inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
+    """What was compared, and whether it is still the same where it can be found.
+
+    Returns:
+        For A, then B, the facts of dossier.json; "rendered" is None where simjudge did not render the set, or where
+        nothing says how.
+    """
+    found = []
+    for side in ("a", "b"):
+        given = result.header["inputs"].get(side) or {}
+        detector = given.get("detector") or {}
+        now, path = NOT_FOUND, Path(given.get("path") or "")
+        if given.get("sha256") and given.get("path") and path.exists():
+            now = UNCHANGED if hash_files(path) == given["sha256"] else CHANGED
+            if now == CHANGED:
+                losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
+        found.append(
+            {
+                "set": side.upper(),
+                "name": given.get("name") or side.upper(),
+                "path": given.get("path") or "",
+                "sha256": given.get("sha256") or "",
+                "now": now,
+                "format": given.get("format", ""),
+                "frames": given.get("frames") or 0,
+                "objects": given.get("objects") or 0,
+                "units": given["units"],
+                "detector": detector.get("name", "predictions as they were in the file"),
+                "detector_sha256": detector.get("sha256", ""),
+                "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None,
+            }
+        )
+    return found
+
+
+def _rendering(path: Path, name: str, losses: Losses) -> dict[str, Any] | None:
+    """Scene, camera, seed and engine of a rendered set, from the file that `simjudge render` put beside it."""
+    record = render_record_path(path)
+    try:
+        content = record.read_bytes()
+    except OSError:
+        return None
+    try:
+        said = json.loads(content)
+        return {
+            "scene": said["scene"]["name"],
+            "scene_sha256": said["scene"]["sha256"],
+            "camera": said["camera"]["name"],
+            "camera_sha256": said["camera"]["sha256"],
+            "seed": int(said["seed"]),
+            "engine": f"{said['engine']['name']}, {said['engine']['variant']}",
+            "simjudge": said["version"],
+            "record_sha256": hashlib.sha256(content).hexdigest(),
+        }
+    except (ValueError, KeyError, TypeError):
+        losses.add("records of a rendering that cannot be read", f"{name}: {record}")
+        return None
+
+
+MASKS = "masks.csv"
+MASK_COLUMNS = ("row", "left", "top", "width", "height", "runs")
+"""Of masks.csv: the row of contexts.csv, from 0; the mask's place in the picture; lengths of its runs."""
+_EDGES = ("x0", "y0", "x1", "y1")
+
+
+def context_masks(result: Result, contexts: ContextTable) -> Masks:
+    """The mask of every context of a result.
+
+    Returns:
+        Masks in the order of the contexts; none where an object has none.
+    """
+    return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
+
+
+def write_mask_csv(masks: Masks, path: Path) -> None:
+    """Write masks as text: lengths of runs of pixels in rows, outside and inside in turn, outside first."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(MASK_COLUMNS)
+        for row in range(len(masks)):
+            if masks.has(row):
+                crop, (left, top) = masks.crop(row), masks.origin[row].tolist()
+                rows.writerow([row, left, top, crop.shape[1], crop.shape[0], " ".join(map(str, _runs(crop)))])
+
+
+def _runs(crop: BoolImage) -> list[int]:
+    pixels = np.concatenate([[False], crop.reshape(-1)])
+    turns = np.flatnonzero(pixels[1:] != pixels[:-1])
+    return [int(length) for length in np.diff(np.concatenate([[0], turns, [crop.size]]))]
+
+
+def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
+    frames = _read_again(result, side)
+    objects = frames.objects
+    numbers = defaultdict(list)
+    for number, (frame, class_id, box) in enumerate(
+        zip(objects.frame.tolist(), objects.class_id.tolist(), objects.box.tolist(), strict=True)
+    ):
+        numbers[frames.frame_name[frame], class_id, tuple(box)].append(number)
+    # Objects of one frame, class and box are in the order of the set in both.
+    queues: dict[object, Iterator[int]] = {key: iter(each) for key, each in numbers.items()}
+    rows = np.flatnonzero(contexts.is_a == (side == "a"))
+    boxes = np.column_stack([contexts[edge][rows] for edge in _EDGES]).tolist()
+    found: list[int] = []
+    for name, class_id, box in zip(contexts.text("frame", rows), contexts.class_id[rows].tolist(), boxes, strict=True):
+        again = next(queues.get((name, class_id, tuple(box)), iter(())), None)
+        if again is None:
+            raise SimjudgeError(
+                f"{result.folder}: {frames.name} holds no object of class {class_id} in frame {name} at the place"
+                " that was compared, so its mask is not known; compare again"
+            )
+        found.append(again)
+    taken = np.array(found, np.int64)
+    return Masks.none(len(taken)) if objects.masks is None else objects.masks.take(taken)
+
+
+def _read_again(result: Result, side: str) -> FrameSet:
+    """The set as it was compared: a dossier with the masks of another one would say what was never compared."""
+    given = result.header["inputs"].get(side) or {}
+    path = Path(given.get("path") or "")
+    if not given.get("path") or not path.exists():
+        raise SimjudgeError(
+            f"{result.folder}: its contexts are painted from masks, and {given.get('path') or 'the set in memory'},"
+            " which holds them, is not there; put it back, or compare with --masks ignore"
+        )
+    if hash_files(path) != given.get("sha256"):
+        raise SimjudgeError(
+            f"{result.folder}: its contexts are painted from masks, and {path}, which holds them, has changed since;"
+            " compare again"
+        )
+    return read_set(path, allow_outside=True)
+
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 COLUMNS = (
-    "set", "unit", "block", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0",
-    "predicted_y0", "predicted_x1", "predicted_y1", "score", "performance", "expected_performance", "expected_found",
-)  # fmt: skip
+    "set",
+    "unit",
+    "block",
+    "frame",
+    "width",
+    "height",
+    "class_id",
+    "x0",
+    "y0",
+    "x1",
+    "y1",
+    "predicted_x0",
+    "predicted_y0",
+    "predicted_x1",
+    "predicted_y1",
+    "score",
+    "performance",
+    "expected_performance",
+    "expected_found",
+)
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
 """Libraries that numbers rest on, whose versions are named."""
 _SETTINGS = (
-    "theta", "patch", "mask_factor", "class_aware", "integer_boxes", "strict", "min_batch_size", "seed", "draws",
-    "margin", "metric", "preset",
-)  # fmt: skip
+    "theta",
+    "patch",
+    "mask_factor",
+    "class_aware",
+    "integer_boxes",
+    "strict",
+    "min_batch_size",
+    "seed",
+    "draws",
+    "margin",
+    "metric",
+    "preset",
+)
 """Settings that the script needs."""
 _OTHER_KINDS = {
     SWEEP: "a sweep",
@@ -213,21 +475,22 @@ def _page(
         unseen = fact["performance_not_of_boxes"]
         said |= dossier_check.page_texts(result.name, dict(result.header), fact["p_of_all_results"], unseen)
         keys = ["overall", *result.header["by_class"]]
-        parts.append({
-            "name": result.name,
-            "colour": VERDICT_COLOURS[result.verdict],
-            "rows": [
-                (key, entry.label, VERDICT_COLOURS[entry.verdict])
-                for key, entry in zip(keys, result.entries, strict=True)
-            ],
-            "inputs": each,
-            "parameters": result.header["parameters"],
-            "losses": result.header.get("losses", []),
-            "made_by": result.header.get("version", ""),
-        })  # fmt: skip
+        parts.append(
+            {
+                "name": result.name,
+                "colour": VERDICT_COLOURS[result.verdict],
+                "rows": [
+                    (key, entry.label, VERDICT_COLOURS[entry.verdict])
+                    for key, entry in zip(keys, result.entries, strict=True)
+                ],
+                "inputs": each,
+                "parameters": result.header["parameters"],
+                "losses": result.header.get("losses", []),
+                "made_by": result.header.get("version", ""),
+            }
+        )
     return load_template("dossier.html").render(
         title=title or "Does the simulation predict reality? A dossier to check",
-        version=version(),
         parts=parts,
         said=said,
         headings=HEADINGS,

@@ -30,9 +30,9 @@ from simjudge.page.chart_data import (
     round_up,
     tenth_above,
 )
+from simjudge.page.figures import ReportFigure, add_axes, axes_size, plain_text, report_style
 from simjudge.page.number_format import format_number, format_percent, format_short
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure, add_axes, axes_size, plain_text, report_style
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Result, ResultEntry
@@ -249,9 +249,14 @@ def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: SetNames) -> None:
             drawn = [(n, v) for n, v in known if (counts[n] < FEW_CONTEXTS) == few]
             if drawn:
                 dots = axes.scatter(
-                    [n + 0.5 for n, _ in drawn], [v for _, v in drawn], 40, LIGHT[colour],
-                    alpha=FADED if few else None, linewidths=0, zorder=3,
-                )  # fmt: skip
+                    [n + 0.5 for n, _ in drawn],
+                    [v for _, v in drawn],
+                    40,
+                    LIGHT[colour],
+                    alpha=FADED if few else None,
+                    linewidths=0,
+                    zorder=3,
+                )
                 _tips(axes, dots, *(f"{name}: {format_number(v)}, {counts[n]} contexts" for n, v in drawn))
 
 
@@ -274,9 +279,14 @@ def draw_cells(
     values, counts = cells.mean[cells.count > 0], cells.count[cells.count > 0]
     colours: Colormap = _DIFFERENCE_COLOURS if signed else mpl.colormaps["viridis"]
     drawn = PolyCollection(
-        list(corners.astype(np.float64)), array=values, cmap=colours, norm=Normalize(-reach if signed else 0.0, reach),
-        alpha=np.where(counts < FEW_CONTEXTS, FADED, 1.0), linewidths=0, antialiaseds=False,
-    )  # fmt: skip
+        list(corners.astype(np.float64)),
+        array=values,
+        cmap=colours,
+        norm=Normalize(-reach if signed else 0.0, reach),
+        alpha=np.where(counts < FEW_CONTEXTS, FADED, 1.0),
+        linewidths=0,
+        antialiaseds=False,
+    )
     axes.add_collection(drawn, autolim=False)
     few = [", too few to rely on" if n < FEW_CONTEXTS else "" for n in counts]
     cells_drawn = zip(values, counts, few, strict=True)

@@ -1,15 +1,78 @@
-"""`simjudge compare A B --out DIR`: contextualized performance of B predicting A."""
+"""`simjudge compare A B` and `simjudge sweep A B`: performance of B predicting A, by context; and `--fail-on`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.core.errors import UsageError
+from simjudge.core.processes import EXIT_GAP
+from simjudge.judging.compare_settings import CertaintySettings, CompareSettings, SweepSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
+
+if TYPE_CHECKING:
+    from simjudge.results.saved_result import GapLimit, NamedComparison
+
+FAIL_ON: Any = typer.Option(
+    None,
+    "--fail-on",
+    metavar="gap[:MARGIN]",
+    help="End with exit code 4 where the sets differ beyond chance by what may be the margin or more.",
+)
+
+
+def gap_limit(given: str | None, settings: CertaintySettings | None = None) -> GapLimit | None:
+    """Read the option.
+
+    Args:
+        given: its text; None where it is not given.
+        settings: of the comparison; None where each has its own.
+    """
+    from simjudge.results.saved_result import GapLimit
+
+    if given is None:
+        return None
+    if settings is not None and not settings.draws:
+        raise UsageError(f"--fail-on {given}: needs bootstrap draws; leave out --draws 0")
+    return GapLimit.parse(given)
+
+
+def exit_if_gap(limit: GapLimit | None, compared: Sequence[NamedComparison], losses: Sequence[str] = ()) -> None:
+    """Say which comparisons show a gap, and end the command with exit code 4 if one does.
+
+    Args:
+        limit: the gap from which a comparison fails; None for none.
+    """
+    if limit is None:
+        return
+    if lines := limit.lines(compared):
+        for line in losses:
+            print_note(f"warning: left out {line}")
+        for line in lines:
+            print_note(f"--fail-on {limit}: {line}")
+        raise typer.Exit(EXIT_GAP)
+    print_note(f"--fail-on {limit}: passed; {limit.sight(compared)}")
+
+
+@takes_settings
+def sweep(
+    settings: SweepSettings,
+    a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
+    b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    out: Path = typer.Option(..., "--out", help="Folder for the result."),
+) -> None:
+    """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
+    from simjudge.questions.compare.result import sweep as run
+    from simjudge.terminal.common import print_table
+
+    result = run(a, b, out, settings=settings, log=print_note, progress=progress)
+    print_table(result.table)
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_lost(result.losses)
 
 
 @takes_settings
@@ -19,10 +82,15 @@ def compare(
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     scheduler: str | None = typer.Option(
-        None, metavar="ADDRESS", help="Dask scheduler whose workers do the similarity join; the numbers are the same."
+        None,
+        metavar="ADDRESS",
+        rich_help_panel="Cluster",
+        help="Dask scheduler whose workers do the similarity join; the numbers are the same.",
     ),
     share: str | None = typer.Option(
-        None, metavar="FOLDER",
+        None,
+        metavar="FOLDER",
+        rich_help_panel="Cluster",
         help="Folder, or address that fsspec knows, through which the scheduler's workers get the contexts. "
         "Not given: a temporary folder of this machine.",
     ),
@@ -31,7 +99,7 @@ def compare(
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     limit = gap_limit(fail_on, settings)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
@@ -46,7 +114,7 @@ def compare(
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     if limit is not None:
-        from simjudge.results.gap_limit import NamedComparison
+        from simjudge.results.saved_result import NamedComparison
 
         exit_if_gap(limit, [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)

@@ -1,15 +1,24 @@
-"""What is said beside the verdict: overlap, performance, balance of objects, control, kinds of contexts."""
+"""What is said beside the verdict: overlap, performance, balance, kinds of contexts, mistakes, what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from simjudge.method.balance import UNBALANCED
 from simjudge.method.entry_numbers import Control
 from simjudge.method.kinds import KindDifference, KindDifferences
-from simjudge.method.verdicts import Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.page.number_format import NO_BREAK_SPACE, format_count, format_number, format_p, format_percent
-from simjudge.questions.compare.words import SetNames
+from simjudge.questions.compare.words import (
+    SMALL_OVERLAP,
+    SetNames,
+    finds_nothing,
+    judged_words,
+    measure_step,
+    worst_measure,
+)
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -262,3 +271,284 @@ def difference_text(kind: KindDifference) -> str:
     """Such as "−0.212 (95 %: −0.271 to −0.153)"."""
     interval = f"{format_number(kind.low)} to {format_number(kind.high)}"
     return f"{format_number(kind.difference)} (95{NO_BREAK_SPACE}%: {interval})"
+
+
+WORKING_DETECTOR = (
+    "Take a detector that works on one of the sets; if it knows these classes by other names, say so with --rename."
+)
+MOST_TIMES_MORE = 100.0
+"""Beyond so many times more frames, no number is forecast."""
+
+
+def next_step(result: Result) -> str:
+    """Write what to do after the verdict over all classes together.
+
+    Returns:
+        Sentences; empty for a sweep, which has no verdict.
+    """
+    entry, names = result.overall, SetNames.of_result(result)
+    if entry is None:
+        return ""
+    if finds_nothing(entry):
+        return WORKING_DETECTOR
+    if (worst := worst_measure(result)) is not None:
+        return measure_step(worst, names)
+    m, a, b = f"{entry.margin:g}", names.a, names.b
+    change = (
+        f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. "
+        f"{_ways_to_change(result)}Then compare again."
+    )
+    return {
+        Verdict.LARGE_GAP: change,
+        Verdict.GAP: f"{change} {_more_frames(result, entry)}",
+        Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
+        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(result, entry, names)}. "
+        f"{judged_words(result)}.",
+        Verdict.CANNOT_TELL: _more_frames(result, entry),
+        Verdict.TOO_FEW: _too_few(entry),
+        Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "
+        f"neighbours{_ways_to_cover(result)}. "
+        "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
+        Verdict.NOT_TESTED: "Compare again without --draws 0.",
+    }[entry.verdict]
+
+
+def times_more_frames(entry: ResultEntry) -> float | None:
+    """Forecast how many times as many units would tell a gap of the margin from none.
+
+    Intervals and the smallest gap that is shown shrink with the square root of the number of independent units. The
+    larger of both must come down to the margin: the gap that would have been shown in 80 of 100 cases, and the upper
+    end of the interval.
+
+    Returns:
+        The factor, at least 1; None where one of the numbers is undefined or the margin is 0.
+    """
+    high, shown = entry.numbers.gap_high, entry.numbers.detectable_gap
+    if high is None or shown is None or entry.margin <= 0:
+        return None
+    return max(1.0, (max(high, shown) / entry.margin) ** 2)
+
+
+def _more_frames(result: Result, entry: ResultEntry) -> str:
+    factor, m = times_more_frames(entry), f"{entry.margin:g}"
+    paired = (result.header.get("parameters") or {}).get("paired")
+    pairs = "" if paired else " Where both sets show the same places, --paired needs far fewer."
+    if factor is None:
+        return f"Record more frames.{pairs}"
+    if factor > MOST_TIMES_MORE:
+        return f"These frames are far too few: more than {MOST_TIMES_MORE:.0f} times as many would be needed.{pairs}"
+    counts = [_round_up(factor * count) for count in (entry.numbers.units_a, entry.numbers.units_b)]
+    times = f"{factor:.1f}" if factor < 3 else f"{factor:.0f}"
+    return (
+        f"About {times} times as many independent units ({counts[0]:,} of A and {counts[1]:,} of B) would tell "
+        f"whether the difference reaches {m}.{pairs}"
+    )
+
+
+def _is_of_boxes(result: Result) -> bool:
+    """Whether it compares objects in pictures: what explain, fit and cover take."""
+    parameters = result.header.get("parameters") or {}
+    return bool(parameters.get("task", "objects") == "objects" and parameters.get("sensor", "camera") == "camera")
+
+
+def _ways_to_change(result: Result) -> str:
+    if _is_of_boxes(result):
+        return (
+            "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
+        )
+    return "Change there what the simulation shows otherwise. "
+
+
+def _ways_to_cover(result: Result) -> str:
+    return ": simjudge cover searches the poses for that in a scene" if _is_of_boxes(result) else ""
+
+
+def _round_up(count: float) -> int:
+    """A forecast with two digits that mean something."""
+    step: int = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
+    return math.ceil(count / step) * step
+
+
+def _largest_gap(result: Result) -> str:
+    gaps = [e for e in result.classes if e.verdict in GAPS and e.numbers.gap is not None]
+    if len(result.classes) < 2 or not gaps:
+        return ""
+    largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
+    label = largest.label if largest.label.startswith("class ") else f"class {largest.label}"
+    return f"Begin with {label}, whose gap is {format_number(largest.numbers.gap)}. "
+
+
+def _within_overlap(result: Result, entry: ResultEntry, names: SetNames) -> str:
+    share = entry.numbers.overlap_a
+    if share is None or share >= SMALL_OVERLAP:
+        return ", in contexts that it shows"
+    only = f", but only in the {format_percent(share)} of contexts that it shows"
+    if not _is_of_boxes(result):
+        return only
+    return f"{only}. For the others, simjudge cover makes pictures of a scene that look like the rest of {names.a}"
+
+
+def _too_few(entry: ResultEntry) -> str:
+    reason = entry.numbers.verdict_reason
+    if reason == Reason.NEVER_PREDICTED:
+        return WORKING_DETECTOR
+    if reason == Reason.LONE_UNITS:
+        return "Record more frames at like places, or compare at a lower --theta, so that more objects are alike."
+    if reason == Reason.FEW_DRAWS:
+        return "Compare again with more --draws, or a live run with a longer certainty_time."
+    return (
+        f"Record longer, at new places and of new things: {FEWEST_UNITS} independent units of each set are the least, "
+        "and 50 are a good start."
+    )
+
+
+NOTHING = "none"
+"""Key of result.json for an object on which no prediction landed, and for a prediction that landed on no object."""
+MATRIX_CLASSES = 10
+"""Up to how many classes the confusion is drawn as a matrix; of more classes the most frequent pairs are listed."""
+LISTED_PAIRS = 30
+"""How many pairs of unlike classes are listed where there are more classes."""
+Counts = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class SortableCell:
+    """A cell of a table whose rows can be ordered.
+
+    Attributes:
+        value: what it is ordered by: a number or a text; None stands last.
+    """
+
+    text: str
+    value: float | str | None
+
+
+@dataclass(frozen=True)
+class ConfusionCell:
+    """How often predictions of one class landed on objects of another.
+
+    Attributes:
+        text: the share of the objects of this class, or the count where there are no objects.
+        share: of the objects of this class, 0 to 1; None in the row of no object.
+        like: whether both classes are the same.
+    """
+
+    text: str
+    count: int
+    share: float | None
+    like: bool
+
+
+@dataclass(frozen=True)
+class ConfusionTable:
+    """The confusion of classes in one set.
+
+    Attributes:
+        rows: class of the objects, how many there are, and a cell for each of `heads`. Empty with many classes.
+        pairs: the most frequent pairs of unlike classes, with many classes: labelled, predicted, count, share.
+    """
+
+    name: str
+    heads: list[str]
+    rows: list[tuple[str, str, list[ConfusionCell]]]
+    pairs: list[list[SortableCell]]
+
+
+@dataclass(frozen=True)
+class KindTable:
+    """Kinds of contexts.
+
+    Attributes:
+        rows: the cells of the table, in the order of its columns.
+    """
+
+    sentence: str
+    rows: list[list[SortableCell]]
+
+
+@dataclass(frozen=True)
+class WhereView:
+    """Where two sets differ.
+
+    Attributes:
+        kinds: kinds of contexts; None where the result holds none.
+        invented: kinds of places, and the share of them that hold an invention; None without inventions.
+        confusion: one for A and one for B; empty where the result does not hold it.
+    """
+
+    kinds: KindTable | None
+    invented: KindTable | None
+    confusion: list[ConfusionTable]
+
+
+def where_view(result: Result, names: SetNames) -> WhereView:
+    """Gather what the page shows; `names` are those of the sets."""
+    counts = result.header.get("confusion") or {}
+    labels = {entry.key: entry.label for entry in result.classes}
+    labels |= {str(key): str(name) for key, name in (result.header.get("class_names") or {}).items()}
+    tables = [
+        _confusion_table(name, counts[which], labels)
+        for which, name in (("a", names.a), ("b", names.b))
+        if which in counts
+    ]
+    kinds, invented = saved_kinds(result), saved_kinds(result, INVENTED)
+    return WhereView(
+        _kind_table(kinds, where_sentence(kinds)), _kind_table(invented, invented_sentence(invented)), tables
+    )
+
+
+def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | None:
+    if found is None:
+        return None
+    return KindTable(sentence, [_cells(each) for each in (*found.kinds, found.everywhere)])
+
+
+def _cells(kind: KindDifference) -> list[SortableCell]:
+    low, high = format_number(kind.low), format_number(kind.high)
+    return [
+        SortableCell(kind.kind, kind.kind),
+        SortableCell(format_number(kind.difference), kind.difference),
+        SortableCell(f"{low} to {high}", kind.low),
+        SortableCell(format_p(kind.p), kind.p),
+        *(SortableCell(format_number(value), value) for value in (kind.performance_a, kind.performance_b)),
+        SortableCell(format_count(kind.contexts), kind.contexts),
+    ]
+
+
+def _confusion_table(name: str, counts: Counts, labels: Mapping[str, str]) -> ConfusionTable:
+    seen = {key for labelled, row in counts.items() for key in (labelled, *row)} - {NOTHING}
+    classes = sorted(seen, key=int)
+    if len(classes) > MATRIX_CLASSES:
+        return ConfusionTable(name, [], [], _frequent_pairs(counts, labels))
+    rows = []
+    for labelled in [*classes, NOTHING]:
+        row = counts.get(labelled, {})
+        total = None if labelled == NOTHING else sum(row.values())
+        cells = [_cell(row.get(key, 0), total, like=key == labelled) for key in classes]
+        # On no object no prediction could have landed.
+        cells += [_cell(row.get(NOTHING, 0), total, like=False)] if total is not None else []
+        rows.append((labels.get(labelled, labelled) if total is not None else "no object", format_count(total), cells))
+    return ConfusionTable(name, [*(labels.get(key, key) for key in classes), "missed"], rows, [])
+
+
+def _cell(count: int, total: int | None, *, like: bool) -> ConfusionCell:
+    if not total:
+        return ConfusionCell(format_count(count) if total is None else format_percent(None), count, None, like)
+    return ConfusionCell(format_percent(count / total), count, count / total, like)
+
+
+def _frequent_pairs(counts: Counts, labels: Mapping[str, str]) -> list[list[SortableCell]]:
+    pairs = [
+        (count, labelled, predicted, count / sum(row.values()))
+        for labelled, row in counts.items()
+        for predicted, count in row.items()
+        if NOTHING not in (labelled, predicted) and labelled != predicted
+    ]
+    pairs.sort(key=lambda pair: (-pair[0], pair[1:3]))
+    out = []
+    for count, labelled, predicted, share in pairs[:LISTED_PAIRS]:
+        words = [
+            SortableCell(text, text) for text in (labels.get(labelled, labelled), labels.get(predicted, predicted))
+        ]
+        out.append([*words, SortableCell(format_count(count), count), SortableCell(format_percent(share), share)])
+    return out

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page, from saved results alone."""
+"""The report: one self-contained HTML page, from saved results alone, and what it shows of each result and sweep."""
 
 from __future__ import annotations
 
@@ -7,22 +7,338 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file
-from simjudge.core.version import version
+from simjudge.core.names import DetectorRecord
+from simjudge.method.patch_size import small_patch_note
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
-from simjudge.page.palette import series_colours
-from simjudge.questions.compare.detector_sentences import HEADS
-from simjudge.questions.compare.figures import overlap_figure
-from simjudge.questions.compare.number_table import SIDE_BY_SIDE, Footnotes, TableCell, format_cell
-from simjudge.questions.compare.result_view import CHARTED, PageShare, make_result_view
-from simjudge.questions.compare.sections import ClassVerdict, class_verdict, ordered_entries
-from simjudge.questions.compare.verdict_rows import verdict_axis, w1_axis_end
-from simjudge.results.saved_result import Result, load_results
+from simjudge.page.html import FigureEmbedder, load_template, write_page
+from simjudge.page.number_format import DASH
+from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
+from simjudge.questions.compare.charts import (
+    overlap_figure,
+    sweep_entries,
+    sweep_panels,
+    verdict_axis,
+    w1_axis_end,
+    w1_vs_overlap,
+)
+from simjudge.questions.compare.facts import (
+    WhereView,
+    balance_sentence,
+    control_sentence,
+    next_step,
+    overlap_sentences,
+    performance_sentences,
+    saved_kinds,
+    where_sentence,
+    where_view,
+)
+from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
+from simjudge.questions.compare.sections import (
+    OPEN_SECTIONS,
+    SORTED_BY_ID,
+    ClassCharts,
+    ClassVerdict,
+    Section,
+    class_verdict,
+    ordered_entries,
+    sections,
+)
+from simjudge.questions.compare.tables import GROUPS, SIDE_BY_SIDE, Footnotes, TableCell, format_cell
+from simjudge.questions.compare.words import (
+    HEADS,
+    MeasureRow,
+    SetNames,
+    capitalized,
+    correction_sentence,
+    measure_meaning,
+    measure_notes,
+    measure_rows,
+    measure_values,
+    performance_beside,
+    sample_words,
+    worst_measure,
+)
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Result, ResultEntry, load_results
+from simjudge.results.verdict_words import verdict_words
+
+
+@dataclass(frozen=True)
+class SweepCharts:
+    """How the answer depends on theta and on the patch.
+
+    Attributes:
+        axes: for each setting that was varied a heading, and its charts by name.
+        keys: label and colour name of each class that is drawn.
+    """
+
+    axes: list[tuple[str, list[tuple[str, Markup]]]]
+    keys: list[tuple[str, str]]
+    has_noise: bool
+
+
+def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
+    """Draw the sweep of a result.
+
+    Returns:
+        The charts; None for a result without a sweep.
+    """
+    if not result.curves:
+        return None
+    shown = sweep_entries(result.curves)
+    axes = [
+        (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
+    ]
+    keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
+    has_noise = any(e.numbers.noise is not None for c in result.curves for e in c.entries)
+    return SweepCharts(axes, keys, has_noise)
+
+
+SECTIONS = 120
+"""How many classes get a section with their gallery, over all results."""
+CHARTED = 24
+"""How many classes get charts, over all results: the charts of a class take 0.2 s and 50 kB. If there are more classes,
+context maps are drawn for all classes together alone."""
+TABLE_COLUMNS = 8
+"""Columns of a table of numbers; more classes continue in a further table."""
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """All numbers of some classes.
+
+    Attributes:
+        groups: heading of a group, and its rows: name, meaning, cells.
+    """
+
+    heads: list[str]
+    groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """Everything that the page shows of one result.
+
+    Attributes:
+        result, names: the result, and what its sets are called.
+        hero: the verdict on all that was judged; None for a sweep.
+        measures, measure_notes: what else the detector does, and what must be known of it.
+        verdicts, axis: the rows of the verdict table, and their axis.
+        next_step: what to do after the verdict.
+        balance: how unlike the objects of like contexts are; empty where they are alike.
+        control: what the same judge says between halves of each set; empty where nothing was drawn.
+        patch_note: that the patch is smaller than the objects; empty where it is not.
+        facts: what the numbers of all classes together mean.
+        unsectioned: how many classes have no section.
+        uncharted: how many sections have no charts.
+        is_sorted: whether classes are ordered by their gap.
+        maps: whether each class has context maps.
+        where: kinds of contexts, and the confusion of classes.
+        losses: what was lost from the input.
+        sweep: the sweep, None without one.
+    """
+
+    result: Result
+    names: SetNames
+    hero: ClassVerdict | None
+    measures: list[MeasureRow]
+    measure_notes: list[str]
+    verdicts: list[ClassVerdict]
+    axis: Markup
+    overlap: Markup
+    next_step: str
+    balance: str
+    control: str
+    patch_note: str
+    facts: list[str]
+    sections: list[Section]
+    unsectioned: int
+    uncharted: int
+    is_sorted: bool
+    maps: bool
+    gallery: Gallery
+    where: WhereView
+    tables: list[NumberTable]
+    notes: list[str]
+    inputs: list[tuple[str, list[str]]]
+    parameters: list[tuple[str, str]]
+    losses: list[str]
+    sweep: SweepCharts | None
+
+
+@dataclass(frozen=True)
+class PageShare:
+    """What one of several results may take of the page.
+
+    Attributes:
+        results: how many results share the page.
+        maps: whether each class gets context maps.
+    """
+
+    results: int
+    maps: bool
+
+
+def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
+    """Gather what the page shows of one result."""
+    names = SetNames.of_result(result)
+    parameters = result.header.get("parameters") or {}
+    entries = ordered_entries(result)
+    rows = [*entries, *result.controls]
+    end = w1_axis_end(rows)
+    verdicts = [class_verdict(e, result, end) for e in rows] if result.contexts is not None else []
+    sectioned = _largest(result, max(OPEN_SECTIONS, SECTIONS // share.results))
+    charted = _largest(result, max(OPEN_SECTIONS, CHARTED // share.results))
+    gallery = make_gallery(result, names, BUDGET // share.results, losses, {e.key for e in sectioned})
+    tables, notes = _tables(entries, parameters) if result.contexts is not None else ([], [])
+    charts = ClassCharts({e.key for e in charted}, share.maps, embedder)
+    classes = len(result.classes)
+    return ResultView(
+        result=result,
+        names=names,
+        hero=_hero(result, names, verdicts[0]) if verdicts else None,
+        measures=measure_rows(result),
+        measure_notes=measure_notes(result),
+        verdicts=verdicts,
+        axis=verdict_axis(end),
+        overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
+        next_step=next_step(result),
+        balance=balance_sentence(result),
+        control=control_sentence(result),
+        patch_note=_patch_note(result, names),
+        facts=_facts(result, names),
+        sections=sections(result, sectioned, gallery, verdicts, charts),
+        unsectioned=classes - sum(e.key != OVERALL for e in sectioned),
+        uncharted=max(0, len(sectioned) - len(charted)),
+        is_sorted=classes > SORTED_BY_ID,
+        maps=share.maps,
+        gallery=gallery,
+        where=where_view(result, names),
+        tables=tables,
+        notes=notes,
+        inputs=_inputs(result.header),
+        parameters=[(k, _parameter(v)) for k, v in parameters.items()],
+        losses=[str(line) for line in result.header.get("losses") or []],
+        sweep=sweep_charts(result, embedder),
+    )
+
+
+def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVerdict:
+    """The verdict on all that was judged: that on performance, or where something else is worse, that."""
+    worst = worst_measure(result)
+    if worst is None:
+        return performance
+    return replace(
+        performance,
+        kind=VERDICT_COLOURS[worst.verdict],
+        headline=capitalized(verdict_words(worst.verdict, worst.margin)),
+        meaning=measure_meaning(worst, names),
+        evidence=f"{performance_beside(result)} {performance.meaning} {performance.evidence}".rstrip(),
+        size=measure_values(worst),
+    )
+
+
+def _patch_note(result: Result, names: SetNames) -> str:
+    contexts, patch = result.contexts, (result.header.get("parameters") or {}).get("patch")
+    if contexts is None or not patch:
+        return ""
+    box = np.stack([contexts[edge] for edge in ("x0", "y0", "x1", "y1")], axis=1)
+    boxes = {names.a: box[contexts.is_a], names.b: box[~contexts.is_a]}
+    return capitalized(small_patch_note(boxes, (int(patch[0]), int(patch[1]))))
+
+
+def _largest(result: Result, count: int) -> list[ResultEntry]:
+    """All classes together, and the classes with most contexts, in the order of the page."""
+    if result.contexts is None:
+        return []
+    largest = sorted(result.classes, key=lambda e: -(e.numbers.n_a + e.numbers.n_b))[:count]
+    kept = {e.key for e in largest} | {OVERALL}
+    return [e for e in ordered_entries(result) if e.key in kept]
+
+
+def _facts(result: Result, names: SetNames) -> list[str]:
+    if result.overall is None:
+        return []
+    facts = overlap_sentences(result.overall, names)
+    facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
+    facts.append(where_sentence(saved_kinds(result)))
+    return [f for f in facts if f]
+
+
+def _tables(entries: Sequence[ResultEntry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
+    notes = Footnotes()
+    tables = []
+    for start in range(0, len(entries), TABLE_COLUMNS):
+        part = entries[start : start + TABLE_COLUMNS]
+        groups = [
+            (name, [(r.label, r.meaning, [format_cell(r, e, parameters, notes) for e in part]) for r in rows])
+            for name, rows in GROUPS
+        ]
+        tables.append(NumberTable([e.label for e in part], groups))
+    return tables, notes.reasons
+
+
+def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """List what was compared: rows of what it is, and its value for A and B."""
+    inputs = header.get("inputs") or {}
+    sides = [inputs.get("a") or {}, inputs.get("b") or {}]
+    rows = [
+        ("path", "path"),
+        ("format", "format"),
+        ("content (SHA-256)", "sha256"),
+        ("frames", "frames"),
+        (sample_words(header), "objects"),
+        ("predictions", "predictions"),
+        ("detector", "detector"),
+        ("predictions from", "predictions_path"),
+        ("their content", "predictions_sha256"),
+    ]
+    out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
+    out.append(("units", [_units(side) for side in sides]))
+    model = inputs.get("model")
+    if model:
+        content = model.get("sha256")
+        text = f"{model.get('path')} ({_input(content, 'sha256')})" if content else str(model.get("path"))
+        out.append(("model", [text, text]))
+    return [row for row in out if any(v != DASH for v in row[1])]
+
+
+def _units(side: Mapping[str, Any]) -> str:
+    """What chance draws of a set, in a few words."""
+    count, kind = side.get("units"), side.get("unit_kind")
+    if count is None or kind is None:
+        return DASH
+    passes = f", {side['passes']} passes each" if kind == "things" and (side.get("passes") or 1) > 1 else ""
+    seconds, frames = side.get("block_seconds"), side.get("block_frames") or 1
+    length = f" of {frames:,} frames" + ("" if seconds is None else f" ({seconds:.3g} s)")
+    blocks = side.get("time_blocks") or 0
+    beside = f", and {blocks:,} blocks of time{length} beside them" if blocks else ""
+    return f"{count:,} {kind}{length if kind == 'blocks' else ''}{passes}{beside}"
+
+
+def _input(value: Any, key: str) -> str:
+    if value is None or value == "":
+        return DASH
+    if key == "detector":
+        return str(DetectorRecord.from_json(value, "inputs.detector"))
+    if key.endswith("sha256"):
+        return f"{str(value)[:12]}…"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _parameter(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return (", " if any(isinstance(each, str) for each in value) else " × ").join(map(str, value))
+    return str(value)
+
 
 MANY_VERDICTS = 20
 """Verdicts beyond these are folded away."""
@@ -59,8 +375,7 @@ def write_report(
     results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
     page = render_page(results, losses, title)
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(out, page)
     return results, losses
 
 
@@ -76,7 +391,6 @@ def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> s
         together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
         title=title,
         many=MANY_VERDICTS,
-        version=version(),
         losses=losses.lines(),
     )
 

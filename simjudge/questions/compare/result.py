@@ -10,29 +10,33 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
+from simjudge.judging.comparison import Comparison, Source, compare_sets
+from simjudge.judging.join_cluster import join_runner
+from simjudge.judging.sweep import Sweep, sweep_sets
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
 from simjudge.page.kept_result import KeptResult, kind_of
-from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
-from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, saved_kinds
-from simjudge.questions.compare.next_steps import next_step
-from simjudge.questions.compare.result_tables import comparison_table, latex_table, sweep_table
+from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, next_step, saved_kinds
+from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
+from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
-from simjudge.results.result_folder import SWEEP, check_result_folder
-from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
+from simjudge.results.saved_result import (
+    SWEEP,
+    Result,
+    check_result_folder,
+    comparison_from_content,
+    sweep_from_content,
+)
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
-from simjudge.studies.comparison import Comparison, Source, compare_sets
-from simjudge.studies.join_cluster import join_runner
-from simjudge.studies.sweep import Sweep, sweep_sets
-from simjudge.terminal.tables import table_text
+from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
-    from simjudge.page.report_figure import Figures, ReportFigure
+    from simjudge.page.figures import Figures, ReportFigure
 
 KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 
@@ -105,13 +109,13 @@ class ShownResult(KeptResult):
     @property
     def figures(self) -> Figures:
         """All figures by name, not drawn yet: `result.figures["overview"]()` draws one; `savefig` saves it."""
-        from simjudge.questions.compare.result_figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
+        from simjudge.questions.compare.figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
 
         return result_figures(self.saved)
 
     def plot(self) -> ReportFigure:
         """Draw the result at a glance; `savefig` saves it as SVG or PDF."""
-        from simjudge.questions.compare.figures import plot  # noqa: PLC0415 - matplotlib is slow to import
+        from simjudge.questions.compare.charts import plot  # noqa: PLC0415 - matplotlib is slow to import
 
         return plot(self.saved)
 

@@ -8,13 +8,21 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.charts import verdict_row
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
-from simjudge.questions.compare.gallery_cards import Gallery, NeighbourGrid, Shelf
-from simjudge.questions.compare.result_figures import CLASS_FIGURES, DISTRIBUTION, MAP, WHERE, ClassFigure
-from simjudge.questions.compare.verdict_rows import verdict_row
+from simjudge.questions.compare.figures import (
+    CLASS_FIGURES,
+    DISTRIBUTION,
+    MAP,
+    WHERE,
+    ClassFigure,
+    Gallery,
+    NeighbourGrid,
+    Shelf,
+)
 from simjudge.questions.compare.words import (
     SetNames,
     capitalized,

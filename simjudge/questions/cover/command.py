@@ -34,14 +34,23 @@ def cover(
     Poses are tried by their labels alone, without light. Only the chosen pictures are rendered. The page says how much
     of A they cover, beside as many random pictures, and which contexts cannot be had in this scene.
     """
-    from simjudge.questions.cover.page import PAGE
-    from simjudge.questions.cover.page import cover as run
-    from simjudge.questions.cover.words import cover_sentences
+    from simjudge.questions.cover.page import PAGE, cover_sentences
+    from simjudge.questions.cover.run import cover as run
 
     found = run(
-        a, out, scene=scene, camera=camera, n=n, b=b, vehicle=vehicle, mount=mount, engine=engine, settings=settings,
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        a,
+        out,
+        scene=scene,
+        camera=camera,
+        n=n,
+        b=b,
+        vehicle=vehicle,
+        mount=mount,
+        engine=engine,
+        settings=settings,
+        log=print_note,
+        progress=progress,
+    )
     for line in cover_sentences(found):
         print_note(line)
     print_note(f"pictures and poses are in {out}; to look at the coverage, open {out / PAGE}")

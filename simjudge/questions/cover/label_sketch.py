@@ -116,10 +116,21 @@ class LabelSketch:
         plane = np.searchsorted(classes, self.things.class_id)
         focal, centre = np.array(self.lens.focal, np.float64), np.array(self.lens.centre, np.float64)
         size = np.array(self.lens.size, np.int64)
-        return np.asarray(_similarities(
-            rotations, positions, anchors, self.things.points, plane, planes, focal, centre, size, self._ratio,
-            self._min_size,
-        ))  # fmt: skip
+        return np.asarray(
+            _similarities(
+                rotations,
+                positions,
+                anchors,
+                self.things.points,
+                plane,
+                planes,
+                focal,
+                centre,
+                size,
+                self._ratio,
+                self._min_size,
+            )
+        )
 
 
 def _directions(count: int) -> FloatArray:

@@ -1,8 +1,7 @@
-"""Covering what a simulation lacks, with what a person reads: the page, the curve, and what stays uncovered."""
+"""A coverage search with what a person reads: sentences, the page, the curve, and what stays uncovered."""
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,31 +9,55 @@ import cv2
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.installed import DEFAULT_CAMERA
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.sources import as_frames
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
+from simjudge.page.html import FigureEmbedder, load_template, picture_uri, write_page
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
-from simjudge.questions.cover.result import CoverResult, UncoveredContext
-from simjudge.questions.cover.run import cover_contexts
-from simjudge.questions.cover.settings import CoverSettings
-from simjudge.questions.cover.unreachable import REASONS
-from simjudge.questions.cover.words import cover_sentences
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
+from simjudge.results.verdict_words import verdict_words
+
+
+def cover_sentences(found: CoverResult) -> list[str]:
+    """Say how much the pictures cover, beside random ones, and what stays uncovered."""
+    before, after = float(found.curve.overlap[0]), float(found.curve.overlap[-1])
+    lines = [
+        f"O_A rises from {before:.3f} to {after:.3f} with {_pictures(found.count)}",
+        f"with {_pictures(len(found.random.overlap) - 1)} at random, O_A would be {found.random.overlap[-1]:.3f}",
+    ]
+    if not found.count:
+        lines = [f"O_A is {before:.3f}; no picture of this scene that was tried covers more"]
+    elif found.same_labels == found.count:
+        lines.append("every picture has exactly the labels that were predicted")
+    else:
+        lines.append(f"{found.count - found.same_labels} of {found.count} pictures have other labels than predicted")
+    if found.newly_covered is not None:
+        lines.append(_judged(found.newly_covered))
+    lines += [f"{number} contexts stay uncovered: {reason}" for reason, number in found.reasons().items()]
+    return lines
+
+
+def _judged(newly: NewlyCovered) -> str:
+    """W1 on the newly covered contexts, beside what chance gives."""
+    sure = newly.certainty
+    verdict = verdict_words(sure.verdict, sure.margin)
+    if newly.mean_w1 is None or sure.noise is None:
+        return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {verdict}"
+    gap = "" if sure.gap is None else f"the gap is {sure.gap:.3f} (95 %: {sure.gap_low:.3f} to {sure.gap_high:.3f}), "
+    return (
+        f"on the {newly.contexts} newly covered contexts {gap}W1 {newly.mean_w1:.3f}, by chance {sure.noise:.3f}: "
+        f"{verdict}"
+    )
+
+
+def _pictures(count: int) -> str:
+    return f"{count} new picture" + ("" if count == 1 else "s")
+
 
 PAGE = "cover.html"
 """Name of the page in the folder of a coverage search."""
 FIGURE = "coverage"
 """Name of the curve's files, without the suffix."""
-_SHOWN, _SIDE, _JPEG_QUALITY = 6, 180, 85
+_SHOWN, _SIDE = 6, 180
 _BOX_COLOUR, _ANCHOR_COLOUR = (120, 170, 255), (255, 210, 0)
 
 
@@ -44,56 +67,6 @@ class ContextCard:
 
     picture: str
     text: str
-
-
-@takes_setting_keywords
-def cover(  # noqa: PLR0913 - the options of the command
-    a: FrameSet | str | Path,
-    out: str | Path,
-    *,
-    scene: str | Path,
-    camera: str | Path | Camera = DEFAULT_CAMERA,
-    n: int = 300,
-    b: FrameSet | str | Path | None = None,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    engine: str = "default",
-    settings: CoverSettings,
-    log: Log = no_log,
-    progress: ProgressBar = no_progress,
-) -> CoverResult:
-    """Render the pictures of a scene that resemble most of the contexts of A that B lacks, and write a page.
-
-    Poses are tried by their labels alone, without light; only the chosen pictures are rendered.
-
-    Args:
-        a: the set to be predicted, with labels, or the path of one.
-        out: folder for the pictures, poses.csv, cover.json, curve.csv, uncovered.csv and the page cover.html.
-        scene: a scene's file, or the name of one that comes with simjudge.
-        camera: a camera's file or name, or a camera.
-        n: pictures at most; fewer where no further one would resemble anything new.
-        b: simulated pictures that there are already; None for none.
-        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
-        mount: the camera on the body, in place of a car, as in `simjudge.render`.
-        engine: name of the engine, or `package:Class`.
-        settings: all settings at once; keywords change single ones.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
-
-    Raises:
-        UsageError: an option makes no sense here.
-        SimjudgeError: something cannot be read or written, or the sets have no class in common.
-    """
-    found = cover_contexts(
-        a, out, scene=scene, camera=camera, n=n, b=b, vehicle=vehicle, mount=mount, engine=engine, settings=settings,
-        log=log, progress=progress,
-    )  # fmt: skip
-    frames = as_frames(a)
-    write_cover_page(found, frames if frames.labelled.all() else frames.take(frames.labelled), Path(out))
-    return found
 
 
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:
@@ -109,11 +82,9 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
         curve=FigureEmbedder().embed(coverage_figure(found)),
         reasons=found.reasons(),
         gallery={reason: cards for reason, cards in gallery.items() if cards},
-        version=version(),
         losses=found.losses.lines(),
     )
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(folder / PAGE, page)
     save_figure(coverage_figure(found), folder / FIGURE)
 
 
@@ -124,8 +95,14 @@ def coverage_figure(found: CoverResult) -> ReportFigure:
         axes = add_axes(figure, (0.0, 0.0, 640.0, 320.0), (64.0, 90.0, 12.0, 46.0))
         for name, values, colour in (("chosen", found.curve.overlap, "a"), ("random", found.random.overlap, "b")):
             axes.plot(np.arange(len(values)), values, color=LIGHT[colour], linewidth=LINE_WIDTH)
-            axes.annotate(f"{name} {values[-1]:.2f}", (len(values) - 1, values[-1]), (6, 0),
-                          textcoords="offset points", va="center", annotation_clip=False)  # fmt: skip
+            axes.annotate(
+                f"{name} {values[-1]:.2f}",
+                (len(values) - 1, values[-1]),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                annotation_clip=False,
+            )
         axes.set_ylim(0, 1)
         axes.set_xlim(0, max(found.count, len(found.random.overlap) - 1, 1))
         axes.set_xlabel("new pictures")
@@ -163,8 +140,4 @@ def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> Co
         x0, y0, x1, y1 = ((objects.box[row] - [left, top, left, top]) * scale).round().astype(int).tolist()
         colour = _ANCHOR_COLOUR if row == context.row else _BOX_COLOUR
         cv2.rectangle(shown, (x0, y0), (x1 - 1, y1 - 1), colour, 1)
-    return ContextCard(_uri(shown), f"{context.class_name} in {context.frame}")
-
-
-def _uri(picture: RgbImage) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")
+    return ContextCard(picture_uri(shown), f"{context.class_name} in {context.frame}")

@@ -1,4 +1,4 @@
-"""What to simulate next: pictures of a scene that resemble the contexts of A that B lacks."""
+"""What to simulate next: pictures of a scene that resemble the contexts of A that B lacks; its inputs and folder."""
 
 from __future__ import annotations
 
@@ -13,52 +13,170 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import atomic_file, hash_files, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.names import normalized_name
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.data.sources import as_frames
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import list_some
+from simjudge.data.sets import as_frames
+from simjudge.judging.chosen_patch import patch_line
+from simjudge.judging.class_numbering import ClassNumbering, match_classes
+from simjudge.judging.judged_set import require_labels
 from simjudge.method.patch_size import default_patch
-from simjudge.questions.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
-from simjudge.questions.cover.context_coverage import (
+from simjudge.questions.cover.candidates import (
+    Candidate,
+    CandidatePool,
+    LabelView,
+    PlacementSearch,
+    context_planes,
+    labelled_frames,
+)
+from simjudge.questions.cover.page import write_cover_page
+from simjudge.questions.cover.result import (
+    COVER,
     NEVER,
+    NOT_FOUND,
+    NOT_TAKEN,
+    CoverageCurve,
+    CoverResult,
+    ReachRules,
     SimilarPairs,
     choose_pictures,
     coverage_curve,
     first_pictures,
+    judge_newly_covered,
     overlap_numbers,
     similar_pairs,
+    uncovered_rows,
 )
-from simjudge.questions.cover.folder import PICTURES, POSES, check_folder, same_labels, write_poses
-from simjudge.questions.cover.inputs import (
-    check_cover_classes,
-    check_cover_scene,
-    describe_inputs,
-    describe_parameters,
-    read_cover_sets,
-)
-from simjudge.questions.cover.label_view import LabelView, labelled_frames
-from simjudge.questions.cover.newly_covered import judge_newly_covered
-from simjudge.questions.cover.result import CoverageCurve, CoverResult, uncovered_rows
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.questions.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
 from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.camera_poses import RandomPoses
+from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses
 from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
 from simjudge.sim.capture.rendering import render_plans
-from simjudge.sim.capture.still_poses import StillPoses
 from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.studies.chosen_patch import patch_line
-from simjudge.studies.class_numbering import ClassNumbering
+
+PICTURES, POSES = "pictures", "poses.csv"
+"""Names of the rendered set and of the poses in the folder of a coverage search."""
+
+
+def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], rate: float) -> None:
+    """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
+
+    Args:
+        rate: pictures a second, for the stamps.
+    """
+    still = StillPoses("poses", tuple(each.camera for each in poses), rate)
+    rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
+    for stamp, each, rank in zip(still.stamp, poses, ranks, strict=True):
+        numbers = [repr(value) for value in (*each.camera.position, *each.camera.orientation)]
+        rows.append(",".join([f"{stamp // 10**9}.{stamp % 10**9:09d}", *numbers, str(each.scene_seed), str(rank)]))
+    with atomic_file(path) as temporary:
+        temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def check_folder(out: Path) -> Path:
+    """Refuse a folder that holds anything but a search that was stopped."""
+    folder = output_path(out)
+    if folder.is_file():
+        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
+    if folder.is_dir():
+        ours = {POSES, f".{PICTURES}.partial"}
+        others = sorted(each.name for each in folder.iterdir() if each.name not in ours)
+        if (folder / COVER).exists():
+            raise SimjudgeError(f"{folder}: holds the result of another search; choose another --out")
+        if others:
+            raise SimjudgeError(f"{folder}: holds {others[0]!r}, which was not written here; choose another --out")
+    return folder
+
+
+def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
+    """Tell whether two sets have the same labels in a frame."""
+    tables = []
+    for each in (frames, predicted):
+        rows = each.objects.frame == index
+        table = np.column_stack([each.objects.class_id[rows], np.rint(each.objects.box[rows])])
+        tables.append(table[np.lexsort(table.T)])
+    return bool(np.array_equal(tables[0], tables[1]))
+
+
+def read_cover_sets(a: FrameSet | str | Path, b: FrameSet | str | Path | None) -> tuple[FrameSet, FrameSet | None]:
+    """The labelled frames of both sets, with A's class ids.
+
+    Args:
+        b: simulated pictures that there are already; None for none.
+    """
+    sets = []
+    for source in (a, b):
+        if source is None:
+            continue
+        frames = as_frames(source)
+        require_labels(frames)
+        sets.append(frames if frames.labelled.all() else frames.take(frames.labelled))
+    return sets[0], match_classes(sets[0], sets[1]) if len(sets) > 1 else None
+
+
+def check_cover_scene(scene: Scene, given: str | Path) -> None:
+    """Refuse a scene that cannot be searched."""
+    if not scene.labelled():
+        raise UsageError(f"--scene {given}: has nothing that is labelled, so it can cover nothing")
+    if scene.area is None:
+        raise UsageError(f"--scene {given}: has no area for cameras; give it area: [x0, y0, x1, y1]")
+    if any(thing.path is not None for thing in scene.things):
+        raise UsageError(f"--scene {given}: has things that move along paths; give a scene that stands still")
+
+
+def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
+    """Refuse a scene that shows no class of A's objects: no picture of it covers any of them."""
+    held = np.unique(a.objects.class_id).tolist()
+    if not a.class_names or not held:
+        return
+    theirs = {thing.class_id: scene.class_names.get(thing.class_id, str(thing.class_id)) for thing in scene.labelled()}
+    ours = [a.class_names.get(class_id, str(class_id)) for class_id in held]
+    if not {normalized_name(name) for name in ours} & {normalized_name(name) for name in theirs.values()}:
+        raise SimjudgeError(
+            f"{a.name} and scene {given} have no class in common: {list_some(ours)} against "
+            f"{list_some(list(theirs.values()))}; give them the same names"
+        )
+
+
+def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
+    """Paths and digests of A and B, as cover.json has them; null for sets in memory."""
+    return {
+        key: None
+        if source is None or isinstance(source, FrameSet)
+        else {"path": str(source), "sha256": hash_files(Path(source))}
+        for key, source in zip("ab", sources, strict=True)
+    }
+
+
+def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
+    """The settings, as cover.json has them."""
+    return {
+        "model": None if settings.model is None else str(settings.model),
+        "theta": settings.theta,
+        "patch": list(settings.method.patch),
+        "patch_chosen": settings.patch is None,
+        "seed": settings.seed,
+        "scenes": settings.scenes,
+        "tries": settings.tries,
+        "refinements": settings.refinements,
+        "min_size": settings.min_size,
+        "min_visible": settings.min_visible,
+    }
+
 
 _MOST_PICTURES = 100_000
 
 
 @takes_setting_keywords
-def cover_contexts(  # noqa: PLR0913 - the options of the command
+def cover(  # noqa: PLR0913 - the options of the command
     a: FrameSet | str | Path,
     out: str | Path,
     *,
@@ -73,25 +191,36 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> CoverResult:
-    """Render the pictures of a scene that resemble most of the contexts of A that B lacks.
+    """Render the pictures of a scene that resemble most of the contexts of A that B lacks, and write a page.
 
     Poses are tried in label space: their labels are those of the rendering, without its light. A pose is taken if its
-    picture resembles the most contexts that no picture before it resembles.
+    picture resembles the most contexts that no picture before it resembles. Only the chosen pictures are rendered.
 
     Args:
+        a: the set to be predicted, with labels, or the path of one.
+        out: folder for the pictures, poses.csv, cover.json, curve.csv, uncovered.csv and the page cover.html.
         scene: a scene's file, or the name of one that comes with simjudge.
+        camera: a camera's file or name, or a camera.
         n: pictures at most; fewer where no further one would resemble anything new.
         b: simulated pictures that there are already; None for none.
         vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
         mount: the camera on the body, in place of a car, as in `simjudge.render`.
+        engine: name of the engine, or `package:Class`.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
 
     Returns:
         O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
+
+    Raises:
+        UsageError: an option makes no sense here.
+        SimjudgeError: something cannot be read or written, or the sets have no class in common.
     """
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
     if settings.model is not None:
-        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = check_folder(Path(out))
@@ -116,6 +245,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
         rendered = search.render(folder / PICTURES, poses, log, progress)
     result = search.result(pool, rules, chosen, rendered, inputs, progress)
     result.save(folder)
+    write_cover_page(result, frames, folder)
     return result
 
 
@@ -172,8 +302,10 @@ class _Search:
         if sizes != {tuple(self.camera.lens.size)}:
             shown = ", ".join(f"{w}x{h}" for w, h in sorted(sizes)[:3])
             width, height = self.camera.lens.size
-            log(f"note: A's pictures are {shown}, camera {self.camera.name} makes {width}x{height}; patches are cut in"
-                " pixels of each")  # fmt: skip
+            log(
+                f"note: A's pictures are {shown}, camera {self.camera.name} makes {width}x{height}; patches are cut in"
+                " pixels of each"
+            )
 
     def candidates(self, n: int, progress: ProgressBar) -> tuple[CandidatePool, ReachRules]:
         """Look at random poses and search others, in every placement."""
@@ -183,7 +315,7 @@ class _Search:
         lens = self.camera.lens
         poses = RandomPoses(
             Path(self.scene).stem, count, self.camera.rate, self.mount, lens.horizontal_field(), settings.seed
-        )  # fmt: skip
+        )
         rules: ReachRules | None = None
         for placement in range(settings.scenes):
             seed = placement_seed(settings.seed, placement, settings.scenes)
@@ -199,7 +331,7 @@ class _Search:
                 if rules is None:
                     rules = ReachRules(
                         self.a, search.things, lens, settings.labelling, settings.theta, settings.method.patch
-                    )  # fmt: skip
+                    )
         assert rules is not None  # noqa: S101 - there is a placement
         return pool, rules
 
@@ -208,16 +340,21 @@ class _Search:
         settings = self.settings
         still = StillPoses(f"{Path(self.scene).stem}_cover", tuple(each.camera for each in poses), self.camera.rate)
         plan = RenderPlan(
-            self.scene, self.camera, still, labelling=settings.labelling, seed=settings.seed, engine=self.engine,
+            self.scene,
+            self.camera,
+            still,
+            labelling=settings.labelling,
+            seed=settings.seed,
+            engine=self.engine,
             scene_seeds=tuple(each.scene_seed for each in poses),
-        )  # fmt: skip
+        )
         done = render_plans([plan], out, jobs=settings.jobs, log=log, progress=progress)
         frames = as_frames(out)
         order = np.argsort([frames.frame_name.index(name) for name in still.frame_name])
         frames = frames.take(np.argsort(order)) if len(order) == len(frames) else frames
-        predicted = self._numbered(labelled_frames("predicted", self.camera, self.class_names, [
-            each.objects for each in poses
-        ]))  # fmt: skip
+        predicted = self._numbered(
+            labelled_frames("predicted", self.camera, self.class_names, [each.objects for each in poses])
+        )
         frames = self._numbered(frames)
         same = sum(same_labels(frames, predicted, index) for index in range(len(frames)))
         return _Rendered(out, frames, same, done.losses)
@@ -285,9 +422,10 @@ class _Search:
 def _indices(placement: int, placements: int, baseline: int, count: int) -> list[int]:
     """The random poses of a placement: those that `render` would take of so many frames, and its share of the rest."""
     return [
-        index for index in range(count)
+        index
+        for index in range(count)
         if (index * placements // baseline if index < baseline else (index - baseline) % placements) == placement
-    ]  # fmt: skip
+    ]
 
 
 def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPicture]:

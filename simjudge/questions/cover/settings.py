@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.core.settings import Settings, setting
+from simjudge.core.setting_groups import JobSettings, LabelSettings
+from simjudge.core.settings import setting
+from simjudge.judging.compare_settings import AUTO, PATCH_FORM
 from simjudge.method.method import Method
-from simjudge.studies.compare_settings import AUTO, PATCH_FORM
 
 if TYPE_CHECKING:
-    from simjudge.sim.capture.label_rules import Labelling
+    from simjudge.sim.capture.ground_truth import Labelling
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoverSettings(Settings):
+class CoverSettings(LabelSettings, JobSettings, panel="Search"):
     """The settings of a coverage search.
 
     Attributes:
@@ -25,28 +26,33 @@ class CoverSettings(Settings):
         scenes: placements of the scene's random things that are searched.
         tries: random poses whose labels are looked at, in all placements together.
         refinements: poses tried for each context that the random poses do not resemble, in each placement.
-        min_size, min_visible: as in `Labelling`.
-        jobs: processes that render side by side.
         model: a detector, for W1 on the newly covered contexts; None for none.
     """
 
-    theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1)
+    theta: float = setting(
+        0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1, common=True
+    )
     patch: tuple[int, int] | None = setting(
-        None, "Size of the patch, height x width; auto: by the size of images and objects.", unit="px",
-        form=PATCH_FORM, by_preset={"paper": AUTO},
-    )  # fmt: skip
+        None,
+        "Size of the patch, height x width; auto: by the size of images and objects.",
+        unit="px",
+        form=PATCH_FORM,
+        by_preset={"paper": AUTO},
+        common=True,
+    )
     chosen_patch: tuple[int, int] | None = None
     seed: int = setting(0, "Seed of placements, poses and noise.", low=0)
     scenes: int = setting(1, "Placements of the scene's random things to search.", low=1, high=10_000)
     tries: int = setting(1000, "Random poses whose labels are looked at.", low=1, high=1_000_000)
     refinements: int = setting(
-        3000, "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.", low=0,
+        3000,
+        "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.",
+        low=0,
         high=1_000_000,
-    )  # fmt: skip
-    min_size: float = setting(5.0, "Smaller things are not labelled.", unit="px", low=0, high=100_000)
-    min_visible: float = setting(0.25, "Things seen by a smaller share are not labelled.", low=0, high=1)
-    model: Path | None = setting(None, "Detector for W1 on the newly covered contexts: .onnx, .pt, .yaml, or a name.")
-    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024)
+    )
+    model: Path | None = setting(
+        None, "Detector for W1 on the newly covered contexts: .onnx, .pt, .yaml, or a name.", common=True
+    )
 
     @property
     def method(self) -> Method:
@@ -56,6 +62,6 @@ class CoverSettings(Settings):
     @property
     def labelling(self) -> Labelling:
         """Which objects are labelled."""
-        from simjudge.sim.capture.label_rules import Labelling  # noqa: PLC0415 - compiles its loops
+        from simjudge.sim.capture.ground_truth import Labelling  # noqa: PLC0415 - compiles its loops
 
         return Labelling(self.min_size, self.min_visible)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import exit_if_lost, print_note
 
 if TYPE_CHECKING:
-    from simjudge.questions.doctor.diagnosis import Diagnosis
-    from simjudge.questions.doctor.usable_for import Answer
+    from simjudge.questions.doctor.diagnosis import Answer, Diagnosis
 
 
 def doctor(
@@ -36,15 +35,17 @@ def doctor(
     fails no check.
     """
     from simjudge.core.errors import UsageError
-    from simjudge.questions.doctor.doctor import diagnose
+    from simjudge.questions.doctor.diagnosis import NO
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph
-    from simjudge.questions.doctor.usable_for import NO
-    from simjudge.results.result_folder import write_json
+    from simjudge.questions.doctor.run import diagnose
+    from simjudge.results.saved_result import write_json
 
     if source is not None and live:
         raise UsageError(f"{source} or --live: give one of them")
-    found = diagnose_graph(seconds, image_topic=image_topic) if source is None else diagnose(
-        source, image_topic=image_topic
+    found = (
+        diagnose_graph(seconds, image_topic=image_topic)
+        if source is None
+        else diagnose(source, image_topic=image_topic)
     )
     asked = None if purpose is None else found.question(purpose)
     _print(found, asked)
@@ -59,8 +60,8 @@ def doctor(
 
 def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
-    from simjudge.questions.doctor.usable_for import NO
-    from simjudge.terminal.tables import print_wrapped_table
+    from simjudge.questions.doctor.diagnosis import NO
+    from simjudge.terminal.common import print_wrapped_table
 
     typer.echo(f"{found.path}: {found.kind}")
     if found.topics:

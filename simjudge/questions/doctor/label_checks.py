@@ -1,7 +1,9 @@
-"""Checks of what is labelled and found: in pictures and in clouds, and whether it belongs to them."""
+"""Checks of what is labelled and found, in pictures and clouds, and of other simulators' ground truth."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,10 @@ from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
-from simjudge.questions.doctor.findings import (
+from simjudge.core.text import read_text
+from simjudge.data.clouds import CloudBoxes, CloudSet
+from simjudge.questions.doctor.clock_checks import RecordingSurvey
+from simjudge.questions.doctor.diagnosis import (
     BOXES,
     CLOUD_FIELDS,
     CLOUDS,
@@ -19,15 +23,130 @@ from simjudge.questions.doctor.findings import (
     FOUND_BOXES,
     LABELS,
     LABELS_FIT,
+    MISSING,
     PREDICTIONS,
     PREDICTIONS_FIT,
+    QUESTIONS,
+    SIMULATOR_LABELS,
     Finding,
+    fitting_detector,
+    has_only_label_pictures,
     quoted,
 )
-from simjudge.questions.doctor.fitting_detector import fitting_detector, has_only_label_pictures
-from simjudge.questions.doctor.kitti_rows import kitti_rows_note
-from simjudge.sim.sensors.lidar_contract.check import check_lidar
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL as CONTRACT_FAIL
+from simjudge.sim.capture.simulators.labelling import FoundLabels
+from simjudge.sim.sensors.lidar.checked_scans import FAIL as CONTRACT_FAIL
+from simjudge.sim.sensors.lidar.checked_scans import PASS
+from simjudge.sim.sensors.lidar.contract import check_lidar
+
+_COLUMNS = (15, 16)
+"""Values of a row of KITTI: class, 3 of the picture's object, 4 of its box, 3 sizes, 3 of its place, yaw; a score."""
+
+
+def count_kitti_rows(path: Path) -> int:
+    """Count the label files in PATH/labels whose first row is one of KITTI's."""
+    return sum(_is_kitti(file) for file in sorted((path / "labels").glob("*.txt")))
+
+
+def kitti_rows_note(path: Path) -> tuple[str, str]:
+    """What to say of such files, and the command that makes a recording of them.
+
+    Returns:
+        Note and command; the command is empty where the folder is not in FSKITTI's layout. Both are empty where there
+        are no such files.
+    """
+    count = count_kitti_rows(path)
+    if not count:
+        return "", ""
+    note = f"{count} files of KITTI's rows in labels/: boxes in space, which this layout does not tie to the clouds"
+    known = (path / "points").is_dir() and (path / "metadata.json").is_file()
+    return note, f"python scripts/formula_drive.py {quoted(path)} made" if known else ""
+
+
+def _is_kitti(file: Path) -> bool:
+    try:
+        words = read_text(file).strip().partition("\n")[0].split()
+    except SimjudgeError:
+        return False
+    if len(words) not in _COLUMNS or words[0].replace(".", "").isdigit():
+        return False
+    try:
+        return bool([float(word) for word in words[1:]])
+    except ValueError:
+        return False
+
+
+_FORMS = {
+    "pictures": "label pictures",
+    "solids": "boxes in space",
+    "boxes": "boxes on the image",
+    "things": "poses of bodies",
+}
+
+
+def types_with_messages(survey: RecordingSurvey) -> dict[str, str]:
+    """Message type by topic name of the topics on which something came."""
+    return {topic.name: topic.type for topic in survey.topics.values() if topic.received}
+
+
+def check_simulators(
+    path: Path, found: Sequence[FoundLabels], findings: Sequence[Finding], live: Mapping[str, str] | None
+) -> list[Finding]:
+    """Say whose ground truth is there, and let what lacks labels be mended by it.
+
+    Args:
+        live: of a running graph, the topics that its images' labels take: images, camera_info. None for a recording.
+    """
+    if not found:
+        return list(findings)
+    shown = [row for each in found for row in _rows(each)]
+    mends = [live_line(each, live) if live is not None else _convert_line(path, each) for each in found]
+    note = "; ".join(f"{each.simulator} has it as {_FORMS[each.form]}" for each in found)
+    out = []
+    for each in findings:
+        if each.check == LABELS and each.verdict == MISSING:
+            out.append(replace(each, note=f"no labels of simjudge's: {note}", mend=mends[0]))
+            out += [replace(each, note="", mend=line) for line in mends[1:]]
+        else:
+            out.append(each)
+    return [*out, *shown]
+
+
+def _rows(found: FoundLabels) -> list[Finding]:
+    asked = ", ".join(each.text for each in QUESTIONS if LABELS in (*each.needs, *each.wants))
+    figure = f"{found.simulator}: {_FORMS[found.form]} on {', '.join(found.topics)}; as labels they serve: {asked}"
+    rows = [Finding(SIMULATOR_LABELS, PASS, found.topics[0], figure)]
+    if found.needs_names and not found.names_topic:
+        note = f"{found.simulator}: the JSON on {found.needs_names} that says what the numbers mean is not there"
+        mend = "ros2 bag record --storage mcap --all"
+        rows.append(Finding.missing(SIMULATOR_LABELS, note, mend, found.topics[0]))
+    return rows
+
+
+def _convert_line(path: Path, found: FoundLabels) -> str:
+    line = f"simjudge convert {quoted(path)} labelled.mcap --simulator "
+    if found.form == "things":
+        return f"{line}my_bodies.yaml   # a copy of config/simulators/{found.simulator}.yaml that names your bodies"
+    line += found.simulator
+    if len(found.topics) > 1:
+        line += f" --label-topic {quoted(found.topics[0])}"
+    return line + (" --class 1=car   # your numbers and names" if found.needs_classes else "")
+
+
+def live_line(found: FoundLabels, live: Mapping[str, str]) -> str:
+    """The line that makes labels of a simulator's ground truth while it runs."""
+    source = live.get("images", "") if found.form == "things" else found.topics[0]
+    simulator = "my_bodies.yaml" if found.form == "things" else found.simulator
+    words = [f"simulator:={simulator}", f"form:={found.form}", f"labels:={source}"]
+    if found.names_topic:
+        words.append(f"names:={found.names_topic}")
+    if found.form != "pictures" and live.get("camera_info"):
+        words.append(f"camera_info:={live['camera_info']}")
+    if found.needs_classes:
+        words.append("classes:=1=car   # your numbers and names")
+    if found.form == "things":
+        words.append(f"  # a copy of config/simulators/{found.simulator}.yaml that names your bodies")
+    return f"simjudge run label {' '.join(words)}"
+
 
 _SCANS = 20
 """Scans that are held to what a lidar is."""
@@ -67,8 +186,15 @@ def _labels(path: Path, frames: FrameSet) -> Finding:
     something = len(frames.objects) > 0 or frames.semantic is not None
     note = "; ".join(frames.losses.lines()[:1]) or "whoever labelled them found nothing, or in another format"
     rows, mend = kitti_rows_note(path)
-    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=rows or note,
-                            mend=mend or f"simjudge info {shell}")  # fmt: skip
+    return Finding.measured(
+        LABELS,
+        form,
+        share,
+        "at least one object",
+        good=something,
+        note=rows or note,
+        mend=mend or f"simjudge info {shell}",
+    )
 
 
 def _form(frames: FrameSet) -> str:
@@ -96,9 +222,14 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
     return Finding.measured(
-        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "",
+        check,
+        "",
+        f"{sum(lost.values())} left out",
+        "none",
+        good=not lost,
+        note=lines[0] if lines else "",
         mend=mend,
-    )  # fmt: skip
+    )
 
 
 def _predictions(frames: FrameSet, shell: str) -> Finding:
@@ -130,14 +261,31 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
         contracts = check_lidar(path, topic=topic, most=_SCANS)
     except SimjudgeError as error:
         note = str(error).removeprefix(f"{path}: ")
-        return [*found, Finding.measured(CONTRACT, about, "cannot be checked", "every check", good=False, note=note,
-                                         mend=f"simjudge info {shell}")]  # fmt: skip
+        return [
+            *found,
+            Finding.measured(
+                CONTRACT,
+                about,
+                "cannot be checked",
+                "every check",
+                good=False,
+                note=note,
+                mend=f"simjudge info {shell}",
+            ),
+        ]
     for contract in contracts:
         bad = [f"{each.check} ({each.figure})" for each in contract.outcomes if each.verdict == CONTRACT_FAIL]
-        found.append(Finding.measured(
-            CONTRACT, about or contract.name, contract.headline, "no check fails", good=contract.passed,
-            note="; ".join(bad), mend=f"simjudge check lidar {shell}{option}",
-        ))  # fmt: skip
+        found.append(
+            Finding.measured(
+                CONTRACT,
+                about or contract.name,
+                contract.headline,
+                "no check fails",
+                good=contract.passed,
+                note="; ".join(bad),
+                mend=f"simjudge check lidar {shell}{option}",
+            )
+        )
     return [*found, *_boxes(path, clouds, about)]
 
 
@@ -154,11 +302,27 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
         note = f"no {', '.join(lacking)}"
         return [
             Finding.measured(CLOUDS, about, f"{len(clouds)} clouds", "at least one", good=True),
-            Finding.measured(CLOUD_FIELDS, about, figure, "x, y, z at least", good=not lacking, note=note,
-                             mend=f"ros2 topic echo --once --field fields {about}"),
-        ]  # fmt: skip
-    return [Finding.measured(CLOUDS, about, "none can be read", "at least one", good=False, note=losses.reason,
-                             mend=f"ros2 topic echo --once {about}")]  # fmt: skip
+            Finding.measured(
+                CLOUD_FIELDS,
+                about,
+                figure,
+                "x, y, z at least",
+                good=not lacking,
+                note=note,
+                mend=f"ros2 topic echo --once --field fields {about}",
+            ),
+        ]
+    return [
+        Finding.measured(
+            CLOUDS,
+            about,
+            "none can be read",
+            "at least one",
+            good=False,
+            note=losses.reason,
+            mend=f"ros2 topic echo --once {about}",
+        )
+    ]
 
 
 def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:

@@ -38,8 +38,8 @@ def compare_drives(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare simulated drives with real ones of the same course: lateral, heading and speed error, steering effort."""
-    from simjudge.questions.drives.result import compare_drives as compare
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.drives.run import compare_drives as compare
+    from simjudge.terminal.common import print_table
 
     if drives.count(_KEPT) != 1:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A drive measured along a line: how far along, how far beside it, how it is turned, how fast."""
+"""A drive measured along a line (how far along, beside, turned, how fast), and cut into stretches of the course."""
 
 from __future__ import annotations
 
@@ -8,22 +8,151 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.drive_logs import DriveLog
-from simjudge.questions.drives.course_line import (
-    SPACING,
-    line_heading,
-    line_length,
-    on_course,
-    resampled,
-    smoothed,
-)
-from simjudge.sim.driving.line_following import follow_line
-from simjudge.sim.scene.model import Course
+from simjudge.questions.drives.settings import METRICS
+from simjudge.sim.driving.course import follow_line, lane_classes
+from simjudge.sim.scene.model import Course, Scene
+
+SPACING = 0.05
+"""Metres between the points of a line."""
+_SMOOTH = 0.3
+"""Metres: standard deviation of the window that a mean line is smoothed by."""
+
+
+def smoothed(values: FloatArray, *, closed: bool) -> FloatArray:
+    """Values along a line, smoothed over 0.3 m; of a closed line the last one is the first.
+
+    Args:
+        values: (N, ...), at each of its points.
+    """
+    if not closed:
+        return np.asarray(gaussian_filter1d(values, _SMOOTH / SPACING, axis=0, mode="nearest"))
+    smooth = gaussian_filter1d(values[:-1], _SMOOTH / SPACING, axis=0, mode="wrap")
+    return np.concatenate([smooth, smooth[:1]])
+
+
+def fine_line(course: Course) -> Course:
+    """A course with points SPACING apart."""
+    points = np.asarray(course.centre_line, np.float64)
+    return Course(resampled(points, closed=course.closed), course.width, course.closed)
+
+
+def on_course(course: Course, distance: FloatArray) -> BoolArray:
+    """Whether distances lie between start and finish; on a closed course all do.
+
+    Args:
+        distance: metres along it.
+    """
+    inside: BoolArray = (distance >= 0) & (distance <= line_length(course)) | course.closed
+    return inside
+
+
+def line_heading(course: Course) -> FloatArray:
+    """Heading of the line at each of its points, radians, continuous."""
+    points = course.centre_line
+    if course.closed:
+        step = np.roll(points[:-1], -1, 0) - np.roll(points[:-1], 1, 0)
+        step = np.concatenate([step, step[:1]])
+    else:
+        step = np.gradient(points, axis=0)
+    return np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
+
+
+def line_curvature(course: Course) -> FloatArray:
+    """Curvature of the line at each of its points, 1/m, left positive, smoothed as a mean line is."""
+    heading = line_heading(course)
+    if course.closed:
+        # One turn more or less from the last point to the first.
+        step = np.diff(heading)
+        return smoothed(np.concatenate([step, step[:1]]) / SPACING, closed=True)
+    return smoothed(np.gradient(heading, SPACING), closed=False)
+
+
+def line_length(course: Course) -> float:
+    """Metres from its start to its finish, or of a lap."""
+    return float(np.linalg.norm(np.diff(course.centre_line, axis=0), axis=1).sum())
+
+
+def resampled(points: FloatArray, *, closed: bool) -> FloatArray:
+    """Points SPACING apart, about: a whole number of equal steps.
+
+    Args:
+        points: (N, 2), metres.
+    """
+    step = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    points = points[np.concatenate([[True], step > 1e-9])]
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    if not along[-1] > 0:
+        return points
+    count = max(1, round(float(along[-1]) / SPACING))
+    wanted = np.linspace(0.0, along[-1], count + 1)
+    out = np.stack([np.interp(wanted, along, axis) for axis in points.T], 1)
+    if closed:
+        out[-1] = out[0]
+    return out
+
+
+NO_CONE = 1e6
+"""Metres, ahead and aside, of a cone that is not there: similar to nothing but another that is not there."""
+COORDINATES = 4
+"""Numbers for each cone that is asked for: ahead and aside of the left one, ahead and aside of the right one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LaneCones(ShortRepr):
+    """The cones on either side of a course.
+
+    Attributes:
+        left, right: float64 (C, 2), metres along the course and metres beside it (left positive), by the first.
+    """
+
+    left: FloatArray
+    right: FloatArray
+
+
+def lane_cones(scene: Scene, course: Course) -> LaneCones:
+    """The cones of a scene, measured along its course. Its class says on which side of the lane a cone stands."""
+    classes = lane_classes(scene)
+    sides = []
+    for class_id in (classes.left, classes.right):
+        places = [thing.pose.position[:2] for thing in scene.labelled() if thing.class_id == class_id]
+        # Each by itself: a line is followed from one position to the next.
+        found = [follow_line(course, np.array([place], np.float64)) for place in places]
+        side = np.array([(along[0], aside[0]) for along, aside in found], np.float64).reshape(-1, 2)
+        sides.append(side[np.argsort(side[:, 0], kind="stable")])
+    return LaneCones(sides[0], sides[1])
+
+
+def next_cones(course: Course, cones: LaneCones, starts: FloatArray, count: int, reach: float) -> FloatArray:
+    """The next cones on the left and on the right of each start.
+
+    Args:
+        course: the line; on a closed one cones come again in the next lap.
+        starts: (W,), metres along the course.
+        reach: metres ahead within which a cone is seen.
+
+    Returns:
+        float64 (W, COORDINATES count): for each cone, nearest first, metres ahead of the start and metres beside the
+        line, left positive; of the left side, then of the right. NO_CONE twice where there is none within reach.
+    """
+    length, out = line_length(course), np.full((len(starts), 2, count, 2), NO_CONE)
+    for side, held in enumerate((cones.left, cones.right)):
+        ahead = held[:, 0] - starts[:, np.newaxis]
+        if course.closed:
+            ahead %= length
+        seen = (ahead >= 0) & (ahead <= reach)
+        order = np.argsort(np.where(seen, ahead, np.inf), axis=1, kind="stable")[:, :count]
+        there = np.take_along_axis(seen, order, 1)
+        places = np.stack([np.take_along_axis(ahead, order, 1), held[order, 1]], 2)
+        out[:, side, : order.shape[1]] = np.where(there[..., np.newaxis], places, NO_CONE)
+    return out.transpose(0, 2, 1, 3).reshape(len(starts), COORDINATES * count)
+
 
 FARTHEST_ASIDE = 10.0
 """Metres beside the line from which on a car does not drive along it."""
@@ -78,8 +207,10 @@ def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -
             begin = float(distance.max())
             back = np.maximum.accumulate(distance) - distance
             if back.max() > _BACK:
-                losses.add("parts of drives against the direction of the course", f"{drive.name}: {back.max():.1f} m"
-                           f" up to {part.time[back.argmax()]:.3f} s")  # fmt: skip
+                losses.add(
+                    "parts of drives against the direction of the course",
+                    f"{drive.name}: {back.max():.1f} m up to {part.time[back.argmax()]:.3f} s",
+                )
             found = _on_grid(course, part, distance, lateral)
             # What the driver did in a hole is not known; what he did before it is not done once more.
             found[:, 6] += rows[-1][-1, 6] if len(rows[-1]) else 0.0
@@ -91,8 +222,11 @@ def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -
 def _runs(piece: DriveLog, near: BoolArray, losses: Losses) -> list[DriveLog]:
     """The parts of a piece that are near the line."""
     if not near.all():
-        losses.add(f"instants more than {FARTHEST_ASIDE:g} m beside the course",
-                   f"{piece.name} at {piece.time[~near][0]:.3f} s", int((~near).sum()))  # fmt: skip
+        losses.add(
+            f"instants more than {FARTHEST_ASIDE:g} m beside the course",
+            f"{piece.name} at {piece.time[~near][0]:.3f} s",
+            int((~near).sum()),
+        )
     ends = np.flatnonzero(np.diff(near)) + 1
     runs = np.split(np.arange(len(near)), ends)
     return [piece[rows] for rows in runs if near[rows[0]] and len(rows) > 1]
@@ -193,8 +327,9 @@ def _first_guess(drives: Sequence[DriveLog]) -> tuple[FloatArray, bool]:
         if most * SPACING >= _ENOUGH * sum(metres):
             break
     if best is None:
-        raise SimjudgeError(f"{drives[0].name}: moves less than {4 * SPACING:.1f} m, as all drives do; a line cannot be"
-                            " made of them")  # fmt: skip
+        raise SimjudgeError(
+            f"{drives[0].name}: moves less than {4 * SPACING:.1f} m, as all drives do; a line cannot be made of them"
+        )
     return best
 
 
@@ -241,3 +376,143 @@ def _first_lap(drive: DriveLog) -> tuple[FloatArray, bool]:
     visit = back[: np.argmax(np.append(np.diff(back) > 1, True)) + 1]
     end = int(visit[np.argmin(away[visit])])
     return np.concatenate([drive.position[: end + 1], drive.position[:1]]), True
+
+
+AHEAD = 3
+"""Stretches whose curvature is the context: the window's own, and those that the driver sees ahead."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveWindows(ShortRepr):
+    """The windows of several drives: N in all.
+
+    Attributes:
+        drive: int64 (N,), the drive of each.
+        window: int64 (N,), number along the course from its start, on from lap to lap.
+        place: float64 (N,), metres along the course, or lap, to the window's middle.
+        curvature: float64 (N, AHEAD), mean curvature of the window and of the stretches ahead, 1/m.
+        speed: float64 (N,), m/s on entry.
+        performance: float64 (N, 4), by METRICS; NaN where steering is not known.
+        cones: float64 (N, K), places of the next cones as `next_cones` has them; K is 0 where they are not asked for.
+    """
+
+    drive: IntArray
+    window: IntArray
+    place: FloatArray
+    curvature: FloatArray
+    speed: FloatArray
+    performance: FloatArray
+    cones: FloatArray
+
+    def chosen(self, rows: BoolArray) -> DriveWindows:
+        """Some of the windows.
+
+        Args:
+            rows: bool (N,).
+        """
+        return DriveWindows(**{name: values[rows] for name, values in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class ConesAhead:
+    """Which cones a window's context holds."""
+
+    cones: LaneCones
+    count: int
+
+
+def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
+    """The usual speed at each place, over all drives of both sides alike.
+
+    Returns:
+        float64 (P,), m/s at each of the line's points; interpolated where nobody drove, 0 where nobody drove at all.
+    """
+    count = len(course.centre_line)
+    place = np.concatenate([line_points(course, line.distance) for line in lines])
+    speed = np.concatenate([line.values[:, 2] for line in lines])
+    order = np.lexsort((speed, place))
+    place, speed = place[order], speed[order]
+    start = np.searchsorted(place, np.arange(count + 1))
+    known = np.flatnonzero(np.diff(start))
+    if not len(known):
+        return np.zeros(count)
+    medians = [float(np.median(speed[start[k] : start[k + 1]])) for k in known]
+    return np.interp(np.arange(count), known, medians)
+
+
+def line_points(course: Course, distance: FloatArray) -> IntArray:
+    """The number of the line's point nearest to each distance along it.
+
+    Args:
+        distance: metres, on a closed course from lap to lap.
+    """
+    last, length = len(course.centre_line) - 1, line_length(course)
+    share = (distance % length if course.closed else distance) / length
+    return np.clip(np.rint(share * last), 0, last).astype(np.int64)
+
+
+def cut_windows(
+    course: Course, lines: Sequence[DrivenLine], usual: FloatArray, size: float, cones: ConesAhead | None = None
+) -> DriveWindows:
+    """Cut drives into windows that are covered from end to end.
+
+    Args:
+        usual: the speed that speed errors are from, at each of the line's points, m/s.
+        size: wanted length of a window, metres; on a closed course a lap has a whole number of them.
+        cones: whose places are part of the context, seen as far ahead as curvature is; None for none.
+    """
+    length = line_length(course)
+    per_lap = max(1, round(length / size)) if course.closed else max(1, int(length / size))
+    width = length / per_lap if course.closed else size
+    ahead = _curvature_ahead(course, width, per_lap)
+    cones_ahead = (
+        np.empty((per_lap, 0))
+        if cones is None
+        else next_cones(course, cones.cones, width * np.arange(per_lap, dtype=np.float64), cones.count, AHEAD * width)
+    )
+    rows: list[tuple[FloatArray, ...]] = []
+    for number, line in enumerate(lines):
+        speed_error = line.values[:, 2] - usual[line_points(course, line.distance)]
+        for part in line.parts():
+            distance, steering = line.distance[part], line.steering[part]
+            first, last = int(np.ceil(distance[0] / width - 1e-9)), int(np.floor(distance[-1] / width + 1e-9))
+            if not course.closed:
+                first, last = max(first, 0), min(last, per_lap)
+            starts = np.searchsorted(distance, width * np.arange(first, last + 1) - 1e-9)
+            for window, (begin, end) in enumerate(pairwise(starts), first):
+                # The next window's first point closes this one: it is measured to its end.
+                stop = min(end + 1, len(distance))
+                effort = (steering[stop - 1] - steering[begin]) / width
+                of_lap, values = window % per_lap, line.values[part][begin:end]
+                performance = [*values[:, :2].mean(0), speed_error[part][begin:end].mean(), effort]
+                rows.append(
+                    (
+                        np.array([number, window, (of_lap + 0.5) * width, values[0, 2]]),
+                        ahead[of_lap],
+                        np.array(performance),
+                    )
+                )
+    named = np.array([row[0] for row in rows]).reshape(-1, 4)
+    return DriveWindows(
+        drive=named[:, 0].astype(np.int64),
+        window=named[:, 1].astype(np.int64),
+        place=named[:, 2],
+        curvature=np.array([row[1] for row in rows]).reshape(-1, AHEAD),
+        speed=named[:, 3],
+        performance=np.array([row[2] for row in rows]).reshape(-1, len(METRICS)),
+        cones=cones_ahead[named[:, 1].astype(np.int64) % per_lap],
+    )
+
+
+def _curvature_ahead(course: Course, width: float, count: int) -> FloatArray:
+    """Mean curvature of each window and of those ahead of it: (count, AHEAD). An open line goes on straight."""
+    curvature = line_curvature(course)[:-1]
+    axis = np.linspace(0.0, line_length(course), len(curvature), endpoint=False)
+    number = np.minimum((axis / width + 1e-9).astype(np.int64), count - 1)
+    inside: BoolArray = axis < count * width
+    held = np.bincount(number[inside], minlength=count)
+    mean = np.bincount(number[inside], curvature[inside], count) / np.maximum(held, 1)
+    further = np.concatenate([mean, mean[: AHEAD - 1] if course.closed else np.zeros(AHEAD - 1)])
+    if len(further) < count + AHEAD - 1:
+        further = np.resize(further, count + AHEAD - 1)
+    return np.stack([further[k : k + count] for k in range(AHEAD)], 1)

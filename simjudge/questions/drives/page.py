@@ -1,48 +1,163 @@
-"""The page of a comparison of drives: one self-contained HTML file, from the saved result alone."""
+"""The page of a comparison of drives, one self-contained HTML file from the saved result alone, and its figures."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 
-from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output
-from simjudge.core.progress import Log
-from simjudge.core.version import version
-from simjudge.page.figure_files import save_drawn
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import is_report, load_template
-from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.drives.figures import course_figure, drive_figures, lines_figure, w1_figure
-from simjudge.questions.drives.saved import SavedDrives, load_drive_result
-from simjudge.questions.drives.words import (
+import numpy as np
+from matplotlib.axes import Axes
+
+from simjudge.core.arrays import FloatArray
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
+from simjudge.page.html import FigureEmbedder, ResultPage, load_template
+from simjudge.page.palette import LIGHT, VERDICT_COLOURS
+from simjudge.questions.drives.result import (
     COLUMNS,
+    COURSE,
+    REAL,
+    SIM,
+    SavedDrives,
     headline,
     lead,
+    load_drive_result,
     metric_sentence,
     misleading_places,
     table_row,
+    w1_by_place,
     worst_verdict,
 )
 
+_WIDTH, _PANEL = 680.0, 150.0
+"""Points: width of a figure, and height of a panel along the course."""
+_TALLEST, _SHORTEST = 620.0, 220.0
+"""Points: limits of the height of the map."""
+_MARGINS = (62.0, 14.0, 26.0, 40.0)
+_SIDES = ((REAL, "a", "real"), (SIM, "b", "simulated"))
+_BINS = 120
+"""Places along the course at which means and spreads are drawn, at most."""
+_COLUMNS = {"lateral error": "lateral", "heading error": "heading", "speed": "speed"}
+_UNITS = {"lateral": "m", "heading": "deg", "speed": "m/s"}
 
-def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a comparison of drives."""
-    unused = [name for name in ("csv", "latex", "label") if getattr(settings, name) is not None]
-    if unused:
-        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of compare-drives, whose"
-                         " tables lie in it as .parquet")  # fmt: skip
-    if check_output(out, is_report, overwrite=settings.overwrite):
-        log(f"note: {out} is there already and will be replaced")
-    if settings.figures is not None and not settings.overwrite:
-        check_output(settings.figures)
-    result = load_drive_result(folder)
-    page = render_drives_page(result, settings.title)
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    if settings.figures is not None:
-        log(f"wrote {len(save_drawn(drive_figures(result), settings.figures))} files into {settings.figures}")
-    return Report(out, [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)])
+
+def drive_figures(result: SavedDrives) -> Figures:
+    """List the figures of a comparison of drives."""
+    return {
+        "lines": partial(lines_figure, result),
+        "along_the_course": partial(course_figure, result),
+        **{
+            f"w1_{file_name(row['metric'])}": partial(w1_figure, result, row["metric"])
+            for row in result.metrics
+            if row["compared"]
+        },
+    }
+
+
+def lines_figure(result: SavedDrives) -> ReportFigure:
+    """Draw all drives from above, over each other and over the course."""
+    course = result.drives(COURSE)[0]
+    drives = {side: result.drives(side) for side, _, _ in _SIDES}
+    every = [course, *drives[REAL], *drives[SIM]]
+    spans = [float(np.ptp(np.concatenate([each[axis] for each in every]))) or 1.0 for axis in ("x", "y")]
+    height = float(np.clip((_WIDTH - 76) * spans[1] / spans[0] + 80, _SHORTEST, _TALLEST))
+    with report_style():
+        figure = ReportFigure(_WIDTH, height, "The lines of all drives from above, real and simulated.")
+        axes = add_axes(figure, (0, 0, _WIDTH, height), (*_MARGINS[:2], 34.0, 40.0))
+        axes.plot(course["x"], course["y"], color=LIGHT["floor"], linewidth=1, linestyle="--", label="course")
+        for side, colour, name in _SIDES:
+            for number, drive in enumerate(drives[side]):
+                x, y = _with_holes(drive)
+                line = axes.plot(
+                    x, y, color=LIGHT[colour], linewidth=1.2, alpha=0.75, label=name if not number else None
+                )[0]
+                figure.add_tooltips(line, [f"{name} drive {result.content['inputs'][('real', 'sim')[side]][number]}"])
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+        axes.legend(loc="lower left", ncols=3, bbox_to_anchor=(0.0, 1.0), borderaxespad=0)
+    return figure
+
+
+def course_figure(result: SavedDrives) -> ReportFigure:
+    """Draw lateral error, heading error and speed along the course: mean and 5 to 95 % of all drives of each side."""
+    length = result.content["course"]["length"]
+    height = _PANEL * len(_COLUMNS) + 30
+    with report_style():
+        figure = ReportFigure(_WIDTH, height, "Errors and speed along the course, real and simulated.")
+        for number, (title, column) in enumerate(_COLUMNS.items()):
+            last = number == len(_COLUMNS) - 1
+            box = (0, number * _PANEL, _WIDTH, _PANEL + (30 if last else 0))
+            axes = add_axes(figure, box, (*_MARGINS[:3], 40.0 if last else 12.0))
+            axes.set_title(f"{title} [{_UNITS[column]}]", fontsize=11)
+            for side, colour, name in _SIDES:
+                _draw_band(axes, result, side, column, colour, name)
+            if column != "speed":
+                axes.axhline(0.0, color=LIGHT["floor"], linewidth=1)
+            axes.set_xlim(0, length)
+            axes.locator_params(axis="y", nbins=4)
+            if not number:
+                axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.0, 0.98), borderaxespad=0)
+            if last:
+                axes.set_xlabel("along the course [m]")
+            else:
+                axes.tick_params(labelbottom=False)
+    return figure
+
+
+def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
+    """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin."""
+    row = next(each for each in result.metrics if each["metric"] == metric)
+    place, w1 = w1_by_place(result, metric)
+    with report_style():
+        figure = ReportFigure(_WIDTH, 190.0, f"W1 of the {metric} along the course.")
+        axes = add_axes(figure, (0, 0, _WIDTH, 190.0), _MARGINS)
+        axes.set_title(f"{metric}: W1 [{row['unit']}]", fontsize=11)
+        axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
+        if row["noise"] is not None:
+            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="noise")
+        axes.axhline(row["margin"], color=LIGHT["gap"], linewidth=1, label="margin")
+        axes.set_xlim(0, result.content["course"]["length"])
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="y", nbins=4)
+        axes.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 0.98), borderaxespad=0)
+        axes.set_xlabel("along the course [m]")
+    return figure
+
+
+def _with_holes(drive: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Positions of a drive, with NaN where it is broken: no line is drawn from one side of a hole to the other."""
+    step = np.diff(drive["distance"])
+    broken = np.flatnonzero(np.abs(step - np.median(step)) > 1e-6) + 1 if len(step) else np.empty(0, np.int64)
+    return np.insert(drive["x"], broken, np.nan), np.insert(drive["y"], broken, np.nan)
+
+
+def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: str, name: str) -> None:
+    place, value = _by_place(result, side, column)
+    if not len(place):
+        return
+    length = result.content["course"]["length"]
+    bins = np.minimum((place / length * _BINS).astype(np.int64), _BINS - 1)
+    order = np.lexsort((value, bins))
+    ends = np.searchsorted(bins[order], np.arange(_BINS + 1))
+    middle = (np.arange(_BINS) + 0.5) * length / _BINS
+    rows = np.full((3, _BINS), np.nan)
+    for number in range(_BINS):
+        held = value[order][ends[number] : ends[number + 1]]
+        if len(held):
+            rows[:, number] = np.quantile(held, 0.05), held.mean(), np.quantile(held, 0.95)
+    axes.fill_between(middle, rows[0], rows[2], color=LIGHT[colour], alpha=0.2, linewidth=0)
+    axes.plot(middle, rows[1], color=LIGHT[colour], linewidth=1.5, label=name)
+
+
+def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, FloatArray]:
+    """Places along the course, or lap, of all drives of a side, and what was measured there."""
+    lines, length = result.tables.lines, result.content["course"]["length"]
+    chosen = lines["side"] == side
+    place = lines["distance"][chosen]
+    if result.content["course"]["closed"]:
+        return place % length, lines[column][chosen]
+    inside = (place >= 0) & (place <= length)
+    return place[inside], lines[column][chosen][inside]
 
 
 def render_drives_page(result: SavedDrives, title: str = "") -> str:
@@ -51,7 +166,6 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
     return load_template("drives.html").render(
         title=title or "Does the simulated car drive like the real one?",
         name=result.name,
-        version=version(),
         headline=headline(result),
         colour=VERDICT_COLOURS[worst_verdict(result)],
         lead=lead(result),
@@ -69,3 +183,13 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
         losses=content["losses"],
         parameters=content["parameters"],
     )
+
+
+DRIVES_PAGE = ResultPage(
+    "one of compare-drives",
+    load_drive_result,
+    lambda result, _, title: render_drives_page(result, title),
+    drive_figures,
+    lambda result: [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)],
+    tables=", whose tables lie in it as .parquet",
+)

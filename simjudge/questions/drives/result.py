@@ -1,122 +1,329 @@
-"""The comparison of drives as Python has it: `compare_drives`, and its result that shows itself."""
+"""The result folder of a comparison of drives (docs/guides/drives.md), and what it says in words and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.progress import Log, no_log
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.page.kept_result import KeptResult, ResultKind
-from simjudge.page.report_figure import Figures
-from simjudge.questions.drives.comparison import DriveComparison, DriveSource, compare_drive_sets
-from simjudge.questions.drives.figures import drive_figures
-from simjudge.questions.drives.page import report_drives
-from simjudge.questions.drives.saved import SavedDrives, load_drive_result
-from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.questions.drives.words import drives_table, headline, lead, metric_sentence
-from simjudge.results.result_folder import check_result_folder
-from simjudge.terminal.tables import table_text
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr, SummaryTable
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.field_types import Choice, Number, Text
+from simjudge.method.verdicts import GAPS, Reason, Verdict
+from simjudge.questions.compare.words import NO_GAP
+from simjudge.results.context_table import column_numbers, number_column, unreadable_table
+from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
+from simjudge.results.saved_result import DRIVES, LINES, WINDOWS, atomic_result, write_json
+from simjudge.results.verdict_words import verdict_words
+
+REAL, SIM, COURSE = 0, 1, 2
+"""Sides, as the tables number them."""
+LINE_COLUMNS = ("side", "drive", "distance", "x", "y", "lateral", "heading", "speed")
+WINDOW_COLUMNS = ("side", "drive", "window", "place", "speed", "curvature")
 
 
-class DriveComparisonResult(KeptResult):
-    """How simulated drives differ from real ones. Printing it gives the command's table.
+class MetricFields(OpenFields):
+    """One metric of a comparison of drives."""
+
+    metric: Annotated[str, Text()]
+    unit: str
+    compared: Count
+    mean_w1: Value = None
+    noise: Value = None
+    gap: Value = None
+    gap_low: Value = None
+    gap_high: Value = None
+    detectable_gap: Value = None
+    overlap_a: Value = None
+    overlap_b: Value = None
+    mean_performance_a: Value = None
+    mean_performance_b: Value = None
+    p_value: Value = None
+    p_adjusted: Value = None
+    margin: Annotated[float, Number()]
+    verdict: Annotated[str, Choice(*Verdict)]
+    verdict_reason: str = ""
+
+
+class OverallFields(OpenFields):
+    """All metrics together, each in units of its margin."""
+
+    p_value: Value = None
+    gap: Value = None
+    gap_low: Value = None
+    gap_high: Value = None
+    verdict: Annotated[str, Choice(*Verdict)]
+    verdict_reason: str = ""
+
+
+class DriveSidesFields(OpenFields):
+    """Names of the drives."""
+
+    real: list[str]
+    sim: list[str]
+
+
+class CourseFields(OpenFields):
+    """The line that was driven."""
+
+    length: Annotated[float, Number()]
+    closed: bool
+
+
+class DrivesFile(OpenFields):
+    """A drives.json."""
+
+    parameters: dict[str, Any]
+    inputs: DriveSidesFields
+    course: CourseFields
+    drawn: str
+    units_real: Count
+    units_sim: Count
+    metrics: list[MetricFields]
+    overall: OverallFields
+    notes: list[str]
+    losses: list[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveResultTables(ShortRepr):
+    """The tables of a result.
 
     Attributes:
-        saved: the result as figures and pages read it.
+        windows: float64 by column: WINDOW_COLUMNS, each metric's performance, and its W1 as "w1 METRIC" (NaN for what
+            was not compared).
+        lines: float64 by column: LINE_COLUMNS.
     """
 
-    def __init__(self, saved: SavedDrives, folder: Path | None, comparison: DriveComparison | None = None) -> None:
-        """Wrap a result; `compare_drives` and `load_result` make one."""
-        super().__init__(folder, None if comparison is None else comparison.save)
-        self.saved = saved
+    windows: Mapping[str, FloatArray]
+    lines: Mapping[str, FloatArray]
 
-    @property
-    def name(self) -> str:
-        """The name of the folder, or of both sides."""
-        return self.saved.name
 
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Everything that drives.json holds (docs/guides/drives.md)."""
-        return self.saved.content
+@dataclass(frozen=True, eq=False)
+class SavedDrives:
+    """One result folder of a comparison of drives.
+
+    Attributes:
+        fresh: the tables of a result that was just computed; None: they are read from the folder.
+    """
+
+    name: str
+    folder: Path
+    content: Mapping[str, Any]
+    fresh: DriveResultTables | None = None
+
+    @classmethod
+    def of_content(cls, name: str, content: Mapping[str, Any], tables: DriveResultTables) -> SavedDrives:
+        """A result that was just computed."""
+        return cls(name, Path(), DrivesFile.model_validate(content).model_dump(), tables)
 
     @property
     def metrics(self) -> Sequence[Mapping[str, Any]]:
-        """The table as numbers: a row each metric."""
-        return self.saved.metrics
+        """A row each metric."""
+        return list(self.content["metrics"])
 
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return list(self.content["losses"])
+    @cached_property
+    def tables(self) -> DriveResultTables:
+        """Windows and lines."""
+        if self.fresh is not None:
+            return self.fresh
+        names = [row["metric"] for row in self.metrics]
+        columns = (*WINDOW_COLUMNS, *names, *(f"w1 {name}" for name in names))
+        return DriveResultTables(
+            _read_table(self.folder / WINDOWS, columns), _read_table(self.folder / LINES, LINE_COLUMNS)
+        )
 
-    @property
-    def table(self) -> SummaryTable:
-        """The table that the command prints."""
-        return drives_table(self.saved)
-
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
-        return drive_figures(self.saved)
-
-    @property
-    def meaning(self) -> str:
-        """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.metrics)])
-
-    def __str__(self) -> str:
-        """The table that the command prints."""
-        return table_text(self.table)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
+    def drives(self, side: int) -> list[Mapping[str, FloatArray]]:
+        """The lines of one side, a table each drive."""
+        lines = self.tables.lines
+        of_side = lines["side"] == side
+        numbers: IntArray = np.unique(lines["drive"][of_side]).astype(np.int64)
+        return [
+            {name: values[of_side & (lines["drive"] == number)] for name, values in lines.items()} for number in numbers
+        ]
 
 
-@takes_setting_keywords
-def compare_drives(
-    real: Sequence[DriveSource],
-    sim: Sequence[DriveSource],
-    out: str | Path | None = None,
-    *,
-    settings: DriveComparisonSettings,
-    log: Log = no_log,
-) -> DriveComparisonResult:
-    """Compare simulated drives with real ones of the same course.
+def is_drive_result(folder: Path) -> bool:
+    """Whether a folder holds a comparison of drives."""
+    return (folder / DRIVES).is_file()
 
-    Args:
-        real, sim: recordings with odometry, CSV files (time, x, y, yaw, speed, steering, throttle), or drives that were
-            read; at least one each, six or more for an answer that holds for drives.
-        out: folder to save the result in; None saves nothing.
-        settings: all settings at once; keywords change single ones.
-        log: receives lines that a person should read; `print` does.
+
+def load_drive_result(folder: Path) -> SavedDrives:
+    """Read a result folder of a comparison of drives."""
+    if not is_drive_result(folder):
+        raise SimjudgeError(f"{folder}: holds no {DRIVES}; run simjudge compare-drives first")
+    content = read_checked(folder / DRIVES, DrivesFile, "result of simjudge compare-drives")
+    # With what a file need not say.
+    return SavedDrives(folder.resolve().name, folder, DrivesFile.model_validate(content).model_dump())
+
+
+def save_drive_result(folder: Path, content: Mapping[str, Any], tables: DriveResultTables) -> None:
+    """Write a result folder; it appears whole or not at all."""
+    with atomic_result(folder) as temporary:
+        for name, table in ((WINDOWS, tables.windows), (LINES, tables.lines)):
+            columns = {key: number_column(values, np.isnan(values)) for key, values in table.items()}
+            pq.write_table(pa.table(columns), temporary / name)
+        write_json(temporary / DRIVES, dict(content))
+
+
+def _read_table(path: Path, columns: Sequence[str]) -> Mapping[str, FloatArray]:
+    try:
+        table = pq.read_table(path)
+        missing = [name for name in columns if name not in table.column_names]
+        if missing:
+            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare-drives again")
+        return {name: np.asarray(column_numbers(table.column(name)), np.float64) for name in columns}
+    except FileNotFoundError as error:
+        raise SimjudgeError(f"{path}: is missing; run simjudge compare-drives again") from error
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise unreadable_table(path, error) from error
+
+
+COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
+_WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
+_DECIMALS = 4
+_WHY = {
+    Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
+    Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
+    Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
+    Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
+}
+Row = Mapping[str, Any]
+
+
+def worst_verdict(result: SavedDrives) -> Verdict:
+    """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told."""
+    verdicts = [row["verdict"] for row in result.metrics]
+    return next(each for each in _WORST_FIRST if each in verdicts)
+
+
+def headline(result: SavedDrives) -> str:
+    """The verdict in a few words."""
+    verdict = worst_verdict(result)
+    if verdict == Verdict.PREDICTS:
+        return "The simulated car drives like the real one"
+    return verdict_words(verdict, 0.0).capitalize()
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict of a metric with its margin where it speaks of one."""
+    return verdict_words(row["verdict"], row["margin"], row["unit"])
+
+
+def metric_sentence(row: Row) -> str:
+    """What one metric says."""
+    name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
+    if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
+        return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
+    if verdict in GAPS:
+        away = f"The gap is {number(row['gap'])} {unit} (95 %: {_interval(row)})"
+        mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
+        return f"{name}: {verdict_text(row)}. {away}{mean}."
+    if verdict == Verdict.PREDICTS:
+        return (
+            f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+            f"{_shown_gap_sentence(row)}"
+        )
+    if verdict == Verdict.CANNOT_TELL:
+        return (
+            f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
+            f" hide in what these drives vary by.{_shown_gap_sentence(row)}"
+        )
+    if verdict == Verdict.NO_OVERLAP:
+        return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
+    why = _WHY.get(row["verdict_reason"], "too little was compared, or no draws were asked for")
+    return f"{name}: {verdict_text(row)}: {why}."
+
+
+def _shown_gap_sentence(row: Row) -> str:
+    """The gap that these drives would have shown; empty where none is known."""
+    shown = row.get("detectable_gap")
+    if shown is None:
+        return ""
+    return f" Such drives show a gap of {number(shown)} {row['unit']} in about 80 of 100 cases."
+
+
+def lead(result: SavedDrives) -> str:
+    """What the overlap says."""
+    first = result.metrics[0]
+    real, sim = (100 * (first[key] or 0.0) for key in ("overlap_a", "overlap_b"))
+    return (
+        f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
+        f" {sim:.0f} % of the simulated ones a real one."
+    )
+
+
+def misleading_places(result: SavedDrives) -> list[str]:
+    """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap."""
+    lines = []
+    for row in result.metrics:
+        place, w1 = w1_by_place(result, row["metric"])
+        if row["verdict"] in GAPS and len(place):
+            worst = int(w1.argmax())
+            lines.append(
+                f"{row['metric'].capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
+                f" {number(float(w1[worst]))} {row['unit']} there."
+            )
+    return lines
+
+
+def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
+    """Mean W1 of the real stretches at each place of the course.
 
     Returns:
-        The result. Printing it gives a table; it saves and reports itself.
-
-    Raises:
-        UsageError: a setting makes no sense.
-        SimjudgeError: a drive cannot be read, none passes a stretch in full, or `out` cannot be written.
+        Metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
-    found = compare_drive_sets(real, sim, settings)
-    for note in found.notes:
-        log(f"note: {note}")
-    if out is not None:
-        found.save(Path(out))
-        return DriveComparisonResult(load_drive_result(Path(out)), Path(out), found)
-    return DriveComparisonResult(SavedDrives.of_content(found.name, found.content(), found.tables()), None, found)
+    import numpy as np  # noqa: PLC0415 - the sentences alone need it not
+
+    windows = result.tables.windows
+    known = np.isfinite(windows[f"w1 {metric}"])
+    place, index = np.unique(np.round(windows["place"][known], 6), return_inverse=True)
+    total = np.bincount(index.reshape(-1), windows[f"w1 {metric}"][known], len(place))
+    return place, total / np.maximum(np.bincount(index.reshape(-1), minlength=len(place)), 1)
 
 
-KIND = ResultKind(
-    "one of compare-drives", lambda folder: DriveComparisonResult(load_drive_result(folder), folder), report_drives
-)
+def drives_table(result: SavedDrives) -> SummaryTable:
+    """The table that the command prints."""
+    return SummaryTable(COLUMNS, [table_row(row) for row in result.metrics], text_columns=3)
+
+
+def table_row(row: Row) -> Sequence[str]:
+    """The cells of a metric, by COLUMNS."""
+    p = row["p_adjusted"]
+    return [
+        row["metric"],
+        verdict_text(row),
+        row["unit"],
+        number(row["gap"]),
+        _interval(row),
+        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        number(row["mean_w1"]),
+        number(row["noise"]),
+        number(row["mean_performance_a"]),
+        number(row["mean_performance_b"]),
+        number(row["overlap_a"], 2),
+        number(row["overlap_b"], 2),
+    ]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with some significant digits.
+
+    Args:
+        value: None where there is none.
+    """
+    # Adding 0 takes the sign from -0.
+    return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
+
+
+def _interval(row: Row) -> str:
+    if row["gap_low"] is None:
+        return "-"
+    return f"{number(row['gap_low'])} to {number(row['gap_high'])}"

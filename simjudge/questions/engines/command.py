@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.exit_codes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.core.processes import EXIT_FAILED
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -28,12 +27,22 @@ def compare(
     seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
-    from simjudge.questions.engines.result import compare_engines
+    from simjudge.questions.engines.run import compare_engines
 
     result = compare_engines(
-        scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        scene,
+        out,
+        camera=camera,
+        a=a,
+        b=b,
+        poses=poses,
+        n=count,
+        vehicle=vehicle,
+        model=model,
+        seed=seed,
+        log=print_note,
+        progress=progress,
+    )
     kinds, found = result.engines, result.numbers
     typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
     light, labels = found["seconds_light"], found["seconds_labels"]
@@ -97,10 +106,9 @@ def check(
     from simjudge.core.display import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
-    from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_checks
-    from simjudge.sim.testing.contract_scene import LENS, contract_scene
-    from simjudge.sim.testing.engine_checks import scene_cameras
-    from simjudge.terminal.tables import print_table
+    from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks
+    from simjudge.sim.testing.checks import LENS, contract_scene
+    from simjudge.terminal.common import print_table
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:

@@ -18,8 +18,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState, read_vehicle
 
 _FLOOR_HALF = 200.0
 """Half the floor's side, metres: no test leaves it."""

@@ -32,10 +32,9 @@ def explain(
     a set that simjudge rendered is rendered again, so that lens, resolution, motion and lighting are tried too. With
     --paired, what is left over is shared between the objects and the background.
     """
-    from simjudge.questions.explain.page import PAGE
-    from simjudge.questions.explain.page import explain as run
-    from simjudge.questions.explain.words import detail_sentences, explanation_table, headline, lead
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.explain.page import PAGE, detail_sentences, explanation_table, headline, lead
+    from simjudge.questions.explain.run import explain as run
+    from simjudge.terminal.common import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress

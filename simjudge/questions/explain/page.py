@@ -1,34 +1,362 @@
-"""Explaining a gap, with what a person reads: the page, the waterfall, and the files beside them."""
+"""Explaining a gap, with what a person reads: sentences, the page, the waterfall, and the files beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
+from simjudge.core.display import SummaryTable
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.sources import as_frames
-from simjudge.detectors.detector import Detector
-from simjudge.method.verdicts import MARGIN
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import frame_uri, load_template
-from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.explain.explanation import CauseShare, Explanation
-from simjudge.questions.explain.run import explain_sets
-from simjudge.questions.explain.settings import ExplainSettings
-from simjudge.questions.explain.waterfall import waterfall_figure
-from simjudge.questions.explain.words import detail_sentences, explanation_table, headline, lead
+from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
+from simjudge.page.chart_data import round_up
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
+from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
+from simjudge.page.number_format import DASH, format_number, format_p, format_percent
+from simjudge.page.palette import LIGHT, VERDICT_COLOURS
+from simjudge.questions.explain.result import (
+    CANNOT_TELL_CAUSE,
+    EXPLAINS,
+    MOST_SHAPLEY,
+    PIXELS_OF_A,
+    SHAPLEY,
+    UNLISTED,
+    WIDENS,
+    CauseShare,
+    Explanation,
+    Interval,
+)
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES
-from simjudge.studies.comparison import Source
+from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
+
+UNLISTED_WORDS = "scene, or camera effects that are not in the list"
+"""What the part of a gap is called that none of the causes in the list closes."""
+MOST = 0.5
+"""Share of a gap from which a cause is most of it."""
+SURE = 0.95
+"""Share of resamples from which an order is called sure."""
+_UNITS = {
+    "sigma": " px",
+    "length": " px",
+    "angle": "°",
+    "radius": " px",
+    "half_angle": "°",
+    "focal_length": " px",
+    "width": " px",
+    "height": " px",
+    "exposure_time": " s",
+    "line_time": " s",
+}
+
+
+def explanation_table(found: Explanation) -> SummaryTable:
+    """One line a cause, the largest part first; the last line is what is left."""
+    columns = ("cause", "undone by", "share of the gap", "95 %", "gap", "alone", "after the others", "verdict")
+    rows = [
+        (
+            cause.words,
+            filter_words(cause),
+            _percent(cause.share),
+            _percents(cause.share),
+            _number(cause.w1),
+            _number(cause.alone),
+            _number(cause.after_others),
+            cause.verdict,
+        )
+        for cause in found.causes
+    ]
+    rest = (
+        rest_words(found),
+        "",
+        _percent(found.rest_share),
+        _percents(found.rest_share),
+        _number(found.rest),
+        "",
+        "",
+        "",
+    )
+    return SummaryTable(columns, [*rows, rest], 2)
+
+
+def rest_words(found: Explanation) -> str:
+    """What the part that is left is called."""
+    return "left over" if _scene_tried(found) else UNLISTED_WORDS
+
+
+def _scene_tried(found: Explanation) -> bool:
+    """Whether it was asked what the scene shows."""
+    return any(cause.name in SCENE_CAUSES for cause in found.causes)
+
+
+def filter_words(cause: CauseShare) -> str:
+    """How a cause was undone, in short.
+
+    Returns:
+        Filters with their parameters, and the set that they change where it is A.
+    """
+    if any(each["name"] == PIXELS_OF_A for each in cause.filters):
+        return "A's pixels there"
+    parts = [f"{each['name']} {_parameters(each['parameters'])}".strip() for each in cause.filters]
+    ends = f" ({' and '.join(cause.at_end)} at the end of the range)" if cause.at_end else ""
+    return ", ".join(parts) + (" on A" if cause.side == "a" else "") + ends
+
+
+def _parameters(given: Mapping[str, Any]) -> str:
+    return " ".join(f"{name} {_value(value)}{_UNITS.get(name, '')}" for name, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return "/".join(f"{100 * each:.0f}" for each in value) + " %"
+    return f"{value:.3g}" if isinstance(value, int | float) else str(value)
+
+
+def headline(found: Explanation) -> str:
+    """The answer in one sentence."""
+    if not found.is_gap:
+        return _no_gap(found)
+    told = [cause for cause in found.causes if cause.verdict == EXPLAINS]
+    unlisted = _unlisted(found)
+    if not told:
+        return _no_cause(found, unlisted)
+    first = told[0]
+    share = first.share.value if first.share is not None else 0.0
+    if unlisted is not None and unlisted.value > share:
+        parts = [f"{cause.words} is {_range(cause.share)}" for cause in told]
+        return f"{_range(unlisted)} of the gap is {UNLISTED_WORDS}; {'; '.join(parts)}."
+    # More than the half is only called most of the gap where chance leaves it so.
+    kind = (
+        "Most of the gap is"
+        if first.share is not None and first.share.low >= MOST
+        else ("The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is")
+    )
+    parts = [f"{kind} {first.words} ({_range(first.share)})"]
+    parts += [f"{cause.words} is {_range(cause.share)}" for cause in told[1:]]
+    parts += [] if unlisted is None else [f"{UNLISTED_WORDS}: {_range(unlisted)}"]
+    return f"{'; '.join(parts)}{_nothing_else(found)}."
+
+
+def _no_gap(found: Explanation) -> str:
+    sure = found.certainty
+    if sure.verdict == Verdict.PREDICTS:
+        margin = verdict_words(sure.verdict, found.parameters.get("margin", MARGIN))
+        return f"There is no gap to explain: {found.names[1]} {margin}."
+    return (
+        f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
+        f"({format_number(sure.noise)}, p {format_p(sure.p_value)})."
+    )
+
+
+def _no_cause(found: Explanation, unlisted: Interval | None) -> str:
+    if unlisted is not None:
+        return f"No cause in the list has the gap: {_range(unlisted)} of it is {UNLISTED_WORDS}."
+    if not found.causes:
+        return "The gap is none of the causes that were looked for: the cameras show no difference."
+    return "Which cause the gap has cannot be told at this size."
+
+
+def _unlisted(found: Explanation) -> Interval | None:
+    """The share that A's pixels close and no cause in the list does; None where none can be told."""
+    shares = [cause.share for cause in found.causes if cause.verdict == UNLISTED and cause.share is not None]
+    if not shares:
+        return None
+    return Interval(*(sum(values) for values in zip(*(each.content() for each in shares), strict=True)))
+
+
+def _nothing_else(found: Explanation) -> str:
+    open_causes = [cause for cause in found.causes if cause.verdict == CANNOT_TELL_CAUSE]
+    if open_causes:
+        return "; nothing else can be told at this size"
+    rest = found.rest_share
+    return "; nothing else is left that could be told" if rest is not None and rest.sign <= 0 else ""
+
+
+def detail_sentences(found: Explanation) -> list[str]:
+    """What stands below the answer: order, rest, causes that widen the gap, and what was not tried."""
+    lines = []
+    if found.is_gap:
+        if found.rest_share is not None and found.rest_share.sign > 0:
+            lines.append(
+                f"{_range(found.rest_share)} of the gap is left when all of these are undone: it is none of them. "
+                + _what_is_left(found)
+            )
+        lines += [
+            f"The {' and '.join(cause.at_end)} of {cause.words} stands at the end of the range that is looked for: the "
+            "true value may lie beyond, and the share of this cause with it."
+            for cause in found.causes
+            if cause.at_end
+        ]
+        lines += [
+            f"Undoing {_name(cause)} widens the gap by {_range(_negative(cause.share))}: it hides a part of "
+            "another one."
+            for cause in found.causes
+            if cause.verdict == WIDENS
+        ]
+        if found.first_sure is not None and found.order_sure is not None:
+            sure = "is sure" if found.first_sure >= SURE else "is not sure"
+            lines.append(
+                f"That {_name(found.shared[0])} is first {sure}: it is in {format_percent(found.first_sure)} of the "
+                f"resamples. The whole order holds in {format_percent(found.order_sure)}."
+            )
+    if found.is_gap and found.shared:
+        lines.append(_how_shared(found))
+    if found.without_effect:
+        listed = ", ".join(name.replace("_", " ") for name in found.without_effect)
+        lines.append(f"The pictures show no difference in {listed}.")
+    return lines + _not_tried(found)
+
+
+def _what_is_left(found: Explanation) -> str:
+    if _scene_tried(found):
+        whole = SCENE_CAUSES.keys() <= {cause.name for cause in found.causes}
+        return (
+            "B's pictures are A's then, so it is the labels."
+            if whole
+            else "It may be the other part of the pictures, or the labels."
+        )
+    listed = [RENDERED_CAUSES[name] for name in RENDERED_CAUSES if name in found.not_tried]
+    return f"It may be {_listed([*listed, 'the scene', 'camera effects that are not in the list'], 'or')}."
+
+
+def _not_tried(found: Explanation) -> list[str]:
+    """By reason, the causes that were not tried."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.not_tried.items():
+        by_reason.setdefault(reason, []).append((RENDERED_CAUSES | SCENE_CAUSES).get(name, name))
+    return [
+        f"Not tried: {_listed(names, 'and')}. {reason[0].upper()}{reason[1:]}." for reason, names in by_reason.items()
+    ]
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    """Names with commas, and a word before the last one."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def _how_shared(found: Explanation) -> str:
+    return _sharing_words(found) + (
+        " A's pixels come last: their part is what they close once all causes in the list are undone. They carry A's "
+        "scene and whatever else its camera does, so that it is not told which."
+        if _scene_tried(found)
+        else ""
+    )
+
+
+def _sharing_words(found: Explanation) -> str:
+    if found.sharing == SHAPLEY:
+        return (
+            "Shares are Shapley values: by how much undoing a cause lowers the gap, averaged over all orders of "
+            "undoing. With what is left over they add up to the whole."
+        )
+    return (
+        f"More than {MOST_SHAPLEY} causes matter, so shares are those of a forward order: at each step the cause was "
+        "undone that lowers the gap most. With what is left over they add up to the whole."
+    )
+
+
+def lead(found: Explanation) -> str:
+    """The gap itself, with its certainty."""
+    sure = found.certainty
+    limit = "above" if found.is_gap else "not above"
+    return (
+        f"{found.names[1]} predicts {found.names[0]} with a mean W1 of {format_number(found.mean_w1)}; chance alone "
+        f"gives {format_number(sure.noise)}. The gap is {format_number(sure.gap)} "
+        f"(95 %: {format_number(sure.gap_low)} to {format_number(sure.gap_high)}), {limit} chance "
+        f"(p {format_p(sure.p_value)}, limit {SIGNIFICANCE:g})."
+    )
+
+
+def _name(cause: CauseShare) -> str:
+    """A cause inside of a sentence."""
+    return f'"{cause.words}"' if cause.name in SCENE_CAUSES else cause.words
+
+
+def _negative(interval: Interval | None) -> Interval | None:
+    return None if interval is None else Interval(-interval.value, -interval.high, -interval.low)
+
+
+def _range(interval: Interval | None) -> str:
+    """An interval of a share in percent, such as "62 to 81 %"."""
+    if interval is None:
+        return DASH
+    low, high = (format_number(100 * end, 0) for end in (interval.low, interval.high))
+    return f"{low} to {high} %"
+
+
+def _percent(interval: Interval | None) -> str:
+    return DASH if interval is None else f"{format_number(100 * interval.value, 0)} %"
+
+
+def _percents(interval: Interval | None) -> str:
+    return DASH if interval is None else _range(interval)
+
+
+def _number(interval: Interval | None) -> str:
+    return DASH if interval is None else format_number(interval.value)
+
+
+_WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 640.0, 40.0, 190.0, 10.0, 46.0
+_COLOURS = {EXPLAINS: "a", WIDENS: "b"}
+
+
+def waterfall_figure(found: Explanation) -> ReportFigure:
+    """Draw how the gap falls while one cause after another is undone, with 95 % intervals.
+
+    Returns:
+        The figure: the whole on top, then a bar a cause that shares in it, and what is left.
+    """
+    shared, whole = found.shared, found.certainty.gap or 0.0
+    rows = len(shared) + 2
+    sure = found.certainty
+    with report_style():
+        height = _TOP + _ROW * rows + _BOTTOM
+        figure = ReportFigure(_WIDTH, height, "The gap as a whole, the part of each cause, and what is left.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (_NAMES, 70.0, _TOP, _BOTTOM))
+        names = ["the whole gap", *(cause.words for cause in shared), rest_words(found)]
+        axes.set_yticks(range(rows), ["\n".join(textwrap.wrap(plain_text(name, 80), 30)) for name in names])
+        axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+        axes.grid(visible=False, axis="y")
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_xlabel("gap (mean W1 as endless frames would show it)")
+        drawn: list[tuple[float, float, Interval | None, str, str]] = [
+            (0.0, whole, _bounds(sure.gap, sure.gap_low, sure.gap_high), "soft", "the whole gap")
+        ]
+        left = whole
+        for cause in shared:
+            part = cause.w1.value if cause.w1 is not None else 0.0
+            colour = _COLOURS.get(cause.verdict, "band")
+            drawn.append((left - part, left, cause.w1, colour, f"{cause.words}, undone by {filter_words(cause)}"))
+            left -= part
+        drawn.append((0.0, left, found.rest, "floor", rest_words(found)))
+        ends: list[float] = [0.0]
+        for row, (begin, end, interval, colour, name) in enumerate(drawn):
+            bars = axes.barh(row, end - begin, 0.6, left=begin, color=LIGHT[colour], linewidth=0)
+            value = end - begin
+            figure.add_tooltips(bars[0], [f"{name}: {format_number(value)}"])
+            ends += [begin, end]
+            if interval is not None:
+                low, high = interval.low, interval.high
+                if 0 < row < rows - 1:  # the interval of a part stands at the end down to which its bar falls
+                    low, high = end - interval.high, end - interval.low
+                axes.plot([low, high], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)
+                ends += [low, high]
+        span = round_up(max(ends)) if max(ends) > 0 else 0.01
+        axes.set_xlim(min(0.0, *ends) * 1.05, span)
+        for row, (begin, end, _, _, _) in enumerate(drawn):
+            axes.text(1.01, row, format_number(end - begin), transform=axes.get_yaxis_transform(), va="center")
+            if row < rows - 1:
+                at = end if row == 0 else begin
+                axes.plot([at, at], [row + 0.3, row + 0.7], color=LIGHT["soft"], linewidth=1.0)
+        axes.axvline(0.0, color=LIGHT["soft"], linewidth=1.0)
+    return figure
+
+
+def _bounds(value: float | None, low: float | None, high: float | None) -> Interval | None:
+    return None if value is None or low is None or high is None else Interval(value, low, high)
+
 
 PAGE, WATERFALL = "explain.html", "waterfall"
 """Names of the page and, without suffix, of the figure in the folder of an explanation."""
@@ -36,69 +364,12 @@ _FILTERED = {cause.name for cause in CAUSES}
 _PICTURES = 3
 
 
-@dataclass(frozen=True)
-class CameraTrio:
-    """One frame of A, of B, and of B with all causes undone, as data URIs."""
-
-    a: str
-    b: str
-    changed: str
-
-
-@takes_setting_keywords
-def explain(  # noqa: PLR0913 - the options of the command
-    a: Source,
-    b: Source,
-    out: str | Path | None = None,
-    *,
-    settings: ExplainSettings,
-    camera: str | Path | None = None,
-    scene: str | Path | None = None,
-    a_camera: str | Path | None = None,
-    detector: Detector | None = None,
-    log: Log = no_log,
-    progress: ProgressBar = no_progress,
-) -> Explanation:
-    """Explain a gap: which differences of two cameras cause it, and what share each of them has.
-
-    The difference of the cameras is estimated from the pictures. Each part of it is undone by a filter, alone and
-    together with others, and the detector and the method say what is left of the gap.
-
-    Args:
-        a: the set to be predicted, usually real: with images and labels, or the path of one.
-        b: the set that predicts it, usually simulated.
-        out: folder for explain.json, explain.csv, the page explain.html and the figure; None writes nothing. An
-            explanation that was stopped goes on there.
-        settings: all settings at once; keywords change single ones.
-        camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
-            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
-        scene: that B was rendered from: a file or a name.
-        a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
-        detector: a loaded detector; None: that of the settings.
-        log: receives lines that a person should read; `print` does.
-        progress: opens a progress bar.
-
-    Returns:
-        The share of each cause, with intervals, and how sure the order is.
-
-    Raises:
-        UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
-    """
-    found = explain_sets(a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera,
-                         detector=detector, log=log, progress=progress)  # fmt: skip
-    if out is not None:
-        sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
-        write_explanation_page(found, (sets[0], sets[1]), Path(out))
-        save_figure(waterfall_figure(found), Path(out) / WATERFALL)
-    return found
-
-
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
-    """Write the page."""
+    """Write the page, and its waterfall as files for papers."""
     page = load_template("explain.html").render(
         found=found,
-        title=f"Why does {found.names[1]} predict {found.names[0]} so badly?" if found.is_gap
+        title=f"Why does {found.names[1]} predict {found.names[0]} so badly?"
+        if found.is_gap
         else f"Is there a gap between {found.names[0]} and {found.names[1]}?",
         colour=VERDICT_COLOURS[found.certainty.verdict],
         word=verdict_words(found.certainty.verdict, found.parameters.get("margin", MARGIN)).capitalize(),
@@ -108,28 +379,23 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         table=explanation_table(found),
         waterfall=FigureEmbedder().embed(waterfall_figure(found)),
         trios=_trios(found, sets),
-        version=version(),
         losses=found.losses.lines(),
-    )  # fmt: skip
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    )
+    write_page(folder / PAGE, page)
+    save_figure(waterfall_figure(found), folder / WATERFALL)
 
 
-def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTrio]:
+def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
-    steps = [Step(each["name"], each["parameters"])
-             for cause in _in_camera_order(found) if cause.side == "b" and cause.name in _FILTERED
-             for each in cause.filters]  # fmt: skip
+    steps = [
+        Step(each["name"], each["parameters"])
+        for cause in _in_camera_order(found)
+        if cause.side == "b" and cause.name in _FILTERED
+        for each in cause.filters
+    ]
     changed = filtered(b if found.changed_b is None else found.changed_b, steps)
-    trios = []
-    for share in np.linspace(0.15, 0.85, _PICTURES):
-        try:
-            pictures = [frame_uri(each, float(share)) for each in (a, b, changed)]
-        except SimjudgeError:
-            continue
-        trios.append(CameraTrio(*pictures))
-    return trios
+    return frame_uris((a, b, changed), _PICTURES)
 
 
 def _in_camera_order(found: Explanation) -> list[CauseShare]:

@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import hash_files
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import hash_files, output_path
+from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.detectors.detector import Detector
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.data.sets import as_frames
+from simjudge.detectors.detector import Detector, map_classes
+from simjudge.judging.chosen_patch import Chosen, choose_patch, log_patch
+from simjudge.judging.class_numbering import chosen_classes, match_classes
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source, paired_frames, read_inputs
+from simjudge.judging.inputs import InputSet, describe_model
+from simjudge.judging.result_writing import certainty_parameters, method_parameters
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.explain.attribution import (
+from simjudge.questions.explain.changed_sets import (
+    WORDS,
+    ChangedSets,
+    ExcessJudge,
+    estimate_margins,
+    part_errors,
+    why_not_scene,
+)
+from simjudge.questions.explain.page import write_explanation_page
+from simjudge.questions.explain.rendered_sets import RENDERS, RenderOptions, rendered_sets, renders_folder
+from simjudge.questions.explain.result import (
+    EXPLANATION,
+    EXPLANATION_TABLE,
     FORWARD,
     MOST_SHAPLEY,
+    PIXELS_OF_A,
+    RENDERED,
     SHAPLEY,
     Causes,
+    CauseShare,
+    Explanation,
+    Interval,
     all_subsets,
     forward_order,
     order_certainty,
@@ -27,45 +52,93 @@ from simjudge.questions.explain.attribution import (
     shapley_values,
     share_of_whole,
 )
-from simjudge.questions.explain.changed_sets import ChangedSets
-from simjudge.questions.explain.excess_judge import ExcessJudge
-from simjudge.questions.explain.explanation import (
-    EXPLANATION,
-    EXPLANATION_TABLE,
-    PIXELS_OF_A,
-    RENDERED,
-    CauseShare,
-    Explanation,
-    Interval,
-)
-from simjudge.questions.explain.inputs import (
-    check_settings,
-    claimed_folder,
-    read_pictures,
-    required_detector,
-    with_patch,
-)
-from simjudge.questions.explain.label_margins import WORDS, estimate_margins
-from simjudge.questions.explain.parameter_error import part_errors
-from simjudge.questions.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
-from simjudge.questions.explain.scene_content import why_not_scene
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, cause_words
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    EstimationError,
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
-from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError, estimation_error
-from simjudge.studies.comparison import Source
-from simjudge.studies.inputs import describe_model
-from simjudge.studies.result_writing import certainty_parameters, method_parameters
+
+
+def required_detector(settings: CompareSettings) -> Detector:
+    """Load the detector of the settings."""
+    if settings.model is None:
+        raise UsageError("--model: is needed, because the detector must see the changed pictures too")
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
+
+    return load_detector(settings.model, trust=settings.trust)
+
+
+def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
+    """Make a folder for what is written, unless it holds something else."""
+    folder = output_path(folder)
+    if folder.is_file():
+        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in ours) if folder.is_dir() else []
+    if strangers:
+        raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which was not written here; choose another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimjudgeError(f"{folder}: cannot be made: {error.strerror}") from error
+    return folder
+
+
+def read_pictures(
+    a: Source, b: Source, detector: Detector, settings: CompareSettings, log: Log, progress: ProgressBar
+) -> tuple[InputSet, InputSet]:
+    """Both sets without predictions; frames of pairs in one order."""
+    bare = replace(settings, model=None, rename=None, classes=None)
+    sides = [
+        replace(side, frames=side.frames.with_predictions(None))
+        for side in read_inputs(a, b, bare, own_predictions=False, log=log, progress=progress)
+    ]
+    for side in sides:
+        if side.frames.images is None:
+            raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")
+        # Refused before cameras are compared, which takes minutes.
+        map_classes(detector.name, detector.class_names, side.frames, dict(settings.rename or ()))
+    if all(side.frames.class_names for side in sides):
+        match_classes(sides[0].frames, sides[1].frames)
+    if settings.paired:
+        # Whether a frame is predicted is not known yet: all are taken for it.
+        ready = [side.frames.with_predictions(Predictions.empty()) for side in sides]
+        first, second = paired_frames(ready[0], ready[1], settings.pair_tolerance, Losses())
+        sides = [
+            replace(side, frames=frames.with_predictions(None))
+            for side, frames in zip(sides, (first, second), strict=True)
+        ]
+    return sides[0], sides[1]
+
+
+def with_patch(settings: Chosen, sides: tuple[InputSet, InputSet], log: Log) -> Chosen:
+    """Settings with the patch that `compare` would take: one for both sets as they are, and for what is changed."""
+    sets = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    settings = choose_patch(settings, sets)
+    log_patch(settings, log)
+    return settings
+
 
 DETECTIONS = "detections"
 """Folder beside explain.json: what the detector found on every changed set, so that an explanation goes on."""
-_OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, RENDERS, "explain.html", "waterfall.svg", "waterfall.pdf",
-         "waterfall.png", "waterfall.csv"}  # fmt: skip
+_OURS = {
+    EXPLANATION,
+    EXPLANATION_TABLE,
+    DETECTIONS,
+    RENDERS,
+    "explain.html",
+    "waterfall.svg",
+    "waterfall.pdf",
+    "waterfall.png",
+    "waterfall.csv",
+}
 
 
 @takes_setting_keywords
-def explain_sets(  # noqa: PLR0913 - the options of the command
+def explain(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
@@ -78,29 +151,46 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> Explanation:
-    """Explain a gap: which differences of the cameras cause it, and what share each of them has.
+    """Explain a gap: which differences of two cameras cause it, and what share each of them has.
+
+    The difference of the cameras is estimated from the pictures. Each part of it is undone by a filter, alone and
+    together with others, and the detector and the method say what is left of the gap.
 
     Args:
-        a: the set to be predicted, usually real, with images and labels.
-        out: folder for explain.json and explain.csv; None writes nothing. Detections are kept there, so that an
-            explanation that was stopped goes on.
-        camera: that B was rendered through: a file or a name. With `scene`, causes that no filter undoes are tried:
-            B is rendered again.
+        a: the set to be predicted, usually real: with images and labels, or the path of one.
+        b: the set that predicts it, usually simulated.
+        out: folder for explain.json, explain.csv, the page explain.html and the figure; None writes nothing. An
+            explanation that was stopped goes on there.
+        settings: all settings at once; keywords change single ones.
+        camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
+            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
+        scene: that B was rendered from: a file or a name.
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
+        log: receives lines that a person should read; `print` does.
+        progress: opens a progress bar.
+
+    Returns:
+        The share of each cause, with intervals, and how sure the order is.
+
+    Raises:
+        UsageError: no detector is given, or a setting makes no sense here.
+        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
-    check_settings(settings)
-    loaded = required_detector(settings) if detector is None else detector
-    sides = read_pictures(a, b, loaded, settings, log, progress)
-    settings = with_patch(settings, sides, log)
+    compared = settings.comparison
+    loaded = required_detector(compared) if detector is None else detector
+    sides = read_pictures(a, b, loaded, compared, log, progress)
+    compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
-    sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
+    sets = ChangedSets(sides, loaded, compared, None if folder is None else folder / DETECTIONS, progress)
     forgo_blas()
     with renders_folder(folder) as renders:
         given = RenderOptions(camera, scene, a_camera, renders)
         explanation = _tried(sets, given, settings, log)
     if folder is not None:
         explanation.save(folder)
+        shown = [as_frames(each, allow_outside=settings.allow_outside) for each in (a, b)]  # type: ignore[arg-type]
+        write_explanation_page(explanation, (shown[0], shown[1]), folder)
     return explanation
 
 
@@ -114,10 +204,11 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
         pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
         difference = estimate_difference(pictures[0], pictures[1], advance=advance)
     with progress("estimating them again") as advance:
-        error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
-                                 advance=advance)  # fmt: skip
+        error = estimation_error(
+            pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed, advance=advance
+        )
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
-    judge = ExcessJudge(sets, difference, settings)
+    judge = ExcessJudge(sets, difference, sets.settings, settings.sample)
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
@@ -172,8 +263,9 @@ def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], lo
         {name: value + errors.parts[name] for name, value in values.items()},
         {name: _fall(judge, none, frozenset({name}), errors.alone[name]) for name in found},
         {name: _fall(judge, every - {name}, every, errors.last[name]) for name in found},
-        sharing, errors.rest,
-    )  # fmt: skip
+        sharing,
+        errors.rest,
+    )
 
 
 def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> _Sharing:
@@ -277,7 +369,14 @@ def _parameters(judge: ExcessJudge) -> dict[str, Any]:
         which: None if side.path is None else {"path": str(side.path), "sha256": hash_files(side.path)}
         for which, side in zip("ab", judge.sets.sides, strict=True)
     }
-    return method_parameters(settings, None) | certainty_parameters(settings, made) | {
-        "metric": settings.metric, "paired": settings.paired, "sample": settings.sample, "inputs": sides,
-        "model": describe_model(settings),
-    }  # fmt: skip
+    return (
+        method_parameters(settings, None)
+        | certainty_parameters(settings, made)
+        | {
+            "metric": settings.metric,
+            "paired": settings.paired,
+            "sample": judge.sample,
+            "inputs": sides,
+            "model": describe_model(settings),
+        }
+    )

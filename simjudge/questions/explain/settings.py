@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
+from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
+from simjudge.judging.compare_settings import (
+    CertaintySettings,
+    ClassSettings,
+    CompareSettings,
+    ContextSettings,
+    ImageTopicSettings,
+    PairSettings,
+    SetRenameSettings,
+    UnitSettings,
+    object_metric,
+    some_draws,
+)
 from simjudge.sim.sensors.camera_matching.cause_names import (
     CAMERA_CAUSES,
     LABEL_MARGINS,
     RENDERED_CAUSES,
     SCENE_CAUSES,
 )
-from simjudge.studies.compare_settings import CompareSettings
 
 CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS, *SCENE_CAUSES)
 """All causes that can be tried."""
@@ -37,14 +51,36 @@ _CAUSES = TextForm(cause_list, ",".join, "LIST")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainSettings(CompareSettings):
-    """The settings of an explanation.
+class ExplainSettings(
+    ModelSettings,
+    ReadSettings,
+    ImageTopicSettings,
+    RenameSettings,
+    ClassSettings,
+    SetRenameSettings,
+    ContextSettings,
+    CertaintySettings,
+    UnitSettings,
+    PairSettings,
+    panel="Causes",
+):
+    """The settings of an explanation."""
 
-    Attributes:
-        causes: names of the causes to try; None for all.
-        sample: pictures of each set on which the cameras are compared.
-    """
+    causes: tuple[str, ...] | None = setting(
+        None, "Causes to try, with commas; not given: all.", form=_CAUSES, common=True
+    )
+    sample: int = setting(
+        16, "Pictures of each set on which the difference of the cameras is estimated.", low=1, high=10_000
+    )
+    metric: str = object_metric()
+    draws: int = some_draws()
 
-    causes: tuple[str, ...] | None = setting(None, "Causes to try, with commas; not given: all.", form=_CAUSES)
-    sample: int = setting(16, "Pictures of each set on which the difference of the cameras is estimated.", low=1,
-                          high=10_000)  # fmt: skip
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.comparison
+
+    @cached_property
+    def comparison(self) -> CompareSettings:
+        """How each changed set is judged."""
+        return self.as_settings(CompareSettings)

@@ -13,7 +13,7 @@ from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
-    from simjudge.studies.comparison import Source
+    from simjudge.judging.comparison import Source
 
 
 @takes_settings
@@ -26,13 +26,16 @@ def fit(
         None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
     ),
     sensors: str | None = typer.Option(
-        None, help="Lidar: sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers."
+        None,
+        rich_help_panel="Lidar",
+        help="Sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers.",
     ),
     rendered: list[str] | None = typer.Option(
         None,
         "--rendered",
         metavar="SENSORS=CLOUDS",
-        help="Lidar: B's scans rendered with a file of another divergence; several of them fit the divergence.",
+        rich_help_panel="Lidar",
+        help="B's scans rendered with a file of another divergence; several of them fit the divergence.",
     ),
 ) -> None:
     """Fit a camera or a lidar so that B predicts A best, and test it on frames that were not fitted.
@@ -40,14 +43,21 @@ def fit(
     The search starts from what the pictures tell of both cameras. The detector (--model) judges every camera that is
     tried. Parameters that the frames cannot tell are named.
     """
-    from simjudge.questions.fit.camera_fit import PAGE
     from simjudge.questions.fit.page import fit as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.fit.result import PAGE
+    from simjudge.terminal.common import print_table
 
     found = run(
-        a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        a,
+        b,
+        out,
+        settings=settings,
+        camera=camera,
+        sensors=sensors,
+        rendered=_rendered(rendered or []),
+        log=print_note,
+        progress=progress,
+    )
     print_table(found.table())
     for line in found.sentences():
         print_note(line)

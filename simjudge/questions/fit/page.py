@@ -1,50 +1,191 @@
-"""Fitting a camera or a lidar, with what a person reads: before and after in one page."""
+"""Fitting a camera or a lidar, with what a person reads: figures before and after in one page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file
+from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.sources import as_frames
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector
+from simjudge.judging.compare_settings import LIDAR
+from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
+from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
 from simjudge.page.number_format import format_number, format_p
-from simjudge.page.page_templates import frame_uri, load_template
-from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.fit.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
-from simjudge.questions.fit.figures import course_figure, held_out_figure
-from simjudge.questions.fit.lidar_figures import LIDAR_WORDS, divergence_figure, drop_out_figure, range_noise_figure
-from simjudge.questions.fit.lidar_fit import DIVERGENCE, NOISE_OF_LIDAR, FittedDivergence, LidarFit
+from simjudge.page.palette import LIGHT, VERDICT_COLOURS
+from simjudge.questions.fit.result import (
+    BEFORE_AND_AFTER,
+    COURSE,
+    DIVERGENCE,
+    NOISE_OF_LIDAR,
+    PAGE,
+    CameraFit,
+    FittedDivergence,
+    LidarFit,
+)
 from simjudge.questions.fit.run import fit_camera
 from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
-from simjudge.studies.comparison import Source
-from simjudge.studies.lidar_settings import LIDAR
+
+_WIDTH, _HEIGHT = 640.0, 280.0
+_MARGINS = (70.0, 20.0, 10.0, 46.0)
+LIDAR_WORDS = ("A", "B before", "B fitted")
+"""What the page calls A, B as it is, and B with the fitted numbers."""
+_ROOM = 1.8
+"""Height of the axes, in peaks of what is compared: B before may be far narrower."""
+_COLOURS = (LIGHT["a"], LIGHT["floor"], LIGHT["b"])
+
+
+def range_noise_figure(found: LidarFit) -> ReportFigure:
+    """Draw how far the ranges of points lie off their neighbours in a ring, as histograms of held-out clouds."""
+    given = found.distributions
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Histograms of the range noise of A, of B, and of B as fitted.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
+        axes.set_xlabel("range off the neighbours' line, mm")
+        axes.set_ylabel("share of points per mm, %")
+        top = _ROOM * float(given.density[[0, 2]].max()) / 10
+        for row, (name, colour, line) in enumerate(zip(LIDAR_WORDS, _COLOURS, ("-", "-", "--"), strict=True)):
+            noise, peak = 1000 * given.statistics[row].range_noise, float(given.density[row].max()) / 10
+            cut = f" (up to {peak:.1f}, cut off)" if peak > top else ""
+            steps = axes.stairs(
+                given.density[row] / 10,
+                given.edges * 1000,
+                color=colour,
+                linewidth=LINE_WIDTH,
+                linestyle=line,
+                label=f"{name}: {noise:.1f} mm{cut}",
+            )
+            figure.add_tooltips(steps, [f"{name}: standard deviation {noise:.1f} mm"])
+        axes.legend(loc="upper right")
+        axes.set_ylim(0.0, top)
+    return figure
+
+
+def drop_out_figure(found: LidarFit) -> ReportFigure:
+    """Draw the drop-out of each ring of held-out clouds."""
+    given = found.distributions
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Drop-out of each ring of A, of B, and of B as fitted.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
+        axes.set_xlabel("ring")
+        axes.set_ylabel("drop-out, %")
+        for row, (name, colour) in enumerate(zip(LIDAR_WORDS, _COLOURS, strict=True)):
+            share = 100 * given.statistics[row].drop_out
+            axes.plot(
+                given.ring[row],
+                100 * given.ring_drop_out[row],
+                "o-",
+                color=colour,
+                markersize=4,
+                linewidth=1.0,
+                label=f"{name}: {share:.1f} %",
+            )
+        most = max((float(each.max()) for each in given.ring_drop_out if len(each)), default=0.0)
+        axes.set_ylim(0.0, max(1.0, 135 * most))
+        axes.legend(loc="upper right", ncols=3)
+    return figure
+
+
+def divergence_figure(found: FittedDivergence) -> ReportFigure:
+    """Draw the points on labelled things by distance, as a share of A's, for each rendering."""
+    given = found.fit
+    middle = (given.edges[1:] + given.edges[:-1]) / 2
+    share = given.points[1:] / given.points[0]
+    # Names stand where the curves are farthest apart.
+    clear = int(np.argmax(np.diff(np.sort(share, axis=0), axis=0).min(axis=0)))
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Points on labelled things by distance, as a share of A's.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
+        axes.set_xlabel("distance, m")
+        axes.set_ylabel("points on a thing, B / A")
+        axes.axhline(1.0, color=LIGHT["a"], linewidth=1.0)
+        for row, file in enumerate(found.files):
+            chosen = file == found.of
+            width = f"{file.divergence[0]:g} mrad"
+            axes.plot(
+                middle,
+                share[row],
+                "o-",
+                color=LIGHT["b" if chosen else "floor"],
+                markersize=4,
+                linewidth=LINE_WIDTH if chosen else 1.0,
+                alpha=1.0 if chosen else 0.7,
+                label=f"{width}: fitted on" if chosen else None,
+            )
+            axes.annotate(
+                width,
+                (middle[clear], share[row, clear]),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+        axes.set_ylim(0.0, 1.15 * float(share.max()))
+        axes.set_xlim(0.0, float(given.edges[-1]) * 1.06)
+        axes.legend(loc="lower left")
+    return figure
+
+
+_ROW = 40.0
+
+
+def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
+    """Draw W1 of the frames or clouds that were not fitted, with B's own sensor, the starting values, and fitted."""
+    rows = [(f"B's own {found.sensor}", found.before), ("starting values", found.start), ("fitted", found.after)]
+    height = _ROW * len(rows) + 50.0
+    with report_style():
+        words = f"Mean W1 of held-out {found.items} before and after the fit, with the noise."
+        figure = ReportFigure(_WIDTH, height, words)
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (150.0, 70.0, 6.0, 46.0))
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+        axes.grid(visible=False, axis="y")
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel(f"mean W1 of held-out {found.items}; black: what chance gives, up to its 95 % quantile")
+        for row, (name, each) in enumerate(rows):
+            colour = LIGHT["a"] if name == "fitted" else LIGHT["band"]
+            bars = axes.barh(row, each.mean_w1, 0.5, color=colour, linewidth=0)
+            figure.add_tooltips(bars[0], [f"{name}: {format_number(each.mean_w1)}"])
+            noise, high = each.certainty.noise, each.certainty.noise_q95
+            if noise is not None:
+                end = noise if high is None else high
+                axes.plot([noise, end], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)
+                axes.plot([noise, noise], [row - 0.25, row + 0.25], color=LIGHT["ink"], linewidth=LINE_WIDTH)
+            axes.text(1.01, row, format_number(each.mean_w1), transform=axes.get_yaxis_transform(), va="center")
+        axes.set_xlim(left=0.0)
+    return figure
+
+
+def course_figure(found: CameraFit | LidarFit) -> ReportFigure:
+    """Draw the mean W1 of every camera or lidar that was tried, and the best so far."""
+    course = np.array(found.course)
+    number = np.arange(1, len(course) + 1)
+    with report_style():
+        words = f"Mean W1 of the fitted {found.items} under every {found.sensor} that was tried."
+        figure = ReportFigure(_WIDTH, 260.0, words)
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, 260.0), (70.0, 30.0, 10.0, 46.0))
+        axes.set_xlabel(f"{found.sensor}s tried")
+        axes.set_ylabel(f"mean W1 of fitted {found.items}")
+        axes.plot(number, course, "o", color=LIGHT["band"], markersize=4, label="tried")
+        axes.plot(number, np.minimum.accumulate(course), color=LIGHT["a"], linewidth=LINE_WIDTH, label="best so far")
+        axes.axhline(found.fitted_w1[0], color=LIGHT["soft"], linewidth=1.0, label=f"B's own {found.sensor}")
+        axes.legend(loc="upper right", frameon=False)
+        axes.set_ylim(0.0, 1.35 * max(*found.course, found.fitted_w1[0]) or 1.0)
+    return figure
+
 
 _PICTURES = 3
-
-
-@dataclass(frozen=True)
-class FitTrio:
-    """One frame of A, of B, and of B through the fitted camera, as data URIs."""
-
-    a: str
-    b: str
-    fitted: str
 
 
 @takes_setting_keywords
@@ -106,9 +247,15 @@ def fit(  # noqa: PLR0913 - the options of the command
 
 
 def _fit_lidar(
-    a: Source, b: Source, out: str | Path | None, settings: FitSettings, sensors: str | Path | None,
-    rendered: Mapping[str | Path, Source] | None, log: Log, progress: ProgressBar,
-) -> LidarFit:  # fmt: skip
+    a: Source,
+    b: Source,
+    out: str | Path | None,
+    settings: FitSettings,
+    sensors: str | Path | None,
+    rendered: Mapping[str | Path, Source] | None,
+    log: Log,
+    progress: ProgressBar,
+) -> LidarFit:
     found = fit_lidar(a, b, out, settings=settings, sensors=sensors, rendered=rendered, log=log, progress=progress)
     if out is not None:
         folder = Path(out)
@@ -144,12 +291,18 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
         "range_noise": embedder.embed(range_noise_figure(found)),
         "drop_out": embedder.embed(drop_out_figure(found)),
         "rings": [
-            (name, f"{1000 * each.range_noise:.1f} mm", f"{100 * share:.1f} %", f"{100 * each.drop_out:.1f} %",
-             f"{each.triples:,}")
-            for name, each, share in zip(LIDAR_WORDS, found.distributions.statistics, found.distributions.outside,
-                                         strict=True)
+            (
+                name,
+                f"{1000 * each.range_noise:.1f} mm",
+                f"{100 * share:.1f} %",
+                f"{100 * each.drop_out:.1f} %",
+                f"{each.triples:,}",
+            )
+            for name, each, share in zip(
+                LIDAR_WORDS, found.distributions.statistics, found.distributions.outside, strict=True
+            )
         ],
-    }  # fmt: skip
+    }
     if found.divergence is not None:
         content |= _divergence_content(found.divergence, embedder)
     _write(content, folder)
@@ -157,10 +310,15 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
 
 def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, Any]:
     rows = [
-        (file.path.name + (" (fitted on)" if file == found.of else ""), f"{file.divergence[0]:g}",
-         f"{file.divergence[1]:g}", f"{misfit:.2f}", format_number(w1))
+        (
+            file.path.name + (" (fitted on)" if file == found.of else ""),
+            f"{file.divergence[0]:g}",
+            f"{file.divergence[1]:g}",
+            f"{misfit:.2f}",
+            format_number(w1),
+        )
         for file, misfit, w1 in zip(found.files, found.fit.misfit, found.w1, strict=True)
-    ]  # fmt: skip
+    ]
     return {"divergence": embedder.embed(divergence_figure(found)), "renderings": rows}
 
 
@@ -176,7 +334,6 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
         "table": found.table(),
         "held_out": embedder.embed(held_out_figure(found)),
         "course": embedder.embed(course_figure(found)) if len(found.course) > 1 else "",
-        "version": version(),
         "losses": found.losses.lines(),
         "rings": [],
         "renderings": [],
@@ -187,8 +344,7 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
 
 def _write(content: dict[str, Any], folder: Path) -> None:
     page = load_template("fit.html").render(content)
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(folder / PAGE, page)
 
 
 def fit_word(found: CameraFit | LidarFit) -> str:
@@ -201,25 +357,28 @@ def fit_word(found: CameraFit | LidarFit) -> str:
 
 def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
     """Of each sensor: W1 of what was held out, noise and its quantile, p, and W1 of what was fitted."""
-    held = zip((f"B's own {found.sensor}", "starting values", "fitted"), (found.before, found.start, found.after),
-               found.fitted_w1, strict=True)  # fmt: skip
+    held = zip(
+        (f"B's own {found.sensor}", "starting values", "fitted"),
+        (found.before, found.start, found.after),
+        found.fitted_w1,
+        strict=True,
+    )
     return [
-        (name, format_number(each.mean_w1), format_number(each.certainty.noise),
-         format_number(each.certainty.noise_q95), format_p(each.certainty.p_value),
-         verdict_words(each.certainty.verdict, each.certainty.margin), format_number(fitted))
+        (
+            name,
+            format_number(each.mean_w1),
+            format_number(each.certainty.noise),
+            format_number(each.certainty.noise_q95),
+            format_p(each.certainty.p_value),
+            verdict_words(each.certainty.verdict, each.certainty.margin),
+            format_number(fitted),
+        )
         for name, each, fitted in held
-    ]  # fmt: skip
+    ]
 
 
-def _trios(found: CameraFit, sets: tuple[FrameSet, FrameSet]) -> list[FitTrio]:
+def _trios(found: CameraFit, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:
     """Frames of A, of B, and of B through the fitted camera."""
     a, b = sets
     changed = filtered(b, found.steps)
-    trios = []
-    for share in np.linspace(0.15, 0.85, _PICTURES):
-        try:
-            pictures = [frame_uri(each, float(share)) for each in (a, b, changed)]
-        except SimjudgeError:
-            continue
-        trios.append(FitTrio(*pictures))
-    return trios
+    return frame_uris((a, b, changed), _PICTURES)

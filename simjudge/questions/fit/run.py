@@ -1,8 +1,9 @@
-"""Calibration by the judge: the parameters of a camera under which B predicts A best."""
+"""Calibration by the judge: the parameters of a camera under which B predicts A best, searched by CMA-ES."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,24 @@ from scipy.stats import t as student
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source
+from simjudge.judging.inputs import InputSet
+from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.method.compiled import forgo_blas
-from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
-from simjudge.questions.explain.inputs import (
-    check_settings,
+from simjudge.questions.explain.run import (
     claimed_folder,
     read_pictures,
     required_detector,
     with_patch,
 )
-from simjudge.questions.fit.camera_fit import (
+from simjudge.questions.fit.result import (
     FIT,
     FITTED_CAMERA,
     PAGE_FILES,
@@ -34,16 +39,281 @@ from simjudge.questions.fit.camera_fit import (
     HeldOutW1,
     ParameterFit,
 )
-from simjudge.questions.fit.cma_search import search_minimum
-from simjudge.questions.fit.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sim.sensors.camera_matching.estimation_error import estimation_error
-from simjudge.studies.comparison import Source
-from simjudge.studies.inputs import InputSet
-from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.set_comparison import SetComparison, comparison_units
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
+
+_FIRST_STEP = 1.0
+"""Standard deviation with which the search begins."""
+_POPULATION = 8
+
+
+def search_minimum(
+    objective: Callable[[FloatArray], float],
+    start: FloatArray,
+    evaluations: int,
+    seed: int,
+    words: str,
+    progress: ProgressBar,
+) -> tuple[FloatArray, list[float]]:
+    """The best of what CMA-ES tries, and all values; the start is tried first. A seed tries the same points.
+
+    Args:
+        objective: of P coordinates, in units in which a step of 1 is about equally large for all.
+        start: (P,).
+        evaluations: values of the objective at most; below a population the start is kept.
+
+    Returns:
+        Coordinates (P,) and the values in the order in which they were tried.
+    """
+    best, value = start, objective(start)
+    course = [value]
+    if evaluations < _POPULATION or len(start) == 0:
+        return best, course
+    try:
+        import cma  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SimjudgeError("a fit needs cma: pip install 'simjudge[fit]'; --evaluations 0 does without") from error
+    options = {"seed": seed + 1, "popsize": _POPULATION, "maxfevals": evaluations, "verbose": -9}
+    strategy: Any = cma.CMAEvolutionStrategy(list(start), _FIRST_STEP, options)
+    with progress(words) as advance:
+        while not strategy.stop() and len(course) < evaluations:
+            asked = strategy.ask()
+            values = [objective(np.asarray(each)) for each in asked]
+            strategy.tell(asked, values)
+            course += values
+            least = int(np.argmin(values))
+            if values[least] < value:
+                best, value = np.asarray(asked[least]), values[least]
+            advance(min(len(course), evaluations), evaluations)
+    return best, course
+
+
+@dataclass(frozen=True)
+class FittedParameter:
+    """One number of a camera.
+
+    Attributes:
+        name: as files and tables write it.
+        part: the part of the camera that it belongs to, one of `FITTED`.
+        unit: empty for none.
+        logarithmic: a gain or an exponent, searched by its logarithm.
+        step: of the search, in the parameter's unit or, where logarithmic, of the logarithm.
+        get: the value of a difference; only what acts on B counts.
+    """
+
+    name: str
+    part: str
+    unit: str
+    neutral: float
+    low: float
+    high: float
+    logarithmic: bool
+    step: float
+    get: Callable[[CameraDifference], float]
+    put: Callable[[CameraDifference, float], CameraDifference]
+
+    def encode(self, value: float) -> float:
+        """A value as a coordinate."""
+        held = min(max(value, self.low), self.high)
+        return (math.log(held) if self.logarithmic else held) / self.step
+
+    @property
+    def ends(self) -> list[float]:
+        """The ends of the range that do change something: where a value lies there, the true one may lie beyond."""
+        return [end for end in (self.low, self.high) if end != self.neutral]
+
+    def decode(self, coordinate: float) -> float:
+        """A coordinate as a value, inside the range."""
+        value = coordinate * self.step
+        return float(min(max(math.exp(min(value, 50.0)) if self.logarithmic else value, self.low), self.high))
+
+
+def _noise(difference: CameraDifference) -> float:
+    """Deviation of the noise at half of full scale."""
+    return math.sqrt(difference.shot**2 / 2 + difference.read**2) if difference.noise_side == "b" else 0.0
+
+
+def _motion(number: int) -> dict[str, Any]:
+    """One of the two numbers of a motion, right and down."""
+
+    def put(difference: CameraDifference, value: float) -> CameraDifference:
+        right, down = (value if k == number else old for k, old in enumerate(difference.motion))
+        return replace(difference, motion=(right, down), motion_side="b")
+
+    return {"get": lambda d: d.motion[number] if d.motion_side == "b" else 0.0, "put": put}
+
+
+PARAMETERS = (
+    FittedParameter(
+        "haze",
+        "haze",
+        "",
+        0.0,
+        0.0,
+        0.9,
+        logarithmic=False,
+        step=0.05,
+        get=lambda d: max(d.haze, 0.0),
+        put=lambda d, v: replace(d, haze=v),
+    ),
+    FittedParameter("motion_right", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(0)),
+    FittedParameter("motion_down", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(1)),
+    FittedParameter(
+        "red_size",
+        "chromatic_aberration",
+        "",
+        1.0,
+        0.95,
+        1.05,
+        logarithmic=True,
+        step=0.001,
+        get=lambda d: d.red_size,
+        put=lambda d, v: replace(d, red_size=v),
+    ),
+    FittedParameter(
+        "blue_size",
+        "chromatic_aberration",
+        "",
+        1.0,
+        0.95,
+        1.05,
+        logarithmic=True,
+        step=0.001,
+        get=lambda d: d.blue_size,
+        put=lambda d, v: replace(d, blue_size=v),
+    ),
+    FittedParameter(
+        "blur",
+        "blur",
+        "px",
+        0.0,
+        0.0,
+        6.0,
+        logarithmic=False,
+        step=0.3,
+        get=lambda d: math.sqrt(max(d.blur, 0.0)),
+        put=lambda d, v: replace(d, blur=v * v),
+    ),
+    FittedParameter(
+        "vignetting",
+        "vignetting",
+        "°",
+        0.0,
+        0.0,
+        70.0,
+        logarithmic=False,
+        step=5.0,
+        get=lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
+        put=lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
+    ),
+    FittedParameter(
+        "gain",
+        "exposure",
+        "",
+        1.0,
+        0.1,
+        10.0,
+        logarithmic=True,
+        step=0.1,
+        get=lambda d: d.gain,
+        put=lambda d, v: replace(d, gain=v),
+    ),
+    FittedParameter(
+        "red",
+        "white_balance",
+        "",
+        1.0,
+        0.2,
+        5.0,
+        logarithmic=True,
+        step=0.05,
+        get=lambda d: d.red,
+        put=lambda d, v: replace(d, red=v),
+    ),
+    FittedParameter(
+        "blue",
+        "white_balance",
+        "",
+        1.0,
+        0.2,
+        5.0,
+        logarithmic=True,
+        step=0.05,
+        get=lambda d: d.blue,
+        put=lambda d, v: replace(d, blue=v),
+    ),
+    FittedParameter(
+        "exponent",
+        "contrast",
+        "",
+        1.0,
+        0.3,
+        3.0,
+        logarithmic=True,
+        step=0.1,
+        get=lambda d: d.exponent,
+        put=lambda d, v: replace(d, exponent=v),
+    ),
+    FittedParameter(
+        "noise",
+        "noise",
+        "grey levels",
+        0.0,
+        0.0,
+        60.0,
+        logarithmic=False,
+        step=2.0,
+        get=_noise,
+        put=lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
+    ),
+    FittedParameter(
+        "sharpening",
+        "sharpening",
+        "",
+        0.0,
+        0.0,
+        4.0,
+        logarithmic=False,
+        step=0.1,
+        get=lambda d: max(d.sharpening, 0.0),
+        put=lambda d, v: replace(d, sharpening=v),
+    ),
+)
+"""All numbers that can be fitted, in the order in which they act in a camera."""
+
+
+def chosen_parameters(parts: Sequence[str]) -> list[FittedParameter]:
+    """The numbers of some parts of a camera."""
+    return [each for each in PARAMETERS if each.part in parts]
+
+
+def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) -> FloatArray:
+    """A difference as coordinates of the search.
+
+    Returns:
+        float64 (P,).
+    """
+    return np.array([each.encode(each.get(difference)) for each in parameters])
+
+
+def decode(
+    coordinates: FloatArray, parameters: Sequence[FittedParameter], held: CameraDifference | None = None
+) -> CameraDifference:
+    """Coordinates of the search as a difference; what is not fitted is as it was held, or nothing.
+
+    Args:
+        coordinates: (P,).
+    """
+    found = CameraDifference() if held is None else held
+    for coordinate, each in zip(coordinates, parameters, strict=True):
+        found = each.put(found, each.decode(float(coordinate)))
+    return found
+
 
 DETECTIONS = "detections"
 """Folder beside fit.json: what the detector found under every camera that was tried, so that a fit goes on."""
@@ -77,31 +347,31 @@ def fit_camera(
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
         detector: a loaded detector; None: that of the settings.
     """
-    check_settings(settings)
-    loaded = required_detector(settings) if detector is None else detector
-    sides = read_pictures(a, b, loaded, settings, log, progress)
-    settings = with_patch(settings, sides, log)
+    compared = settings.comparison
+    loaded = required_detector(compared) if detector is None else detector
+    sides = read_pictures(a, b, loaded, compared, log, progress)
+    compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS
-    fitted, held_out = (
-        ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings)
-    )
+    fitted, held_out = (ChangedSets(part, loaded, compared, kept, progress) for part in _split(sides, settings))
     with progress("estimating the camera") as advance:
         estimate, parameters = _estimated(fitted.sides, settings, advance)
     start = estimate.start
-    objective = _Objective(fitted, settings, parameters, estimate.held)
+    objective = _Objective(fitted, compared, parameters, estimate.held)
     first = decode(start, parameters, estimate.held)
-    at_start = _compared(fitted, settings, first)[1]
+    at_start = _compared(fitted, compared, first)[1]
     enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
     tried = 0 if enough else settings.evaluations
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters, estimate.held)
-    judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), first, found)]
+    judged = [_held_out(held_out, compared, each) for each in (CameraDifference(), first, found)]
     done = CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
-        before=judged[0], start=judged[1], after=judged[2],
+        before=judged[0],
+        start=judged[1],
+        after=judged[2],
         fitted_w1=(objective.of(CameraDifference()), objective(start), objective(best)),
         frames=(len(fitted.sides[1].frames), len(held_out.sides[1].frames)),
         evaluations=len(course),
@@ -109,7 +379,7 @@ def fit_camera(
         start_is_enough=enough,
         not_fitted=tuple(estimate.unfit),
         losses=fitted.losses,
-    )  # fmt: skip
+    )
     if folder is not None:
         done.save(folder, None if camera is None else Path(camera))
     return done
@@ -123,8 +393,10 @@ def _split(
     for side in sides:
         count = len(side.frames)
         if count < _LEAST_FRAMES:
-            raise SimjudgeError(f"{side.frames.name}: {count} frames; at least {_LEAST_FRAMES} are needed to fit some "
-                                "and hold out others")  # fmt: skip
+            raise SimjudgeError(
+                f"{side.frames.name}: {count} frames; at least {_LEAST_FRAMES} are needed to fit some "
+                "and hold out others"
+            )
         blocks = np.arange(count) * _LEAST_FRAMES // count
         order = np.random.default_rng([settings.seed, 15]).permutation(_LEAST_FRAMES)
         out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_FRAMES))])
@@ -167,9 +439,12 @@ def _estimated(
     error = estimation_error(a, b, whole, paired=settings.paired, seed=settings.seed, advance=advance)
     unfit = [cause_words(name) for name in whole.causes() if whole.side(name) == "a"]
     estimate = _Estimate(
-        CameraDifference(air=whole.air, radius=whole.radius), encode(whole, parameters),
-        np.stack([encode(each, parameters) for each in error.refits]), encode(error.corrected, parameters), unfit,
-    )  # fmt: skip
+        CameraDifference(air=whole.air, radius=whole.radius),
+        encode(whole, parameters),
+        np.stack([encode(each, parameters) for each in error.refits]),
+        encode(error.corrected, parameters),
+        unfit,
+    )
     return estimate, parameters
 
 
@@ -177,7 +452,11 @@ class _Objective:
     """Mean W1 of the fitted frames under a camera; what was tried once is known."""
 
     def __init__(
-        self, sets: ChangedSets, settings: FitSettings, parameters: Sequence[FittedParameter], held: CameraDifference
+        self,
+        sets: ChangedSets,
+        settings: CompareSettings,
+        parameters: Sequence[FittedParameter],
+        held: CameraDifference,
     ) -> None:
         self._sets, self._settings, self._parameters, self._held = sets, settings, parameters, held
         self._known: dict[CameraDifference, float] = {}
@@ -193,9 +472,7 @@ class _Objective:
         return self._known[difference]
 
 
-def _compared(
-    sets: ChangedSets, settings: FitSettings, difference: CameraDifference
-) -> tuple[float, Any]:
+def _compared(sets: ChangedSets, settings: CompareSettings, difference: CameraDifference) -> tuple[float, Any]:
     """Mean W1 under a camera and what stands beside it, by the code that `compare` uses."""
     a, b = sets.judged(difference, _EVERYTHING)
     units = comparison_units(a, b, settings, paired=settings.paired)
@@ -209,7 +486,7 @@ def _compared(
     return float(mean), comparison.certainty(classes, drawn, 0, settings.margin)[1]
 
 
-def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> HeldOutW1:
+def _held_out(sets: ChangedSets, settings: CompareSettings, difference: CameraDifference) -> HeldOutW1:
     return HeldOutW1(*_compared(sets, settings, difference))
 
 
@@ -228,6 +505,9 @@ def _parameters(
         value = each.decode(float(best[number]))
         low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
         begin = each.decode(float(start[number]))
-        found.append(ParameterFit(each.name, each.unit, each.neutral, begin, value, low, high, objective(without),
-                                  value in each.ends))  # fmt: skip
+        found.append(
+            ParameterFit(
+                each.name, each.unit, each.neutral, begin, value, low, high, objective(without), value in each.ends
+            )
+        )
     return found

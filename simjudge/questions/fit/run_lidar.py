@@ -3,48 +3,202 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import t as student
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import load_json
+from simjudge.data.clouds import CloudBoxes, CloudSet
+from simjudge.data.format_support.format import Topics
 from simjudge.data.pairing import pair_stamps
-from simjudge.questions.explain.inputs import claimed_folder
-from simjudge.questions.fit.camera_fit import FIT, ParameterFit
-from simjudge.questions.fit.cma_search import search_minimum
-from simjudge.questions.fit.divergence import fit_divergence
-from simjudge.questions.fit.lidar_fit import (
+from simjudge.data.sets import read_clouds
+from simjudge.detectors.clouds.cuboid_detection import detect_clouds
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source, compare_sets
+from simjudge.questions.explain.run import claimed_folder
+from simjudge.questions.fit.lidar_estimates import (
+    LidarFile,
+    fit_divergence,
+    fitted_divergence,
+    read_lidar_file,
+    read_renderings,
+    ring_distributions,
+    write_fitted_sensors,
+)
+from simjudge.questions.fit.result import (
     DIVERGENCE,
+    FIT,
     FITTED_SENSORS,
     LIDAR_PAGE_FILES,
     NOISE_OF_LIDAR,
     TRIED,
     FittedDivergence,
+    HeldOutW1,
     LidarFit,
+    ParameterFit,
 )
-from simjudge.questions.fit.lidar_objective import REDRAWN, LidarObjective, is_better
-from simjudge.questions.fit.lidar_renderings import (
-    LidarFile,
-    fitted_divergence,
-    read_lidar_file,
-    read_renderings,
-    write_fitted_sensors,
-)
-from simjudge.questions.fit.lidar_sides import read_side, split_clouds, take_clouds
-from simjudge.questions.fit.ring_distributions import ring_distributions
+from simjudge.questions.fit.run import search_minimum
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.results.result_folder import write_json
-from simjudge.sim.sensors.lidar.object_points import points_on_objects
-from simjudge.sim.sensors.lidar.ring_statistics import RingStatistics, ring_samples, ring_statistics
-from simjudge.studies.comparison import Source
+from simjudge.results.saved_result import write_json
+from simjudge.sim.sensors.lidar.cloud_statistics import (
+    CloudDegradation,
+    RingStatistics,
+    degraded_clouds,
+    points_on_objects,
+    ring_samples,
+    ring_statistics,
+)
+
+_LEAST_CLOUDS = 10
+_HELD_OUT_SEED = 15
+
+
+def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
+    """Some clouds of a set, with their labels and without predictions."""
+    boxes = clouds.boxes
+    if boxes is not None:
+        place = np.full(len(clouds), -1)
+        place[rows] = np.arange(len(rows))
+        kept = np.flatnonzero(place[boxes.cloud] >= 0)
+        kept = kept[np.argsort(place[boxes.cloud[kept]], kind="stable")]
+        boxes = CloudBoxes(
+            place[boxes.cloud[kept]],
+            *(getattr(boxes, name)[kept] for name in ("class_id", "instance", "centre", "orientation", "size")),
+        )
+    return replace(
+        clouds,
+        cloud_name=[clouds.cloud_name[row] for row in rows],
+        stamp=clouds.stamp[rows],
+        read=lambda index: clouds.read(int(rows[index])),
+        boxes=boxes,
+        labelled=None if clouds.labelled is None else clouds.labelled[rows],
+        frames=None,
+        cameras=[clouds.cameras[row] for row in rows] if len(clouds.cameras) else (),
+        poses=[clouds.poses[row] for row in rows] if len(clouds.poses) else (),
+        predictions=None,
+        predicted=None,
+    )
+
+
+def read_side(source: Source, topic: str | None) -> CloudSet:
+    """Clouds of one side of a fit.
+
+    Args:
+        topic: of its clouds; None where it has one only.
+    """
+    if isinstance(source, CloudSet):
+        return source
+    if not isinstance(source, str | Path):
+        raise UsageError(f"{source.name}: is a set of pictures; --sensor lidar takes clouds")
+    return read_clouds(Path(source), None if topic is None else Topics(cloud_topic=topic))
+
+
+def split_clouds(clouds: CloudSet, settings: FitSettings) -> tuple[CloudSet, CloudSet]:
+    """The clouds of the fit and those that it never sees; neighbours stay together."""
+    count = len(clouds)
+    if count < _LEAST_CLOUDS:
+        raise SimjudgeError(
+            f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold out others"
+        )
+    blocks = np.arange(count) * _LEAST_CLOUDS // count
+    order = np.random.default_rng([settings.seed, _HELD_OUT_SEED]).permutation(_LEAST_CLOUDS)
+    out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_CLOUDS))])
+    return take_clouds(clouds, np.flatnonzero(~out)), take_clouds(clouds, np.flatnonzero(out))
+
+
+_SEED = 15
+REDRAWN = 4
+"""Fresh draws of the noise on which the start and what the search chose are compared: its own draw flatters it."""
+
+
+class LidarObjective:
+    """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known.
+
+    Args:
+        kept: file of what was tried before; None keeps nothing.
+    """
+
+    def __init__(self, a: CloudSet, b: CloudSet, settings: CompareSettings, kept: Path | None, origin: str) -> None:
+        """Run the detector on A, and read what was tried before."""
+        assert settings.model is not None  # noqa: S101 - refused before
+        self.b, self._model, self._kept, self._origin, self.name = b, settings.model, kept, origin, ""
+        self.a = detect_clouds(a, settings.model)
+        self._settings = replace(settings, model=None)
+        self._known: dict[str, float] = {}
+        if kept is not None and kept.exists():
+            content = load_json(kept)
+            if content.get("origin") != origin:
+                raise SimjudgeError(f"{kept}: is of another fit; choose another --out")
+            self._known = dict(content["tried"])
+
+    def with_b(self, b: CloudSet, name: str) -> LidarObjective:
+        """The same with other clouds of B; A's detections, and what was tried, are shared."""
+        other = copy(self)
+        other.b, other.name = b, name
+        return other
+
+    def value(self, numbers: FloatArray, draw: int = 0) -> float:
+        """Of noise and drop-out.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        key = f"{self.name} {numbers[0]:.6g} {numbers[1]:.6g} {draw}"
+        if key not in self._known:
+            quick = replace(self._settings, draws=0)
+            self._known[key] = self._judge(numbers, draw, quick).mean_w1
+            if self._kept is not None:
+                write_json(self._kept, {"origin": self._origin, "tried": self._known})
+        return self._known[key]
+
+    def fresh(self, numbers: FloatArray) -> float:
+        """Mean over draws that the search did not see.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return float(np.mean([self.value(numbers, draw) for draw in range(1, REDRAWN + 1)]))
+
+    def compared(self, numbers: FloatArray) -> HeldOutW1:
+        """With what stands beside W1.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return self._judge(numbers, 0, self._settings)
+
+    def degraded(self, numbers: FloatArray, draw: int) -> CloudSet:
+        """B's clouds with noise and drop-out.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
+
+    def _judge(self, numbers: FloatArray, draw: int, settings: CompareSettings) -> HeldOutW1:
+        result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
+        mean = result.numbers.overall.mean_w1
+        if mean is None:
+            raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
+        return HeldOutW1(float(mean), result.overall)
+
+
+def is_better(one: tuple[LidarObjective, FloatArray], other: tuple[LidarObjective, FloatArray]) -> bool:
+    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
+    if one[0] is other[0] and np.array_equal(one[1], other[1]):
+        return False
+    gain = np.array([other[0].value(other[1], draw) - one[0].value(one[1], draw) for draw in range(1, REDRAWN + 1)])
+    return bool(gain.mean() > student.ppf(0.95, REDRAWN - 1) * gain.std(ddof=1) / np.sqrt(REDRAWN))
+
 
 _STEPS = np.array([0.005, 0.03])
 """Of the search: metres, and a probability."""
@@ -100,8 +254,9 @@ def fit_lidar(
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})
     sides = _read_sides(a, b, files, settings)
     kept = None if folder is None else folder / TRIED
-    first = LidarObjective(sides.a[0], sides.b[0], settings, kept, _origin((a, b, *(s for _, s in files)), settings))
-    first_held_out = LidarObjective(sides.a[1], sides.b[1], settings, None, "")
+    compared = settings.comparison
+    first = LidarObjective(sides.a[0], sides.b[0], compared, kept, _origin((a, b, *(s for _, s in files)), settings))
+    first_held_out = LidarObjective(sides.a[1], sides.b[1], compared, None, "")
     width = _fit_width(sides, first, log, progress) if files else None
     fitted, held_out = first, first_held_out
     if width is not None and width.of != given:
@@ -114,24 +269,42 @@ def fit_lidar(
         for each in rings:
             each.statistics()  # refuses too few points before the search
     start = estimates[0]
-    best, course = search_minimum(lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)), start / _STEPS,
-                                  settings.evaluations, settings.seed, "fitting the lidar", progress)  # fmt: skip
+    best, course = search_minimum(
+        lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)),
+        start / _STEPS,
+        settings.evaluations,
+        settings.seed,
+        "fitting the lidar",
+        progress,
+    )
     found = _bounded(best * _STEPS)
     by_judge = is_better((fitted, found), (fitted, start))
     found = found if by_judge else start
     parameters = _parameters(fitted, estimates, found)
     if width is not None and given is not None:
         own = given.divergence[0]
-        parameters.insert(0, ParameterFit(DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high,
-                                          first.fresh(found)))  # fmt: skip
+        parameters.insert(
+            0,
+            ParameterFit(
+                DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high, first.fresh(found)
+            ),
+        )
     rings.append(ring_samples(list(held_out.degraded(found, _RING_DRAW))))
     done = LidarFit(
-        tuple(parameters), by_judge, statistics,
-        first_held_out.compared(_NOTHING), held_out.compared(start), held_out.compared(found),
+        tuple(parameters),
+        by_judge,
+        statistics,
+        first_held_out.compared(_NOTHING),
+        held_out.compared(start),
+        held_out.compared(found),
         (first.fresh(_NOTHING), fitted.fresh(start), fitted.fresh(found)),
         is_better((fitted, found), (first, _NOTHING)),
-        (len(fitted.b), len(held_out.b)), tuple(course), ring_distributions(rings), width, fitted.b.losses,
-    )  # fmt: skip
+        (len(fitted.b), len(held_out.b)),
+        tuple(course),
+        ring_distributions(rings),
+        width,
+        fitted.b.losses,
+    )
     if folder is not None:
         if given is not None:
             beams = None if width is None else fitted_divergence(width.value, width.files)
@@ -147,15 +320,20 @@ def _read_sides(a: Source, b: Source, files: Sequence[tuple[LidarFile, Source]],
     renderings = [sides[1] if source is b else read_side(source, settings.b_cloud_topic) for _, source in files]
     for (file, _), each in zip(files, renderings, strict=True):
         if not np.array_equal(each.stamp, sides[1].stamp):
-            raise SimjudgeError(f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
-                                f" {sides[1].name}; render the same scans with {file.path.name}")  # fmt: skip
+            raise SimjudgeError(
+                f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
+                f" {sides[1].name}; render the same scans with {file.path.name}"
+            )
     if settings.paired:
         rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
         sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
         renderings = [take_clouds(each, rows[1]) for each in renderings]
     split = [split_clouds(each, settings) for each in renderings]
-    return _Sides(split_clouds(sides[0], settings), split_clouds(sides[1], settings),
-                  tuple((file, part) for (file, _), part in zip(files, split, strict=True)))  # fmt: skip
+    return _Sides(
+        split_clouds(sides[0], settings),
+        split_clouds(sides[1], settings),
+        tuple((file, part) for (file, _), part in zip(files, split, strict=True)),
+    )
 
 
 def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: ProgressBar) -> FittedDivergence:
@@ -163,11 +341,16 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
     files = [file for file, _ in sides.rendered]
     parts = [part[0] for _, part in sides.rendered]
     with progress("estimating the divergence") as advance:
-        found = fit_divergence(points_on_objects(sides.a[0]), [points_on_objects(each) for each in parts],
-                               [file.divergence[0] for file in files], len(sides.a[0]))  # fmt: skip
+        found = fit_divergence(
+            points_on_objects(sides.a[0]),
+            [points_on_objects(each) for each in parts],
+            [file.divergence[0] for file in files],
+            len(sides.a[0]),
+        )
         noise = _difference(ring_statistics(list(sides.a[0])), ring_statistics(list(sides.b[0])))
-        judged = [objective.with_b(part, f"{file.divergence[0]:g} mrad")
-                  for file, part in zip(files, parts, strict=True)]  # fmt: skip
+        judged = [
+            objective.with_b(part, f"{file.divergence[0]:g} mrad") for file, part in zip(files, parts, strict=True)
+        ]
         w1 = []
         for number, each in enumerate(judged, 1):
             w1.append(each.fresh(noise))
@@ -176,10 +359,20 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
     by_judge = is_better((judged[least], noise), (judged[near], noise))
     value = float(found.rendered[least]) if by_judge else found.value
     half = max((found.high - found.low) / 2, abs(value - found.value))
-    width = FittedDivergence(found, value, max(0.0, value - half), value + half, by_judge, tuple(files),
-                             files[least if by_judge else near], tuple(w1))  # fmt: skip
-    log(f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
-        f" {width.of.path.name}")  # fmt: skip
+    width = FittedDivergence(
+        found,
+        value,
+        max(0.0, value - half),
+        value + half,
+        by_judge,
+        tuple(files),
+        files[least if by_judge else near],
+        tuple(w1),
+    )
+    log(
+        f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
+        f" {width.of.path.name}"
+    )
     return width
 
 
@@ -212,8 +405,11 @@ def _parameters(objective: LidarObjective, estimates: Sequence[FloatArray], foun
         without = found.copy()
         without[number] = 0.0
         low, high = (float(_bounded(found + sign * half)[number]) for sign in (-1, 1))
-        parameters.append(ParameterFit(name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high,
-                                       objective.fresh(without)))  # fmt: skip
+        parameters.append(
+            ParameterFit(
+                name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high, objective.fresh(without)
+            )
+        )
     return parameters
 
 

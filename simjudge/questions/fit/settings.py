@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
+from simjudge.judging.compare_settings import (
+    CertaintySettings,
+    ClassSettings,
+    CompareSettings,
+    ContextSettings,
+    ImageTopicSettings,
+    LidarSettings,
+    PairSettings,
+    SetRenameSettings,
+    UnitSettings,
+    object_metric,
+    some_draws,
+)
 
 ALWAYS_FITTED = ("blur", "vignetting", "exposure", "white_balance", "contrast", "noise")
 """Parts of a camera that are fitted where none are named."""
@@ -33,20 +48,47 @@ _PARAMETERS = TextForm(parameter_list, ",".join, "LIST")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings(CompareSettings):
+class FitSettings(
+    ModelSettings,
+    ReadSettings,
+    ImageTopicSettings,
+    RenameSettings,
+    ClassSettings,
+    SetRenameSettings,
+    ContextSettings,
+    LidarSettings,
+    CertaintySettings,
+    UnitSettings,
+    PairSettings,
+    panel="Search",
+):
     """The settings of a fit.
 
     Attributes:
         parameters: names of the parts to fit; None for `ALWAYS_FITTED` and what else the pictures show.
-        evaluations: cameras that the judge tries.
         held_out: share of the frames that the fit never sees.
-        sample: pictures of each set on which the starting values are estimated.
     """
 
     parameters: tuple[str, ...] | None = setting(
-        None, "Parts of the camera to fit, with commas; not given: those that the pictures show, and the usual ones.",
+        None,
+        "Parts of the camera to fit, with commas; not given: those that the pictures show, and the usual ones.",
         form=_PARAMETERS,
-    )  # fmt: skip
-    evaluations: int = setting(60, "Cameras that the judge tries; 0 keeps the starting values.", low=0, high=100_000)
+        common=True,
+    )
+    evaluations: int = setting(
+        60, "Cameras that the judge tries; 0 keeps the starting values.", low=0, high=100_000, common=True
+    )
     held_out: float = setting(0.5, "Share of the frames that the fit never sees.", low=0.1, high=0.9)
     sample: int = setting(16, "Pictures of each set on which the starting values are estimated.", low=2, high=10_000)
+    metric: str = object_metric()
+    draws: int = some_draws()
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.comparison
+
+    @cached_property
+    def comparison(self) -> CompareSettings:
+        """How each camera that is tried is judged."""
+        return self.as_settings(CompareSettings)

@@ -15,10 +15,10 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
+from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.method.verdicts import GAPS, MARGIN
-from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets, study_verdict
+from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import Result, ResultEntry, load_result
-from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 
 KINDS = ("sim-sim", "real-real", "real-sim")
 """Pairs of sets, in the order in which the source found W1 to grow for a net of the simulation."""
@@ -105,9 +105,7 @@ def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Study
     overlap = _mean_by_kind(result, nets.sim, "overlap_a", paired=False)
     agrees = _ordered([overlap["real-sim"], _mean([overlap["sim-sim"], overlap["real-real"]])])
     here = ", ".join(f"{kind} {_text(share)}" for kind, share in overlap.items())
-    yield StudyFinding(
-        "overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", here, agrees, overlap
-    )
+    yield StudyFinding("overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", here, agrees, overlap)
     yield _alike_finding(result, nets.real)
 
 
@@ -134,18 +132,22 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
     for each in result.comparisons:
         if not each.paired or result.domain(each.a) != "real":
             continue
-        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
-                for entry in each.classes}  # fmt: skip
+        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1) for entry in each.classes}
         noise = {entry.label: entry.numbers.noise for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
-            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
-                      for label, (point, w1) in rows.items()),
+            ", ".join(
+                f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
+                for label, (point, w1) in rows.items()
+            ),
             _all_hold([None if point is None or w1 is None else point > w1 for point, w1 in rows.values()]),
-            {f"{label}_{name}": value for label, row in rows.items()
-             for name, value in zip(("pointwise", "w1"), row, strict=True)},
-        )  # fmt: skip
+            {
+                f"{label}_{name}": value
+                for label, row in rows.items()
+                for name, value in zip(("pointwise", "w1"), row, strict=True)
+            },
+        )
 
 
 def sweep_findings(result: Result) -> Iterator[StudyFinding]:
@@ -169,8 +171,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
         yield StudyFinding(
             f"W1 along {name}",
             "W1 hardly moves",
-            f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, "
-            f"largest less smallest {moved:.3f}",
+            f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, largest less smallest {moved:.3f}",
             UNDECIDED if len(known) < 2 else YES if moved <= max(_ALIKE, _HARDLY * float(np.mean(known))) else NO,
             distances | noise,
         )
@@ -193,9 +194,7 @@ def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     return _w1_finding(result, net, "Net_real, by kind of pair", "all alike and low", agrees, note)
 
 
-def _w1_finding(
-    result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = ""
-) -> StudyFinding:
+def _w1_finding(result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = "") -> StudyFinding:
     """A finding about mean W1 of the kinds of pairs, each with its noise; open where the net finds nothing."""
     w1, noise = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
     here = ", ".join(f"{kind} {_text(value)} (noise {_text(noise[kind])})" for kind, value in w1.items())
@@ -233,9 +232,7 @@ def _only(result: ManySetsResult, domain: str) -> str:
     return names[0]
 
 
-def _mean_by_kind(
-    result: ManySetsResult, net: str, field: str, *, paired: bool = True
-) -> dict[str, float | None]:
+def _mean_by_kind(result: ManySetsResult, net: str, field: str, *, paired: bool = True) -> dict[str, float | None]:
     """The mean over all pairs of a kind, one net and all classes together; with or without pairs of twins."""
     chosen = [each for each in result.comparisons if each.net == net and (paired or not each.paired)]
     return {kind: _mean([each.overall.numbers.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}

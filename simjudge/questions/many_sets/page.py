@@ -1,56 +1,566 @@
-"""The page of a comparison of many sets: one self-contained HTML file, from the saved result alone."""
+"""The page of a comparison of many sets, its tables, and the result as Python has it."""
 
 from __future__ import annotations
 
+import csv
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output
-from simjudge.core.progress import Log
-from simjudge.core.version import version
-from simjudge.page.figure_files import save_drawn
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import is_report, load_template
-from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.many_sets.figures import set_figures
-from simjudge.questions.many_sets.saved import load_many_sets
-from simjudge.questions.many_sets.tables import KIND_COLUMNS, kind_sentences, write_kind_csv
-from simjudge.questions.many_sets.view import KIND_HEADS, PAIR_HEADS, make_sets_view
+from markupsafe import Markup
+
+from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.files import atomic_file
+from simjudge.core.images import RgbImage, encode_jpeg
+from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
+from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.facts import overlap_reading
+from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.words import sample_words
+from simjudge.questions.many_sets.figures import (
+    class_bars,
+    entry_labels,
+    overlap_matrix,
+    overlap_scatter,
+    pointwise_bars,
+    read_pictures,
+    set_figures,
+    w1_matrix,
+)
+from simjudge.questions.many_sets.result import Example, ManySetsResult, SetsComparison, load_many_sets, study_verdict
+from simjudge.results.gallery import HIGHEST, LOWEST
+from simjudge.results.saved_result import Result, ResultEntry, load_result
+from simjudge.results.verdict_words import verdict_words
+from simjudge.terminal.common import table_text
+
+KINDS = ("real-real", "sim-sim", "real-sim")
+"""Kinds of pairs, in the order of tables."""
+KIND_COLUMNS = (
+    "net",
+    "class",
+    "kind",
+    "comparisons",
+    "compared",
+    "w1_least",
+    "w1_least_pair",
+    "w1_mean",
+    "w1_most",
+    "w1_most_pair",
+    "noise",
+    "gap_least",
+    "gap_mean",
+    "gap_most",
+    "relative_w1",
+    "overlap_a_least",
+    "overlap_a_mean",
+    "overlap_a_most",
+    "gaps",
+)
+"""Columns of the table by kind as CSV."""
 
 
-def report_sets(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a comparison of many sets.
+@dataclass(frozen=True)
+class KindRow:
+    """The comparisons of one net, one class and one kind of pair together.
+
+    Attributes:
+        compared: how many of them have a W1.
+        w1: least, mean and most W1; None where nothing was compared.
+        pairs: which sets have the least and the most, as "B predicts A"; empty where nothing was compared.
+        noise: mean noise; None where there is none.
+        gap: least, mean and most gap; None where there is none.
+        relative: mean W1 as a share of the mean performance; None where undefined.
+        gaps: how many comparisons show a gap in the study.
+    """
+
+    net: str
+    label: str
+    kind: str
+    comparisons: int
+    compared: int
+    w1: tuple[float, float, float] | None
+    pairs: tuple[str, str]
+    noise: float | None
+    gap: tuple[float, float, float] | None
+    relative: float | None
+    overlap: tuple[float, float, float] | None
+    gaps: int
+
+
+def kind_rows(result: ManySetsResult) -> list[KindRow]:
+    """Gather least, mean and most by net, class and kind of pair.
+
+    Returns:
+        A row for each net, class and kind that was compared; all classes together first.
+    """
+    rows = []
+    for net in result.nets:
+        for key, label in entry_labels(result).items():
+            for kind in KINDS:
+                found = [
+                    (each, entry)
+                    for each in result.comparisons
+                    for entry in each.entries
+                    if (each.net, each.kind, entry.key) == (net, kind, key)
+                ]
+                if found:
+                    rows.append(_kind_row(net, label, kind, found))
+    return rows
+
+
+def kind_sentences(result: ManySetsResult) -> list[str]:
+    """Say for each net what its table by kind shows over all classes."""
+    first = next(iter(entry_labels(result).values()))
+    rows_of_all, out = kind_rows(result), []
+    for net in result.nets:
+        rows = [row for row in rows_of_all if row.net == net and row.label == first]
+        parts = [_kind_words(row) for row in rows if row.w1 is not None]
+        gaps, compared = sum(row.gaps for row in rows), sum(row.comparisons for row in rows)
+        judged = f"{gaps} of {compared} comparisons show a gap, corrected for the study (Holm)."
+        judged += _shown_gap_sentences(result, net)
+        out.append(f"{net}: {', '.join(parts)}; {judged}" if parts else f"{net}: nothing could be compared.")
+    return out
+
+
+def write_kind_csv(result: ManySetsResult, path: Path) -> None:
+    """Write the table by kind.
 
     Args:
-        settings: title, and where tables and figures go. The table is that by kind of pair.
+        path: the CSV file; it is replaced at once or not at all.
     """
-    unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
-    if unused:
-        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of many sets")
-    for path, is_own in ((out, is_report), (settings.csv, _is_table)):
-        if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
-            log(f"note: {path} is there already and will be replaced")
-    if settings.figures is not None and not settings.overwrite:
-        check_output(settings.figures)
-    result = load_many_sets(folder)
-    page = load_template("sets_page.html").render(
-        title=settings.title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(KIND_COLUMNS)
+        for row in kind_rows(result):
+            w1, gap, overlap = (each or ("", "", "") for each in (row.w1, row.gap, row.overlap))
+            cells = [
+                row.net,
+                row.label,
+                row.kind,
+                row.comparisons,
+                row.compared,
+                w1[0],
+                row.pairs[0],
+                w1[1],
+                w1[2],
+                row.pairs[1],
+                row.noise,
+                *gap,
+                row.relative,
+                *overlap,
+                row.gaps,
+            ]
+            writer.writerow("" if value is None else value for value in cells)
+
+
+def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsComparison, ResultEntry]]) -> KindRow:
+    known = sorted(
+        ((value, f"{each.b} predicts {each.a}") for each, e in found if (value := e.numbers.mean_w1) is not None),
+        key=lambda pair: pair[0],
+    )
+    entries = [entry for _, entry in found]
+    w1 = _least_mean_most([value for value, _ in known])
+    noise, gap, relative, overlap = (_known(entries, f) for f in ("noise", "gap", "relative_w1", "overlap_a"))
+    gaps = sum(study_verdict(entry) in GAPS for entry in entries)
+    ends = (known[0][1], known[-1][1]) if known else ("", "")
+    return KindRow(
+        net,
+        label,
+        kind,
+        len(found),
+        len(known),
+        w1,
+        ends,
+        _mean(noise),
+        _least_mean_most(gap),
+        _mean(relative),
+        _least_mean_most(overlap),
+        gaps,
+    )
+
+
+def _kind_words(row: KindRow) -> str:
+    if row.w1 is None:
+        return ""
+    share = "" if row.relative is None else f", {100 * row.relative:.0f}{NO_BREAK_SPACE}% of the mean performance"
+    w1 = f"mean W1 {_spread(row.w1, row.compared)}{share}"
+    if row.gap is None or row.noise is None:
+        return f"{w1} for {row.kind}"
+    return f"a gap of {_spread(row.gap, row.compared)} for {row.kind} ({w1}; noise {format_number(row.noise)})"
+
+
+def _spread(values: tuple[float, float, float], count: int) -> str:
+    least, mean, most = (format_number(value) for value in values)
+    return f"{mean} ({least} to {most})" if count > 1 else mean
+
+
+def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
+    """Which gaps the comparisons of a net would have shown, and how many could show none."""
+    overall = [each.overall for each in result.comparisons if each.net == net]
+    shown = sorted(size for entry in overall if (size := entry.numbers.shown_gap) is not None)
+    blind = sum(entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP) for entry in overall)
+    words = ""
+    if shown:
+        least, most = format_number(shown[0]), format_number(shown[-1])
+        sizes = f"a gap of {least}" if least == most else f"gaps of {least} to {most}"
+        words = f" These sizes show {sizes} in about 80 of 100 cases."
+    return words + (f" {blind} of {len(overall)} could show none (no overlap, or too few units)." if blind else "")
+
+
+def _known(entries: Sequence[ResultEntry], field: str) -> list[float]:
+    return [value for entry in entries if (value := entry.numbers.number(field)) is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _least_mean_most(values: Sequence[float]) -> tuple[float, float, float] | None:
+    return (min(values), math.fsum(values) / len(values), max(values)) if values else None
+
+
+OPEN_CLASSES = 4
+"""How many classes have their figures in view; the others are folded."""
+MOST_CLASSES = 12
+"""How many classes have figures on the page."""
+_JPEG_QUALITY = 82
+SCALE = 1.2
+"""Pixels of the page to a point of a figure, at most."""
+_SHOWN_CONTEXTS = 2
+"""How many classes of an example show a context with its neighbours."""
+KIND_HEADS = (
+    "net",
+    "class",
+    "kind",
+    "comparisons",
+    "gap",
+    "W1 least",
+    "mean",
+    "most",
+    "noise",
+    "share",
+    "O_A",
+    "gaps",
+)
+PAIR_HEADS = (
+    "A",
+    "B",
+    "net",
+    "kind",
+    "class",
+    "verdict in the study",
+    "gap",
+    "95 %",
+    "mean W1",
+    "share",
+    "noise",
+    "would show",
+    "p",
+    "p in the study",
+    "O_A",
+    "O_B",
+    "overlaps",
+    "pointwise",
+    "compared",
+)
+
+
+@dataclass(frozen=True)
+class SetsCell:
+    """A cell of a table: what it shows, what it is ordered by, the colour of a chip around it, and its tooltip."""
+
+    text: str
+    value: str = ""
+    colour: str = ""
+    hover: str = ""
+
+
+@dataclass(frozen=True)
+class ClassFiguresView:
+    """The figures of one class.
+
+    Attributes:
+        scatter, matrix, overlap: its figures; empty where nothing was compared.
+        is_open: whether they are unfolded when the page opens.
+    """
+
+    label: str
+    scatter: Markup
+    matrix: Markup
+    overlap: Markup
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class ExampleView:
+    """Contexts with their neighbours, of one comparison.
+
+    Attributes:
+        contexts: what is shown and the figure.
+    """
+
+    heading: str
+    contexts: list[tuple[str, Markup]]
+
+
+@dataclass(frozen=True)
+class SetsView:
+    """Everything that a page shows of a comparison of many sets.
+
+    Attributes:
+        samples: "objects", or "patches" of label pictures.
+        sentences: what the numbers say, a sentence a net.
+        bars, pointwise: figures; empty where they have no data.
+        folded: how many classes have no figures on the page.
+        sets: name, domain and size of each set.
+        pictures: name and data URIs of the pictures of each set.
+        examples: contexts with their neighbours, for each net of the comparison with the largest gap.
+        losses: what was lost from the input.
+    """
+
+    name: str
+    samples: str
+    sentences: list[str]
+    bars: Markup
+    pointwise: Markup
+    classes: list[ClassFiguresView]
+    folded: int
+    kinds: list[list[SetsCell]]
+    pairs: list[list[SetsCell]]
+    sets: list[tuple[str, str, str]]
+    pictures: list[tuple[str, list[str]]]
+    examples: list[ExampleView]
+    losses: tuple[str, ...]
+    parameters: list[tuple[str, str]]
+
+
+def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) -> SetsView:
+    """Gather what a page shows."""
+    labels = entry_labels(result)
+    classes = [
+        ClassFiguresView(
+            label,
+            _embedded(embedder, overlap_scatter, result, key),
+            _embedded(embedder, w1_matrix, result, key),
+            _embedded(embedder, overlap_matrix, result, key),
+            number < OPEN_CLASSES,
+        )
+        for number, (key, label) in enumerate(list(labels.items())[:MOST_CLASSES])
+    ]
+    return SetsView(
+        name=name,
+        samples=sample_words(result.header),
+        sentences=kind_sentences(result),
+        bars=_embedded(embedder, class_bars, result),
+        pointwise=_embedded(embedder, pointwise_bars, result),
+        classes=classes,
+        folded=len(labels) - len(classes),
+        kinds=[_kind_cells(row) for row in kind_rows(result)],
+        pairs=[
+            _pair_cells(each, entry) for each in result.comparisons for entry in each.entries if entry.key in labels
+        ],
+        sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
+        pictures=[
+            (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
+            for name, own in read_pictures(result).items()
+        ],
+        examples=[_example(each, embedder) for each in result.examples],
+        losses=result.losses,
+        parameters=[(key, str(value)) for key, value in result.header["parameters"].items() if value is not None],
+    )
+
+
+def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
+    """The contexts of the highest and the lowest W1 of the classes with most contexts."""
+    saved = load_result(example.folder)
+    drawn = neighbour_figures(saved)
+    labels = {each.key: each.label for each in saved.classes}
+    keys = list(dict.fromkeys(key for key, _ in drawn))
+    largest = sorted(keys, key=lambda key: -_contexts_of(saved, key))[:_SHOWN_CONTEXTS]
+    contexts = [
+        (f"{labels.get(key, key)}: {words}", embedder.embed(drawn[key, kind]()))
+        for key in largest
+        for kind, words in ((HIGHEST, "the highest W1"), (LOWEST, "the lowest W1"))
+        if (key, kind) in drawn
+    ]
+    return ExampleView(f"{example.a} predicted by {example.b}, net {example.net}", contexts)
+
+
+def _contexts_of(saved: Result, key: str) -> int:
+    entry = next((each for each in saved.classes if each.key == key), None)
+    return 0 if entry is None else entry.numbers.n_a + entry.numbers.n_b
+
+
+def _embedded(embedder: FigureEmbedder, draw: Callable[..., ReportFigure], *given: object) -> Markup:
+    """A figure no wider than its panels need, so that letters have one size on the page; empty where it has no data."""
+    try:
+        figure = draw(*given)
+    except NothingToDrawError:
+        return Markup("")
+    width = round(figure.get_figwidth() * POINTS_PER_INCH * SCALE)
+    return Markup('<div style="max-width: {}px">{}</div>').format(width, embedder.embed(figure))
+
+
+def _kind_cells(row: KindRow) -> list[SetsCell]:
+    w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
+    low, mean, high = (format_percent(value) for value in overlap)
+    return [
+        SetsCell(row.net),
+        SetsCell(row.label),
+        SetsCell(row.kind),
+        _number(row.comparisons, str(row.comparisons)),
+        _number(None if row.gap is None else row.gap[1]),
+        _number(w1[0], hover=row.pairs[0]),
+        _number(w1[1]),
+        _number(w1[2], hover=row.pairs[1]),
+        _number(row.noise),
+        _share(row.relative),
+        _number(overlap[1], f"{mean} ({low} to {high})" if row.comparisons > 1 else mean),
+        _number(row.gaps, f"{row.gaps} of {row.comparisons}"),
+    ]
+
+
+def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
+    verdict, low, high = study_verdict(entry), entry.numbers.gap_low, entry.numbers.gap_high
+    interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
+    p, p_study = entry.numbers.p_value, entry.numbers.p_study
+    return [
+        SetsCell(each.a),
+        SetsCell(each.b),
+        SetsCell(each.net),
+        SetsCell(each.kind),
+        SetsCell(entry.label),
+        SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
+        _number(entry.numbers.gap),
+        _number(low, interval),
+        _number(entry.numbers.mean_w1),
+        _share(entry.numbers.relative_w1),
+        _number(entry.numbers.noise),
+        _number(entry.numbers.shown_gap),
+        _number(p, format_p(p)),
+        _number(p_study, format_p(p_study)),
+        _number(entry.numbers.overlap_a, format_percent(entry.numbers.overlap_a)),
+        _number(entry.numbers.overlap_b, format_percent(entry.numbers.overlap_b)),
+        SetsCell(overlap_reading(entry)),
+        _number(entry.numbers.pointwise_mean_difference),
+        _number(entry.numbers.compared, f"{entry.numbers.compared:,}"),
+    ]
+
+
+def _number(value: float | None, text: str = "", hover: str = "") -> SetsCell:
+    shown = text if text and value is not None else format_number(value)
+    return SetsCell(shown, "" if value is None else str(value), hover=hover)
+
+
+def _share(value: float | None) -> SetsCell:
+    return _number(value, "" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%")
+
+
+def _set_line(name: str, about: Mapping[str, Any], samples: str) -> tuple[str, str, str]:
+    nets = about["nets"]
+    first: Mapping[str, Any] = next(iter(nets.values()), {})
+    counts = f"{first.get('frames', 0):,} frames, {first.get('objects', 0):,} {samples}"
+    means = [
+        f"{net} {format_number(each['mean_performance'])}" for net, each in nets.items() if "mean_performance" in each
+    ]
+    return name, about["domain"], counts + (f"; mean performance {', '.join(means)}" if means else "")
+
+
+def picture_in_page(picture: RgbImage) -> str:
+    """A picture as part of a page, uint8 (H, W, 3)."""
+    return data_uri(encode_jpeg(picture, _JPEG_QUALITY), "jpeg")
+
+
+_COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
+
+
+class SetsComparisonResult(KeptResult):
+    """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+    """
+
+    def __init__(self, saved: ManySetsResult, folder: Path) -> None:
+        """Wrap a result; `load_result` makes one."""
+        super().__init__(folder, None)
+        self.saved, self._place = saved, folder
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self._place.resolve().name
+
+    @property
+    def rows(self) -> list[KindRow]:
+        """Least, mean and most by net, class and kind of pair."""
+        return kind_rows(self.saved)
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What was left out, one line a kind; empty where nothing was."""
+        return self.saved.losses
+
+    @property
+    def meaning(self) -> str:
+        """What each net's numbers show."""
+        return " ".join(kind_sentences(self.saved))
+
+    @property
+    def table(self) -> SummaryTable:
+        """Least, mean and most by net, class and kind of pair."""
+        return SummaryTable(_COLUMNS, [_cells(row) for row in self.rows], text_columns=3)
+
+    @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `result.figures["bars"]()` draws one; `savefig` saves it."""
+        return set_figures(self.saved)
+
+    def __str__(self) -> str:
+        """The table by kind of pair."""
+        return table_text(self.table)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
+
+
+def _cells(row: KindRow) -> list[str]:
+    w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
+    gap = None if row.gap is None else row.gap[1]
+    numbers = [format_number(value) for value in (gap, *w1, row.noise)]
+    gaps = f"{row.gaps} of {row.comparisons}"
+    return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
+
+
+def render_sets_page(result: ManySetsResult, folder: Path, title: str = "") -> str:
+    """Render the page."""
+    return load_template("sets_page.html").render(
+        title=title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
         view=make_sets_view(result, folder.resolve().name, FigureEmbedder()),
         kind_heads=KIND_HEADS,
         pair_heads=PAIR_HEADS,
-        version=version(),
     )
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    if settings.csv is not None:
-        write_kind_csv(result, settings.csv)
-        log(f"wrote {settings.csv}")
-    if settings.figures is not None:
-        log(f"wrote {len(save_drawn(set_figures(result), settings.figures))} files into {settings.figures}")
-    return Report(out, kind_sentences(result))
 
 
-def _is_table(path: Path) -> bool:
-    start = ",".join(KIND_COLUMNS).encode()
-    with path.open("rb") as stream:
-        return stream.read(len(start)) == start
+SETS_PAGE = ResultPage(
+    "one of many sets",
+    load_many_sets,
+    render_sets_page,
+    set_figures,
+    kind_sentences,
+    write_kind_csv,
+    ",".join(KIND_COLUMNS),
+)
+KIND = ResultKind(SETS_PAGE.noun, lambda folder: SetsComparisonResult(load_many_sets(folder), folder), SETS_PAGE.report)

@@ -1,84 +1,208 @@
-"""A comparison of many sets as Python has it: read again, it draws, saves and reports itself."""
+"""The result of a comparison of many sets: sets.json and sets.csv (docs/reference/results.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
 
-from simjudge.core.display import Summary, SummaryTable
-from simjudge.page.kept_result import KeptResult, ResultKind
-from simjudge.page.number_format import format_number
-from simjudge.page.report_figure import Figures
-from simjudge.questions.many_sets.figures import set_figures
-from simjudge.questions.many_sets.page import report_sets
-from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets
-from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
-from simjudge.terminal.tables import table_text
+from pydantic import Field
 
-_COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.field_types import Choice, Text
+from simjudge.method.verdicts import Verdict
+from simjudge.results.context_table import OVERALL
+from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
+from simjudge.results.saved_result import (
+    EXAMPLES,
+    SETS,
+    SETS_TABLE,
+    ResultEntry,
+    atomic_result,
+    result_entries,
+    write_json,
+    write_rows,
+)
 
 
-class SetsComparisonResult(KeptResult):
-    """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
+class StudyEntryFields(EntryFields):
+    """The numbers of one class, or of all together, of one comparison among several."""
+
+    verdict_study: Annotated[str, Choice(*Verdict)]
+
+
+class SetsComparisonFields(OpenFields):
+    """One comparison: how well B predicts A, as a net sees it."""
+
+    a: Annotated[str, Text("the name of a set")]
+    b: Annotated[str, Text("the name of a set")]
+    net: Annotated[str, Text("the name of a net")]
+    kind: Annotated[str, Choice("real-real", "real-sim", "sim-sim")]
+    paired: bool
+    by_class: dict[Annotated[str, ClassKey()], StudyEntryFields]
+    overall: StudyEntryFields
+
+
+class NamedSetFields(OpenFields):
+    """A set of the study."""
+
+    domain: Annotated[str, Choice("real", "sim")]
+    nets: dict[str, InputFields]
+
+
+class ExampleFields(OpenFields):
+    """A comparison that is saved as a result of its own, with contexts and gallery."""
+
+    folder: Annotated[str, Text("the name of a folder")]
+    a: Annotated[str, Text("the name of a set")]
+    b: Annotated[str, Text("the name of a set")]
+    net: Annotated[str, Text("the name of a net")]
+
+
+class ManySetsFile(OpenFields):
+    """A sets.json."""
+
+    parameters: ParameterFields
+    sets: dict[str, NamedSetFields]
+    class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
+    comparisons: Annotated[list[SetsComparisonFields], Field(min_length=1)]
+    examples: list[ExampleFields] = Field(default_factory=list)
+    losses: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A comparison that is saved as a result of its own, with contexts and gallery.
 
     Attributes:
-        saved: the result as figures and pages read it.
+        a, b: names of the predicted and of the predicting set.
     """
 
-    def __init__(self, saved: ManySetsResult, folder: Path) -> None:
-        """Wrap a result; `load_result` makes one."""
-        super().__init__(folder, None)
-        self.saved, self._place = saved, folder
+    folder: Path
+    a: str
+    b: str
+    net: str
+
+
+@dataclass(frozen=True)
+class SetsComparison:
+    """How well one set predicts another one, as a net sees them.
+
+    Attributes:
+        kind: "real-real", "real-sim" (whatever the direction) or "sim-sim".
+        paired: frames of A and B are pairs; the entries then have `pointwise_mean_difference`.
+        classes: one entry a class, by class id.
+    """
+
+    a: str
+    b: str
+    net: str
+    kind: str
+    paired: bool
+    overall: ResultEntry
+    classes: tuple[ResultEntry, ...]
 
     @property
-    def name(self) -> str:
-        """The name of the folder."""
-        return self._place.resolve().name
+    def entries(self) -> tuple[ResultEntry, ...]:
+        """All classes together first, then class by class."""
+        return (self.overall, *self.classes)
+
+
+@dataclass(frozen=True)
+class ManySetsResult:
+    """A comparison of many sets.
+
+    Attributes:
+        header: version, parameters, sets, class_names and losses, as in the file.
+        comparisons: in the order in which they were asked for.
+        losses: what was left out, a line a kind.
+        examples: comparisons that are saved beside it as results of their own; a result that was not loaded has none.
+    """
+
+    header: Mapping[str, Any]
+    comparisons: tuple[SetsComparison, ...]
+    losses: tuple[str, ...]
+    examples: tuple[Example, ...] = ()
 
     @property
-    def rows(self) -> list[KindRow]:
-        """Least, mean and most by net, class and kind of pair."""
-        return kind_rows(self.saved)
+    def sets(self) -> tuple[str, ...]:
+        """Names of the sets."""
+        return tuple(self.header["sets"])
 
     @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return self.saved.losses
+    def nets(self) -> tuple[str, ...]:
+        """Names of the nets, in order of appearance."""
+        return tuple(dict.fromkeys(each.net for each in self.comparisons))
 
-    @property
-    def meaning(self) -> str:
-        """What each net's numbers show."""
-        return " ".join(kind_sentences(self.saved))
+    def domain(self, name: str) -> str:
+        """Whether a set is "real" or "sim"."""
+        return str(self.header["sets"][name]["domain"])
 
-    @property
-    def table(self) -> SummaryTable:
-        """Least, mean and most by net, class and kind of pair."""
-        return SummaryTable(_COLUMNS, [_cells(row) for row in self.rows], text_columns=3)
+    def find(self, a: str, b: str, net: str) -> SetsComparison:
+        """One comparison."""
+        for each in self.comparisons:
+            if (each.a, each.b, each.net) == (a, b, net):
+                return each
+        raise SimjudgeError(f"{a} predicted by {b}, net {net}: no such comparison in this result")
 
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `result.figures["bars"]()` draws one; `savefig` saves it."""
-        return set_figures(self.saved)
-
-    def __str__(self) -> str:
-        """The table by kind of pair."""
-        return table_text(self.table)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of sets.csv: one a comparison and class, all classes together first."""
+        for each in self.comparisons:
+            head = {"a": each.a, "b": each.b, "net": each.net, "kind": each.kind, "paired": each.paired}
+            for entry in each.entries:
+                class_id = "" if entry.key == OVERALL else entry.key
+                yield {**head, "class": entry.label, "class_id": class_id, **table_numbers(entry)}
 
 
-def _cells(row: KindRow) -> list[str]:
-    w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
-    gap = None if row.gap is None else row.gap[1]
-    numbers = [format_number(value) for value in (gap, *w1, row.noise)]
-    gaps = f"{row.gaps} of {row.comparisons}"
-    return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
+def table_numbers(entry: ResultEntry) -> dict[str, Any]:
+    """The numbers of an entry as columns of a table."""
+    return {key: value for key, value in entry.numbers.to_json().items() if not isinstance(value, Mapping)}
 
 
-KIND = ResultKind("one of many sets", lambda folder: SetsComparisonResult(load_many_sets(folder), folder), report_sets)
+def study_verdict(entry: ResultEntry) -> Verdict:
+    """The verdict that is corrected for the study."""
+    return entry.numbers.verdict_study or entry.verdict
+
+
+def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:
+    """The result that the content of a sets.json says."""
+    comparisons = []
+    for each in content["comparisons"]:
+        overall, *classes = result_entries(each, content)
+        names = (each["a"], each["b"], each["net"], each["kind"])
+        comparisons.append(SetsComparison(*names, each["paired"], overall, tuple(classes)))
+    lines = losses.lines() if isinstance(losses, Losses) else losses
+    return ManySetsResult(content, tuple(comparisons), tuple(lines))
+
+
+def save_many_sets(
+    content: Mapping[str, Any], out: Path, examples: Mapping[str, Callable[[Path], None]] | None = None
+) -> None:
+    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all.
+
+    Args:
+        examples: by name of the folder within `examples`, what writes that result.
+    """
+    rows = many_sets_from_content(content).rows()
+    with atomic_result(out) as folder:
+        for name, save in (examples or {}).items():
+            (folder / EXAMPLES).mkdir(exist_ok=True)
+            save(folder / EXAMPLES / name)
+        write_json(folder / SETS, dict(content))
+        write_rows(folder / SETS_TABLE, rows)
+
+
+def load_many_sets(folder: str | Path) -> ManySetsResult:
+    """Read the result of a comparison of many sets."""
+    path = Path(folder) / SETS
+    if not path.is_file():
+        raise SimjudgeError(f"{folder}: holds no {SETS}; give a folder that a comparison of many sets was saved in")
+    content = read_checked(path, ManySetsFile, "comparison of many sets")
+    own = Path(folder) / EXAMPLES
+    examples = [
+        Example(own / Path(each["folder"]).name, each["a"], each["b"], each["net"])
+        for each in content.get("examples", [])
+    ]
+    result = many_sets_from_content(content, content.get("losses", []))
+    return replace(result, examples=tuple(each for each in examples if each.folder.is_dir()))

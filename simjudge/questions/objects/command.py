@@ -22,11 +22,12 @@ def objects(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare what a real and a virtual sensor say of the same objects, and of the whole signal, over time."""
-    from simjudge.questions.objects.result import compare_objects
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.objects.run import compare_objects
+    from simjudge.terminal.common import print_table
 
-    result = compare_objects(real, virtual, out, real_again=real_again, settings=settings, log=print_note,
-                             progress=progress)  # fmt: skip
+    result = compare_objects(
+        real, virtual, out, real_again=real_again, settings=settings, log=print_note, progress=progress
+    )
     print_table(result.table)
     if result.rest:
         print_note(result.rest)

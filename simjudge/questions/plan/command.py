@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.studies.compare_settings import PlanSettings
+from simjudge.judging.compare_settings import PlanSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
@@ -24,9 +24,9 @@ def plan(
     With A alone, B is taken to be a set of as many frames that shows like surroundings as often.
     """
     from simjudge.questions.plan.plan import plan as run
-    from simjudge.questions.plan.table import plan_sentences, plan_table
-    from simjudge.results.result_folder import write_json
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.plan.plan import plan_sentences, plan_table
+    from simjudge.results.saved_result import write_json
+    from simjudge.terminal.common import print_table
 
     planned = run(a, b, settings=settings, log=print_note, progress=progress)
     print_table(plan_table(planned))

@@ -1,4 +1,4 @@
-"""How many frames show a gap: the power of a comparison, forecast from sets at hand."""
+"""How many frames show a gap: the power of a comparison, forecast from sets at hand, and the table that says so."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.judging.chosen_patch import choose_patch, log_patch
+from simjudge.judging.class_numbering import match_classes
+from simjudge.judging.compare_settings import PlanSettings
+from simjudge.judging.comparison import Source, paired_frames, read_inputs
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.set_comparison import SetComparison
+from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
-from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.compare_settings import PlanSettings
-from simjudge.studies.comparison import Source, paired_frames, read_inputs
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.set_comparison import SetComparison
-from simjudge.studies.units.sampling_units import SampleUnits, sample_units
+from simjudge.page.number_format import format_number, format_percent
 
 SHOWN = 0.8
 """The power that is asked for."""
@@ -161,20 +163,31 @@ def plan(
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
         _entry(
-            names.get(k, f"class {k}"), _Forecast.of_draws(*boots, settings.gap, len(classes)),
-            comparison.size([k]), settings.gap, frames, able=able[k],
+            names.get(k, f"class {k}"),
+            _Forecast.of_draws(*boots, settings.gap, len(classes)),
+            comparison.size([k]),
+            settings.gap,
+            frames,
+            able=able[k],
         )
         for k, boots in classes.items()
-    ]  # fmt: skip
+    ]
     forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
     size = comparison.size(list(classes))
     entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
     counts = (units.sides[0].count, units.sides[1].count)
     named = (sets[0].frames.name, sets[1].frames.name)
     return Plan(
-        settings.gap, settings.paired, named, frames, counts, units.sides[0].kind, tuple(entries), losses,
+        settings.gap,
+        settings.paired,
+        named,
+        frames,
+        counts,
+        units.sides[0].kind,
+        tuple(entries),
+        losses,
         alone=b is None,
-    )  # fmt: skip
+    )
 
 
 def _both(
@@ -200,8 +213,9 @@ def _alone(
         raise UsageError("--paired needs both sets: how alike the detector does in a twin is not known from A alone")
     if settings.b_predictions is not None or settings.b_image_topic is not None:
         raise UsageError("--b-predictions and --b-image-topic need B")
-    both = replace(settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic,
-                   b_rename=settings.a_rename)  # fmt: skip
+    both = replace(
+        settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic, b_rename=settings.a_rename
+    )
     side = read_inputs(a, a, both, log=log, progress=progress)[0]
     losses.extend(side.frames.losses)
     judged = judge_set(side.frames, settings.method, settings.metric, losses, precision=False)
@@ -214,15 +228,23 @@ def _independent(units: SampleUnits) -> SampleUnits:
     block = None if units.block is None else units.block[0]
     shifted = None if block is None else np.where(block < 0, block, block + units.block_count)
     return replace(
-        units, unit=(own, own + units.count), count=2 * units.count, sides=(units.sides[0], units.sides[0]),
-        block=None if block is None or shifted is None else (block, shifted), block_count=2 * units.block_count,
-    )  # fmt: skip
+        units,
+        unit=(own, own + units.count),
+        count=2 * units.count,
+        sides=(units.sides[0], units.sides[0]),
+        block=None if block is None or shifted is None else (block, shifted),
+        block_count=2 * units.block_count,
+    )
 
 
 def _drawn(
-    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: PlanSettings, gap: float,
+    sets: tuple[JudgedSet, JudgedSet],
+    units: SampleUnits,
+    method: Method,
+    settings: PlanSettings,
+    gap: float,
     progress: ProgressBar,
-) -> tuple[dict[int, Bootstrap], SetComparison]:  # fmt: skip
+) -> tuple[dict[int, Bootstrap], SetComparison]:
     """The draws of each class that is compared, with B shifted to this gap."""
     comparison = SetComparison((sets[0], _with_gap(sets, gap)), units, method, adjusts=settings.preset != "cpd")
     with progress("comparing contexts") as advance:
@@ -326,3 +348,58 @@ class _Forecast:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.power(gap, middle) >= SHOWN else (middle, high)
         return high
+
+
+_UNKNOWN = "-"
+
+
+def plan_table(plan: Plan) -> SummaryTable:
+    """One line a class: what the frames at hand show, and how many show the gap."""
+    columns = ("class", "units A / B", f"power for {plan.gap:g}", "smallest gap", f"frames A / B for {plan.gap:g}")
+    return SummaryTable(columns, [_row(entry) for entry in plan.entries])
+
+
+def plan_sentences(plan: Plan) -> list[str]:
+    """Write what the columns are, and what the plan means over all classes."""
+    gap = f"{plan.gap:g}"
+    columns = (
+        f"Power is the share of cases in which these frames show a gap of {gap}. The smallest gap is what they show in "
+        "80 of 100 cases."
+    )
+    said = [columns, _needed(plan, plan.entries[-1], gap)]
+    if plan.unit_kind == "things":
+        said.append(
+            "The independent units are the things that the frames show. More frames must show new things and places: "
+            "more passes of the same add nothing."
+        )
+    if plan.alone:
+        said.append(
+            f"This is from {plan.names[0]} alone. It assumes that B shows like surroundings as often, and that the "
+            "detector varies in them as in A. Plan again with a first B."
+        )
+    return said
+
+
+def _needed(plan: Plan, entry: PlanEntry, gap: str) -> str:
+    if entry.needed is None:
+        reason = "the mean performance is below it" if entry.power is None else "more than 1,000 times these are needed"
+        return f"No number of frames can be named for a gap of {gap}: {reason}."
+    a, b = entry.needed
+    wanted = f"{a:,} pairs of frames" if plan.paired else f"{a:,} frames of A and {b:,} of B"
+    now = plan.frames
+    held = f"The {now[0]:,} pairs" if plan.paired else f"The {now[0]:,} of A and {now[1]:,} of B"
+    if plan.alone:
+        held = f"The {now[0]:,} of A at hand and as many of B"
+    enough = "are enough" if a <= now[0] and b <= now[1] else "are too few"
+    at_hand = "" if plan.alone else " at hand"
+    return (
+        f"{held}{at_hand} {enough}. {wanted} show a gap of {gap} over all classes in 80 of 100 cases, if they vary and "
+        "follow each other as these do."
+    )
+
+
+def _row(entry: PlanEntry) -> tuple[str, ...]:
+    power = _UNKNOWN if entry.power is None else format_percent(entry.power)
+    smallest = _UNKNOWN if entry.smallest_gap is None else format_number(entry.smallest_gap)
+    needed = _UNKNOWN if entry.needed is None else f"{entry.needed[0]:,} / {entry.needed[1]:,}"
+    return (entry.label, f"{entry.units[0]:,} / {entry.units[1]:,}", power, smallest, needed)

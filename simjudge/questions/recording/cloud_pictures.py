@@ -9,16 +9,251 @@ to the left. What lies nearer to the eye covers what lies behind it; the edges o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import cv2
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.images import RgbImage
-from simjudge.questions.recording.cloud_scale import CloudScale, finite_points, grid_places
-from simjudge.questions.recording.cloud_views import CloudView, PerspectiveView, TopView
+
+HEIGHT_COLOURS = mpl.colormaps["turbo"].resampled(256)(np.linspace(0.1, 0.93, 256))[:, :3]
+"""(256, 3), low to high, 0 to 1: without the darkest blue and red, which the ground would swallow."""
+_LOWEST, _HIGHEST = 2, 98
+"""Percentiles of the places at the edges of what is shown, and of the heights at the ends of the colours."""
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+_LINES = 4
+"""The fewest lines of the grid on either side of the origin, but for rounding."""
+
+
+@dataclass(frozen=True)
+class CloudScale:
+    """What pictures of several clouds have in common.
+
+    Attributes:
+        radius: half the side of the square that is shown, metres.
+        low, high: heights at the ends of the colours, metres.
+        centre: x and y of the square's middle, metres.
+    """
+
+    radius: float
+    low: float
+    high: float
+    centre: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def of_clouds(cls, clouds: Sequence[npt.ArrayLike], radius: float | None = None) -> CloudScale:
+        """Choose a scale.
+
+        Args:
+            clouds: points, (N, 3) each, metres.
+            radius: metres around the origin; None: a square that holds the origin and along x and along y 96 % of the
+                points, a round number of metres wide.
+
+        Returns:
+            The scale; the colours reach from the 2nd to the 98th percentile of the heights in the square.
+        """
+        points = np.concatenate([np.empty((0, 3)), *(finite_points(each) for each in clouds)])
+        centre = np.zeros(2)
+        if radius is None:
+            ends = np.percentile(points[:, :2], (_LOWEST, _HIGHEST), axis=0) if len(points) else np.array([[-10], [10]])
+            low, high = np.minimum(ends[0], 0), np.maximum(ends[1], 0)
+            radius, centre = _rounded_up(float((high - low).max()) / 2), np.broadcast_to((low + high) / 2, 2)
+        height = points[(np.abs(points[:, :2] - centre) <= radius).all(1), 2]
+        bottom, top = np.percentile(height, (_LOWEST, _HIGHEST)).tolist() if len(height) else (0.0, 1.0)
+        return cls(radius, bottom, max(top, bottom + 0.01 * radius), (float(centre[0]), float(centre[1])))
+
+    @property
+    def step(self) -> float:
+        """Metres between the lines of the grid: 1, 2 or 5 of a power of ten."""
+        most = self.radius / _LINES
+        power = 10.0 ** math.floor(math.log10(most) + 1e-9)
+        return max(step * power for step in _STEPS if step * power <= most * (1 + 1e-9))
+
+    def colours(self, height: FloatArray) -> npt.NDArray[np.uint8]:
+        """The colours of heights.
+
+        Args:
+            height: (N,), metres.
+
+        Returns:
+            (N, 3), RGB.
+        """
+        share = np.clip((height - self.low) / (self.high - self.low), 0, 1)
+        colours: npt.NDArray[np.uint8] = np.round(255 * HEIGHT_COLOURS).astype(np.uint8)[
+            np.round(share * (len(HEIGHT_COLOURS) - 1)).astype(np.int64)
+        ]
+        return colours
+
+
+def finite_points(points: npt.ArrayLike) -> FloatArray:
+    """The points that are places: drivers write NaN, or 0 0 0, where a beam has no return.
+
+    Args:
+        points: (N, 3), metres.
+
+    Returns:
+        (K, 3).
+    """
+    table = np.asarray(points, np.float64).reshape(-1, 3)
+    return table[np.isfinite(table).all(1) & table.any(1)]
+
+
+def grid_places(scale: CloudScale, axis: int) -> FloatArray:
+    """Where the lines of the grid cross an axis."""
+    first, last = ((scale.centre[axis] + side * scale.radius) / scale.step for side in (-1, 1))
+    return np.asarray(np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1) * scale.step, np.float64)
+
+
+def _rounded_up(distance: float) -> float:
+    """The next round number of metres."""
+    if distance <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(distance))
+    return next((each * power for each in _ROUND if each * power >= distance * (1 - 1e-9)), 10 * power)
+
+
+_NEAR = 1e-3
+"""Share of the radius before the eye that is not shown."""
+
+
+class CloudView(Protocol):
+    """A way to look at points."""
+
+    @property
+    def width(self) -> int:
+        """Of the picture, pixels."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """Of the picture, pixels."""
+        ...
+
+    def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where points are in the picture.
+
+        Args:
+            points: (N, 3), metres.
+
+        Returns:
+            Column and row (N, 2), pixels, the picture's upper left corner being 0, 0; and (N,), how far away each
+            point is from the viewer, NaN where it cannot be seen.
+        """
+        ...
+
+    def clip(self, segments: FloatArray) -> FloatArray:
+        """Cut what lies behind the viewer off lines.
+
+        Args:
+            segments: (M, 2, 3), metres.
+
+        Returns:
+            (K, 2, 3); NaN for a line without a part before the viewer.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TopView:
+    """From straight above: a square.
+
+    Attributes:
+        radius: half its side, metres.
+        size: its side, pixels.
+        centre: x and y of its middle, metres.
+    """
+
+    radius: float
+    size: int = 900
+    centre: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def width(self) -> int:
+        """Pixels."""
+        return self.size
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return self.size
+
+    def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `CloudView.project`; what is higher is nearer."""
+        scale = self.size / (2 * self.radius)
+        return (self.radius - points[:, 1::-1] + self.centre[::-1]) * scale, -points[:, 2]
+
+    def clip(self, segments: FloatArray) -> FloatArray:
+        """See `CloudView.clip`: nothing lies behind this viewer."""
+        return segments
+
+
+@dataclass(frozen=True)
+class PerspectiveView:
+    """From an eye towards a point, with z upright.
+
+    Attributes:
+        eye, target: metres; the target may not lie straight above or below the eye.
+        field_of_view: across the height of the picture, degrees.
+        width, height: of the picture, pixels.
+        near: metres before the eye that are not shown.
+    """
+
+    eye: tuple[float, float, float]
+    target: tuple[float, float, float]
+    field_of_view: float = 45.0
+    width: int = 1200
+    height: int = 900
+    near: float = 0.01
+
+    @classmethod
+    def behind(cls, scale: CloudScale, width: int = 1200, height: int = 900) -> PerspectiveView:
+        """A view over the cloud from behind and above, ahead.
+
+        Args:
+            width, height: of the picture, pixels.
+        """
+        r, z, (x, y) = scale.radius, scale.low, scale.centre
+        eye, target = (x - 1.3 * r, y - 0.3 * r, z + 0.85 * r), (x - 0.03 * r, y, z)
+        return cls(eye, target, 46.0, width, height, _NEAR * r)
+
+    @property
+    def rotation(self) -> FloatArray:
+        """(3, 3), to the axes right, down, ahead of an image."""
+        ahead = np.subtract(self.target, self.eye)
+        ahead /= np.linalg.norm(ahead)
+        right = np.cross(ahead, (0.0, 0.0, 1.0))
+        right /= np.linalg.norm(right)
+        return np.stack([right, np.cross(ahead, right), ahead])
+
+    @property
+    def focal_length(self) -> float:
+        """Pixels."""
+        return self.height / 2 / math.tan(math.radians(self.field_of_view) / 2)
+
+    def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `CloudView.project`."""
+        right, down, depth = ((points - self.eye) @ self.rotation.T).T
+        depth = np.where(depth >= self.near * (1 - 1e-9), depth, np.nan)
+        column = self.width / 2 + self.focal_length * right / depth
+        return np.stack([column, self.height / 2 + self.focal_length * down / depth], -1), depth
+
+    def clip(self, segments: FloatArray) -> FloatArray:
+        """See `CloudView.clip`."""
+        depth = (segments - self.eye) @ self.rotation[2] - self.near
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.clip(depth[:, 0] / (depth[:, 0] - depth[:, 1]), 0, 1)
+        cut = segments[:, 0] + share[:, None] * (segments[:, 1] - segments[:, 0])
+        out = np.where((depth < 0)[..., None], cut[:, None], segments)
+        out[(depth < 0).all(1)] = np.nan
+        return out
+
 
 GROUND: tuple[int, int, int] = (16, 21, 28)
 """Colour behind all points, RGB."""
@@ -79,8 +314,9 @@ def cloud_pictures(
     chosen = scale or CloudScale.of_clouds([places])
     corners = np.asarray(boxes, np.float64).reshape(-1, 8, 3)
     views: tuple[CloudView, CloudView] = (
-        TopView(chosen.radius, size, chosen.centre), PerspectiveView.behind(chosen, round(size * 4 / 3), size)
-    )  # fmt: skip
+        TopView(chosen.radius, size, chosen.centre),
+        PerspectiveView.behind(chosen, round(size * 4 / 3), size),
+    )
     return CloudPictures(*(draw_cloud(view, places, corners, box_colours, chosen) for view in views))
 
 

@@ -12,25 +12,28 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.data.rosbag2.cloud_messages import TRUTH, choose_cloud_topic
+from simjudge.data.rosbag2.interfaces import camera_topics
 from simjudge.data.rosbag2.reading import read_recording
-from simjudge.data.rosbag2.recorded_clouds import TRUTH, choose_cloud_topic
 from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.topics import camera_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sim.sensors.cloud_series import (
+from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries
+from simjudge.sim.sensors.recorded_readings import (
+    FIX,
+    IMU,
     CloudSeries,
+    GpsTrack,
     RecordedBoxes,
     measured_cloud_topics,
     read_boxes,
     read_cloud_series,
     read_found_boxes,
+    read_gps,
+    read_imu,
     read_static_transforms,
 )
-from simjudge.sim.sensors.gps_recording import FIX, GpsTrack, read_gps
-from simjudge.sim.sensors.imu_recording import IMU, read_imu
-from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries
 
 _NOT_SHOWN = "parts that cannot be shown"
 

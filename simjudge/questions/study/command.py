@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:
     from simjudge.questions.study.run import StudyResult
-    from simjudge.results.gap_limit import GapLimit
+    from simjudge.results.saved_result import GapLimit
 
 app = typer.Typer(help="Run experiments of several steps.", no_args_is_help=True)
 
@@ -56,9 +56,14 @@ def run(
 
     limit = gap_limit(fail_on)
     result = run_study(
-        study, out, size=size, inputs=_pairs(given), options=StudyRunOptions(jobs, scheduler, reuse), log=print_note,
+        study,
+        out,
+        size=size,
+        inputs=_pairs(given),
+        options=StudyRunOptions(jobs, scheduler, reuse),
+        log=print_note,
         progress=progress,
-    )  # fmt: skip
+    )
     _show(result, limit)
 
 
@@ -69,7 +74,7 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder th
     from rich.table import Table
 
     from simjudge.core.progress import format_seconds_left
-    from simjudge.questions.study.listing import list_study
+    from simjudge.questions.study.study import list_study
 
     listing = list_study(folder)
     table = Table("step", "verb", "state", "took", "note", title=f"{listing.study.name}, size {listing.study.size}")

@@ -1,37 +1,298 @@
-"""A study from its file to its page: what `simjudge study run` does."""
+"""A study from its file to its page: what `simjudge study` runs, lists and shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+from markupsafe import Markup
+
+from simjudge.core.files import output_path
 from simjudge.core.frames import FrameSet
+from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.set_join import join
-from simjudge.data.splits import split
+from simjudge.core.text import list_some
+from simjudge.data.set_parts import join, split
+from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect
-from simjudge.detectors.semantic.prediction import predict_semantic
+from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
-from simjudge.questions.ablation.comparison import compare_variants
+from simjudge.judging.study_findings import StudyFinding
+from simjudge.page.html import FigureEmbedder, data_uri, load_template, write_page
+from simjudge.page.report_settings import ReportSettings
+from simjudge.questions.ablation import compare_variants, is_ablation, load_ablation, make_ablation_view
+from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
+from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.page import SweepCharts, sweep_charts, write_report
 from simjudge.questions.compare.result import compare, sweep
-from simjudge.questions.many_sets.comparison import compare_many_sets
+from simjudge.questions.compare.words import SetNames, overall_headline, overall_meaning
 from simjudge.questions.many_sets.findings import find_sets
-from simjudge.questions.many_sets.saved import load_many_sets
-from simjudge.questions.objects.result import compare_objects
-from simjudge.questions.study.file import DEFAULT_SIZE, read_study
-from simjudge.questions.study.listing import load_study
-from simjudge.questions.study.page import write_study_page
-from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
-from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
-from simjudge.results.gap_limit import NamedComparison
-from simjudge.results.result_folder import RESULT, SETS
-from simjudge.results.saved_result import load_result
+from simjudge.questions.many_sets.page import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
+from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.run import compare_many_sets
+from simjudge.questions.objects.page import OBJECTS_PAGE
+from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
+from simjudge.questions.objects.run import compare_objects
+from simjudge.questions.real_performance import estimate_real_performance
+from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
+from simjudge.questions.study.krc_findings import find_krc
+from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
+from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
+from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
+from simjudge.results.gallery import HIGHEST
+from simjudge.results.saved_result import RESULT, SETS, SWEEP, NamedComparison, Result, load_result
+from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.sensors.camera.filtering import filter_images
-from simjudge.studies.krc_findings import find_krc
-from simjudge.studies.real_performance import estimate_real_performance
+
+DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
+
+
+@dataclass(frozen=True)
+class ListedStep:
+    """A step of a study, and how far it is.
+
+    Attributes:
+        seconds: that it took; None where it is not done.
+        note: of a step that is done, where it was taken from and what was left out; of one that failed or runs, the
+            last line of its log; of one that waits, the steps that it waits for.
+        log: path of the log; None where there is none.
+    """
+
+    name: str
+    verb: str
+    state: str
+    seconds: float | None
+    note: str
+    log: Path | None
+
+
+@dataclass(frozen=True)
+class StudyListing:
+    """What a study's folder holds.
+
+    Attributes:
+        seconds_left: that the rest will take, one step after the other.
+    """
+
+    study: Study
+    steps: tuple[ListedStep, ...]
+    seconds_left: float | None
+
+
+def load_study(folder: Path) -> StudyResult:
+    """What a study has made so far."""
+    folder = output_path(folder)
+    study, planned = read_plan(folder)
+    return StudyResult(study, folder, tuple(_records(folder, planned).values()))
+
+
+def list_study(folder: str | Path) -> StudyListing:
+    """What is done of a study, what is not, and how long it took or will take.
+
+    Args:
+        folder: that `study run` has made; a study may be running in it.
+    """
+    folder = output_path(Path(folder))
+    study, planned = read_plan(folder)
+    records = _records(folder, planned)
+    missing = {each.name: each.needs for each in planned if each.name not in records}
+    verbs = {each.name: each.verb for each in planned}
+    steps = tuple(_listed(folder, each, records) for each in planned)
+    return StudyListing(study, steps, seconds_left(missing, verbs, list(records.values()), 1))
+
+
+def _records(folder: Path, planned: list[PlannedStep]) -> dict[str, StepRecord]:
+    """The records of the steps that are done, by their names."""
+    kept = {each.name: kept_record(folder, each.name, each.verb, each.output, each.digest) for each in planned}
+    return {name: each for name, each in kept.items() if each is not None}
+
+
+def _listed(folder: Path, step: PlannedStep, records: dict[str, StepRecord]) -> ListedStep:
+    """A step, and how far it is."""
+    log = log_path(folder, step.name)
+    logged = log if log.is_file() else None
+    if step.name in records:
+        done = records[step.name]
+        taken = (f"taken from {done.taken_from}",) if done.taken_from else ()
+        return ListedStep(step.name, step.verb, DONE, done.seconds, "; ".join((*taken, *done.losses)), logged)
+    said = _last_line(log)
+    if is_running(folder, step.name, step.digest):
+        return ListedStep(step.name, step.verb, RUNNING, None, said, logged)
+    if said.startswith(FAILED_LINE):
+        return ListedStep(step.name, step.verb, FAILED, None, said.removeprefix(FAILED_LINE), logged)
+    waits = [name for name in step.needs if name not in records]
+    return ListedStep(step.name, step.verb, WAITING, None, f"needs {list_some(waits)}" if waits else "", logged)
+
+
+def _last_line(log: Path) -> str:
+    """The last line of a log, without its time."""
+    if not log.is_file():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
+    line = lines[-1] if lines else ""
+    width = len(datetime.now().astimezone().strftime(TIME_FORMAT))
+    return line[width + 1 :]
+
+
+_INSTANTS = (0.12, 0.35, 0.6, 0.85)
+"""Shares of a recording at which the page shows a picture."""
+_RECORDING_VERBS = {"drive", "replay"}
+_JPEG_QUALITY = 85
+_WORST = 3
+"""Contexts of a comparison that the page shows with their neighbours."""
+
+
+@dataclass(frozen=True)
+class PictureRow:
+    """Pictures of all recordings at one time.
+
+    Attributes:
+        pictures: title and data URI, a picture a recording that has one then.
+    """
+
+    seconds: float
+    pictures: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """What a step has found.
+
+    Attributes:
+        maps: title and data URI of its pictures.
+    """
+
+    name: str
+    findings: list[StudyFinding]
+    maps: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class ComparedView:
+    """A comparison by objects, a comparison by contexts, or a sweep.
+
+    Attributes:
+        page: name of its own page, beside this one.
+        headline: the verdict in a few words.
+        neighbours: title and figure of the contexts that differ most, with similar ones of both sets.
+        sweep: its charts; None for a comparison.
+    """
+
+    name: str
+    page: str
+    what: str
+    headline: str
+    lead: str
+    facts: list[str]
+    neighbours: list[tuple[str, Markup]] = field(default_factory=list)
+    sweep: SweepCharts | None = None
+
+
+def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
+    """Write the page.
+
+    Args:
+        out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
+    """
+    sets = {each.name: read_set(each.path) for each in result.steps if each.verb in _RECORDING_VERBS}
+    paths = {each.name: each.path for each in result.steps}
+    found = [FindingsView(name, rows, list(_pictures(paths[name]))) for name, rows in result.findings.items()]
+    embedder = FigureEmbedder()
+    page = load_template("study.html").render(
+        study=result.study,
+        failed=result.failed,
+        found=found,
+        ablations=[
+            make_ablation_view(load_ablation(each.path), each.name, embedder)
+            for each in result.steps
+            if is_ablation(each.path)
+        ],
+        many_sets=[_many_sets(each, embedder) for each in result.steps if _is_many_sets(each.path)],
+        kind_heads=KIND_HEADS,
+        pair_heads=PAIR_HEADS,
+        compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)]
+        + [_by_contexts(each, out.parent, log, embedder) for each in result.steps if _holds_contexts(each.path)],
+        rows=list(_rows(sets)),
+        steps=result.steps,
+    )
+    write_page(out, page)
+
+
+def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+    """Write the page of a comparison by objects, unless it is newer than the result, and say what it shows."""
+    page, saved = folder / f"{step.name}.html", load_object_result(step.path)
+    if not (step.kept and page.is_file()):
+        OBJECTS_PAGE.report(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
+    what, name = "Every metric of every object, over time", step.name.replace("_", " ")
+    return ComparedView(name, page.name, what, headline(saved), lead(saved), fact_lines(saved))
+
+
+def _holds_contexts(path: Path) -> bool:
+    return (path / RESULT).is_file() or (path / SWEEP).is_file()
+
+
+def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbedder) -> ComparedView:
+    """Write the page of a comparison or a sweep, unless it is newer than the result, and say what it shows."""
+    page, name = folder / f"{step.name}.html", step.name.replace("_", " ")
+    if not (step.kept and page.is_file()):
+        write_report([step.path], page, name)
+        log(f"wrote {page}")
+    saved = load_result(step.path)
+    if saved.overall is None:
+        points = f"{len(saved.curves)} settings of theta and patch"
+        charts = sweep_charts(saved, embedder)
+        return ComparedView(name, page.name, "Its own page, with all numbers", "a sweep", points, [], sweep=charts)
+    names = SetNames.of_result(saved)
+    facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
+    what, verdict = "Verdicts, figures and galleries by class", verdict_words(saved.verdict, saved.overall.margin)
+    said = f"{overall_headline(saved)}: {overall_meaning(saved)}"
+    return ComparedView(name, page.name, what, verdict, said, facts, _worst_contexts(saved, embedder))
+
+
+def _worst_contexts(saved: Result, embedder: FigureEmbedder) -> list[tuple[str, Markup]]:
+    """The context of the highest W1 with its neighbours, for each of the classes that have them."""
+    drawn = neighbour_figures(saved)
+    labels = {each.key: each.label for each in saved.classes}
+    worst = [(labels.get(key, key), draw) for (key, kind), draw in drawn.items() if kind == HIGHEST]
+    return [(label, embedder.embed(draw())) for label, draw in worst[:_WORST]]
+
+
+def _is_many_sets(path: Path) -> bool:
+    """Whether a folder holds a comparison of many sets that has no page of its own kind."""
+    return (path / SETS).is_file() and not is_ablation(path)
+
+
+def _many_sets(step: StepRecord, embedder: FigureEmbedder) -> SetsView:
+    return make_sets_view(load_many_sets(step.path), step.name.replace("_", " "), embedder)
+
+
+def _rows(sets: dict[str, FrameSet]) -> Iterator[PictureRow]:
+    """Pictures of all recordings at a few times of the first one."""
+    shown = {name: frames for name, frames in sets.items() if frames.images is not None and len(frames)}
+    if not shown:
+        return
+    stamps = next(iter(shown.values())).stamp
+    for share in _INSTANTS:
+        stamp = stamps[round(share * (len(stamps) - 1))]
+        pictures = []
+        for name, frames in shown.items():
+            rows = np.flatnonzero(frames.stamp == stamp)
+            if len(rows) and frames.images is not None:
+                jpeg = encode_jpeg(frames.images.read(int(rows[0])), _JPEG_QUALITY)
+                pictures.append((name, data_uri(jpeg, "jpeg")))
+        yield PictureRow(float(stamp - stamps[0]) / 1e9, tuple(pictures))
+
+
+def _pictures(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.glob("*.png")):
+        yield path.stem.replace("_", " "), data_uri(path.read_bytes(), "png")
+
 
 PAGE = "index.html"
 _AS_MANY_AS_FIT = StudyRunOptions()

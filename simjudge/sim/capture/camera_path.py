@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = ("body", "optical")
 DEFAULT_CAR = "art1"

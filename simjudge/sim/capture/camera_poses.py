@@ -1,27 +1,31 @@
-"""Camera poses for the frames that are to be rendered: at random, along a scene's course, or from a file.
+"""Camera poses for the frames that are to be rendered: at random, along a course, standing still, or from a file.
 
 All of them are poses of the optical frame in the world, and the same ones for the same arguments.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.names import stamp_to_name
+from simjudge.data.pose_text import SUFFIXES, read_pose_text, read_scene_seeds
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.engines.contract import Engine, Poses
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Course
-from simjudge.sim.sensors.camera.shutter import SECOND, frame_stamp_offset
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset
 
 MOST_FRAMES = 1_000_000
 """Frames of one rendering at most."""
@@ -378,3 +382,99 @@ def _ball(count: int) -> FloatArray:
 
 
 _BALL = _ball(_DIRECTIONS)
+
+
+log = logging.getLogger(__name__)
+
+RANDOM_FRAMES = 10
+"""Random poses of whoever does not say how many."""
+
+
+def choose_camera_poses(
+    poses: str | Path,
+    scene: str | Path,
+    camera: Camera,
+    count: int | None,
+    seed: int,
+    mount: Pose,
+) -> tuple[CameraPoses, Losses]:
+    """The camera poses that a word or a file asks for.
+
+    Args:
+        count: number of frames; None for all of a course or a file, and for RANDOM_FRAMES random ones.
+
+    Returns:
+        The poses, and the rows of a file that could not be used.
+    """
+    if count is not None and not 1 <= count <= MOST_FRAMES:
+        raise UsageError(f"-n {count}: must be 1 to {MOST_FRAMES} frames")
+    if str(poses) == "random":
+        field = camera.lens.horizontal_field()
+        return RandomPoses(Path(scene).stem, count or RANDOM_FRAMES, camera.rate, mount, field, seed), Losses()
+    if str(poses) == "path":
+        described = read_scene(scene, seed)
+        if described.course is None:
+            raise UsageError(
+                f"--poses path: scene {scene} has no course to drive along; a path in its placements is one"
+            )
+        ground = Ground.of(described.things)
+        return CoursePoses(described.course, mount, camera.rate, count, ground=ground), Losses()
+    path = Path(poses)
+    if not path.is_file() or path.suffix not in SUFFIXES:
+        raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")
+    trajectory, lost = read_pose_text(path, camera.rate)
+    if not trajectory.is_timed:
+        log.warning(
+            "%s: its poses have no stamps: frames are numbered at the camera's %g Hz, and the camera stands"
+            " still for each",
+            path,
+            camera.rate,
+        )
+    return FilePoses.of(trajectory, mount, count, read_scene_seeds(path)), lost
+
+
+@dataclass(frozen=True)
+class StillPoses:
+    """A camera that stands still for each frame; the frames have nothing to do with each other.
+
+    Attributes:
+        cameras: poses of the optical frame in the world, one for each frame.
+        rate: frames a second, for their stamps.
+    """
+
+    name: str
+    cameras: tuple[Pose, ...]
+    rate: float
+
+    def __post_init__(self) -> None:
+        """Check that there are frames."""
+        if not self.cameras:
+            raise UsageError(f"{self.name}: no pose; at least one is needed")
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """Name and number."""
+        return [f"{self.name}_{index:06d}" for index in range(len(self.cameras))]
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """At the camera's rate, from 1 s on."""
+        return [SECOND + frame_stamp_offset(self.rate, index) for index in range(len(self.cameras))]
+
+    @property
+    def mount(self) -> Pose:
+        """The poses are those of the optical frame itself."""
+        return Pose()
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The same pose at all times.
+
+        Args:
+            stamps: times from the frame's stamp on, nanoseconds.
+        """
+        del engine
+        return [self.cameras[index]] * len(stamps)
+
+    def path(self) -> None:
+        """None: each frame stands by itself."""
+        return

@@ -1,31 +1,254 @@
-"""A camera in a scene: from an engine to labelled frames, by one way for all users.
+"""A camera in a scene: from an engine, by exposures of instants or of timed rays, to labelled frames.
 
 `simjudge render`, `replay`, `drive`, `engines compare`, `sim_node` and `replay_node` all take their frames from
 `Capture`. What differs between them is the `FrameExposure`: where the camera and the bodies are during a frame.
+
+Everything random in an image follows from the seed and the frame's name: the same call gives the same bytes.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
-from simjudge.core.images import EncodedImage, RgbImage
-from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.exposure import CapturedImage, FrameExposure, Metering, develop, gather_light
-from simjudge.sim.capture.ground_truth import GroundTruth, ground_truth
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.ray_timing import engine_with_ray_times, timed_exposure
-from simjudge.sim.engines.contract import Engine, Labels
-from simjudge.sim.engines.ray_times import TimedExposure
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.geometry.poses import Pose, interpolate_pose
+from simjudge.sim.capture.ground_truth import GroundTruth, Labelling, ground_truth
+from simjudge.sim.engines.contract import Engine, Labels, Poses, SceneState
+from simjudge.sim.engines.ray_times import EngineWithRayTimes, TimedExposure
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.sensors.camera.auto_exposure import MeteredFrame
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chain import frame_seed
+from simjudge.sim.sensors.camera.camera import SECOND, Camera, MeteredFrame, exposure_stamps, middle_stamp
+from simjudge.sim.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
+
+
+@runtime_checkable
+class EngineWithOwnCameras(Protocol):
+    """An engine with cameras of its own making beside `Engine.render`."""
+
+    def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
+        """Render with the engine's own camera model.
+
+        Args:
+            camera: the camera, whose `own` says what it asks of the engine.
+            scene_state: where camera and bodies are.
+
+        Returns:
+            Linear RGB (H, W, 3); times the camera's gain, 1 is full scale.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class FrameExposure:
+    """Where the camera and all bodies are while one frame is exposed.
+
+    Attributes:
+        frame_name: the frame's name; the camera's noise follows from it.
+        stamp: start of the exposure, nanoseconds.
+        scene_states: the instants of the exposure, in order (`exposure_stamps`); one without motion blur.
+        middle: the middle of the exposure, which the labels describe.
+    """
+
+    frame_name: str
+    stamp: int
+    scene_states: tuple[SceneState, ...]
+    middle: SceneState
+
+
+class Metering(NamedTuple):
+    """What automatic exposure goes by.
+
+    Attributes:
+        stamp: of the frame, nanoseconds.
+        before: the frame before; None: there is none.
+    """
+
+    stamp: int
+    before: MeteredFrame | None
+
+
+@dataclass(frozen=True, repr=False)
+class CapturedImage(ShortRepr):
+    """The image that a camera's chain makes of light.
+
+    Attributes:
+        pixels: (H, W, 3), uint8 RGB.
+        encoded: the JPEG that the camera's chain ends in, of which `pixels` are the decoded pixels; else None.
+        gray: whether it has one channel only; `pixels` has it three times.
+        metered: its exposure, and the brightness by which the next one is chosen; None without automatic exposure.
+    """
+
+    pixels: RgbImage
+    encoded: EncodedImage | None = None
+    gray: bool = False
+    metered: MeteredFrame | None = None
+
+    def stored(self) -> EncodedImage:
+        """The image as a file: the camera's JPEG, else a PNG, which loses nothing; of one channel where it is gray."""
+        return self.encoded or EncodedImage(encode_png(self.channels), ".png")
+
+    @property
+    def channels(self) -> RgbImage:
+        """(H, W, 3), or (H, W, 1) where it is gray."""
+        return self.pixels[:, :, :1] if self.gray else self.pixels
+
+
+def exposure_at(
+    camera: Camera,
+    stamp: int,
+    frame_name: str,
+    poses_at: Callable[[Sequence[int]], Sequence[Pose]],
+    bodies_at: Callable[[int], Poses] | None = None,
+) -> FrameExposure:
+    """The exposure of a camera that moves, and of bodies whose poses are known at any time.
+
+    Args:
+        stamp: start of the exposure, nanoseconds.
+        poses_at: returns the optical frame in the world at stamps, nanoseconds.
+        bodies_at: returns poses of what is not where the scene has it, at a stamp; None for nothing.
+    """
+    stamps = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
+    middle, *scene_states = (
+        SceneState(pose, bodies_at(time) if bodies_at else {})
+        for pose, time in zip(poses_at(stamps), stamps, strict=True)
+    )
+    return FrameExposure(frame_name, stamp, tuple(scene_states), middle)
+
+
+def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
+    """Where the things of a scene are that follow a path, by a stamp in nanoseconds.
+
+    Args:
+        start: stamp at which the scene starts, nanoseconds: that of the first frame.
+    """
+    return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
+
+
+def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:
+    """The light on the sensor, averaged over the instants of an exposure.
+
+    Where nothing moves between the instants, the first one stands for all. What a camera asks of the engine's own
+    cameras is in the light already.
+
+    Args:
+        camera: its lens, its rays a pixel, and what it asks of the engine's own cameras.
+
+    Returns:
+        Linear radiance (H, W, 3).
+    """
+    first = scene_states[0]
+    if camera.chrono is not None:
+        return _gather_own(engine, camera, first)
+    still = all(each.camera == first.camera and dict(each.bodies) == dict(first.bodies) for each in scene_states)
+    return engine.render(camera.lens, [first] if still else scene_states, camera.rays_per_pixel)
+
+
+def _gather_own(engine: Engine, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
+    if not isinstance(engine, EngineWithOwnCameras):
+        raise SimjudgeError(
+            f"{camera.path}: chrono: engine {engine.name} has none of Chrono's own cameras; take engine chrono, or"
+            " another camera"
+        )
+    return engine.render_own(camera, scene_state)
+
+
+def develop(
+    camera: Camera,
+    radiance: npt.NDArray[np.float32],
+    frame_name: str = "",
+    seed: int = 0,
+    metering: Metering | None = None,
+) -> CapturedImage:
+    """The image that a camera makes of the light on its sensor, by its gain, its automatic exposure and its chain.
+
+    Args:
+        radiance: linear radiance (H, W, 3), as `gather_light` returns it.
+        frame_name: the frame's name; with the seed it sets the random filters, as in `chain.FilteredImages`.
+        metering: the frame's stamp and the frame before, for automatic exposure; None: the camera has looked at this
+            one for long.
+    """
+    light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
+    metered, amplification = None, 1.0
+    if camera.auto_exposure is not None:
+        stamp, before = metering or Metering(0, None)
+        metered = camera.auto_exposure.expose(light, stamp, before)
+        light, amplification = light * np.float32(metered.factor), metered.gain
+    entropy, quality = frame_seed(seed, frame_name), stored_quality(camera.steps)
+    gray = is_gray(camera.steps)
+    if quality is None:
+        pixels = as_rgb(develop_light(light, camera.steps, entropy, amplification))
+        return CapturedImage(pixels, gray=gray, metered=metered)
+    pixels = develop_light(light, camera.steps[:-1], entropy, amplification)
+    encoded = EncodedImage(encode_jpeg(pixels, quality), ".jpg")
+    return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray, metered)
+
+
+_STANDS = 1e-6
+"""A body that moves by less in an exposure, metres and parts of a quaternion, stands: resting bodies tremble."""
+
+
+def timed_exposure(camera: Camera, exposure: FrameExposure, seed: int = 0) -> TimedExposure | None:
+    """How the rays of a frame are spread over time.
+
+    Args:
+        seed: of the camera; with the frame's name it sets the rays' times.
+
+    Returns:
+        The timed exposure; None where all rays see the same, because nothing moves or the camera wants it so.
+    """
+    states = exposure.scene_states
+    if not camera.has_ray_times or all(state == states[0] for state in states):
+        return None
+    times = np.linspace(0, camera.open_time, len(states))
+    return TimedExposure(
+        camera=Keyframes.build(times.tolist(), [[state.camera] for state in states]),
+        bodies=_bodies_of_parts([state.bodies for state in states]),
+        exposure_time=camera.exposure_time,
+        line_time=camera.line_time,
+        seed=frame_seed(seed, exposure.frame_name),
+    )
+
+
+def engine_with_ray_times(engine: Engine, camera: Camera) -> EngineWithRayTimes:
+    """The engine, if its rays can have times of their own."""
+    if isinstance(engine, EngineWithRayTimes):
+        return engine
+    field = "line_time" if camera.line_time else "motion_blur: rays"
+    raise SimjudgeError(
+        f"{camera.path}: {field}: engine {engine.name} takes all of an image at one instant; take engine default, or"
+        " motion_blur: moments without line_time"
+    )
+
+
+def _bodies_of_parts(bodies: Sequence[Poses]) -> tuple[Poses, ...]:
+    """Where all bodies are in the middle of each part between two keyframes; one part where all stand."""
+    first = bodies[0]
+    moving = [name for name in first if any(_moves(first[name], each[name]) for each in bodies[1:])]
+    if not moving:
+        return (dict(bodies[len(bodies) // 2]),)
+    return tuple(
+        {**first, **{name: interpolate_pose(one[name], other[name], 0.5) for name in moving}}
+        for one, other in pairwise(bodies)
+    )
+
+
+def _moves(one: Pose, other: Pose) -> bool:
+    if one == other:
+        return False
+    turn = min(
+        max(abs(a - sign * b) for a, b in zip(one.orientation, other.orientation, strict=True)) for sign in (1, -1)
+    )
+    way = max(abs(a - b) for a, b in zip(one.position, other.position, strict=True))
+    return max(way, turn) > _STANDS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,14 +355,16 @@ class FrameFinisher:
         truth = ground_truth(
             raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
         )
-        depth = None if camera.depth is None else camera.depth.measure(
-            raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
-        )  # fmt: skip
+        depth = (
+            None
+            if camera.depth is None
+            else camera.depth.measure(
+                raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
+            )
+        )
         if raw.light is None:
             return CapturedFrame(exposure, None, raw.labels, truth, depth)
-        image = develop(
-            camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
-        )  # fmt: skip
+        image = develop(camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered))
         self.metered = image.metered
         return CapturedFrame(exposure, image, raw.labels, truth, depth)
 

@@ -19,8 +19,8 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.silhouette import pixel_stride, sees_beyond, triangle_boxes, unlimited_rays
-from simjudge.sim.engines.bvh import DEPTH, grow_forest, make_ray, search_thing
 from simjudge.sim.engines.contract import Poses, SceneState
+from simjudge.sim.engines.ray_search import DEPTH, grow_forest, make_ray, search_thing
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Mesh, Thing
 from simjudge.sim.sensors.camera.distortion import equidistant_end, equidistant_radius
@@ -76,7 +76,8 @@ def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens)
         return 0
     if lens.omnidirectional:
         boxes = _on_one_turn(boxes, round(2 * math.pi * lens.focal[0]))
-    low, high = np.min([box[:2] for box in boxes], 0), np.max([box[2:] for box in boxes], 0)
+    corners = np.array(boxes, np.int64)
+    low, high = corners[:, :2].min(0), corners[:, 2:].max(0)
     every = pixel_stride(low, high)
     rays = unlimited_rays(lens, low, high, every)
     rotations, origins = _seen_from(things, states, np.arange(low[1], high[1] + 1, every))
@@ -194,11 +195,13 @@ def _covered(rays, rotations, origins, below):  # type: ignore[no-untyped-def]
             for part in range(len(roots)):
                 r, o = rotations[y, part], origins[y, part]
                 ray = make_ray(
-                    o[0], o[1], o[2],
+                    o[0],
+                    o[1],
+                    o[2],
                     r[0, 0] * u + r[0, 1] * v + r[0, 2] * w,
                     r[1, 0] * u + r[1, 1] * v + r[1, 2] * w,
                     r[2, 0] * u + r[2, 1] * v + r[2, 2] * w,
-                )  # fmt: skip
+                )
                 if search_thing(boxes, links, roots[part], corners, ray, np.inf, _NEAREST, stack)[1] >= 0:
                     count += 1
                     break

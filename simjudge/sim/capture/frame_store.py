@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance, Log
 from simjudge.core.text import list_some
+from simjudge.sim.capture.capture import CapturedFrame
+from simjudge.sim.sensors.camera.camera import MeteredFrame
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
 
 _PLAN = "plan.json"
@@ -263,3 +265,17 @@ def _digest_of(content: Mapping[str, Any]) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+_KEY = "auto_exposure"
+
+
+def describe_metering(frame: CapturedFrame) -> dict[str, Any]:
+    """What is kept of a frame's automatic exposure, as JSON has it; nothing where it has none."""
+    metered = frame.image.metered if frame.image is not None else None
+    return {} if metered is None else {_KEY: asdict(metered)}
+
+
+def metered_before(store: FrameStore, index: int) -> MeteredFrame | None:
+    """The automatic exposure of the frame before; None for the first."""
+    return MeteredFrame(**store.about(index - 1)[_KEY]) if index else None

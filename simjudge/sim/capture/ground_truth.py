@@ -1,4 +1,12 @@
-"""Labels of a simulated image: what is in it, where, and how much of it can be seen."""
+"""Labels of a simulated image: what is in it, where, how much of it can be seen, and by which rules it is labelled.
+
+The project's own renderings and the ground truth of other simulators (`capture.simulators`)
+are labelled by these rules. A box is tight around the visible pixels, edges whole. Objects of which too little can be
+seen, and those that are too small, have no label.
+
+An image that sees all around has a seam: its right edge goes on at its left edge. A box cannot go around. A thing that
+stands on both sides of the seam is labelled by its larger part, as if the image's edge had cut the rest off.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +15,172 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy import ndimage
 
-from simjudge.core.arrays import IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.object_tables import Objects
+from simjudge.core.errors import UsageError
+from simjudge.core.object_tables import Masks, Objects
+from simjudge.core.setting_groups import LabelSettings
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
-from simjudge.sim.capture.label_rules import (
-    Labelling,
-    instance_extents,
-    instance_masks,
-    visible_shares,
-)
-from simjudge.sim.capture.seam import without_smaller_parts
 from simjudge.sim.capture.silhouette import pixels_alone, sees_beyond
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Mesh, Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
+
+InstanceImage = npt.NDArray[np.uint16]
+"""(H, W): the instance of each pixel, 0 where there is none."""
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Which objects are labelled.
+
+    Attributes:
+        min_size: objects whose box is narrower or lower are not labelled, pixels, 0 or more.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+    """
+
+    min_size: float = LabelSettings.min_size
+    min_visible: float = LabelSettings.min_visible
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        if not 0 <= self.min_size < np.inf or not 0 <= self.min_visible <= 1:
+            raise UsageError(
+                f"labels from {self.min_size} px and {self.min_visible} visible: 0 px or more, and 0 to 1, are needed"
+            )
+
+    def large_enough(self, boxes: npt.ArrayLike) -> BoolArray:
+        """Tell which boxes are large enough for a label.
+
+        Args:
+            boxes: (N, 4), x0, y0, x1, y1, pixels.
+
+        Returns:
+            bool (N,).
+        """
+        box = np.asarray(boxes, np.float64).reshape(-1, 4)
+        return np.asarray(np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) >= self.min_size, np.bool_)
+
+    def visible_enough(self, visible: npt.ArrayLike) -> BoolArray:
+        """Tell of which objects enough can be seen for a label.
+
+        Args:
+            visible: (N,), visible shares, NaN where unknown.
+
+        Returns:
+            bool (N,); an unknown share is enough.
+        """
+        return np.asarray(~(np.asarray(visible, np.float64) < self.min_visible), np.bool_)
+
+
+class InstanceExtents(NamedTuple):
+    """What an image shows of each instance.
+
+    Attributes:
+        pixels: int64 (N,), visible pixels by instance, from instance 0 on.
+        box: int64 (N, 4), first column and row, last column and row + 1.
+    """
+
+    pixels: IntArray
+    box: IntArray
+
+
+def instance_extents(instances: InstanceImage) -> InstanceExtents:
+    """Find the visible pixels of each instance in an image, and the box around them.
+
+    Args:
+        instances: uint16 (H, W).
+    """
+    return InstanceExtents(*_extents(instances))
+
+
+def visible_shares(pixels: npt.ArrayLike, alone: npt.ArrayLike) -> FloatArray:
+    """Compute the share of each object that can be seen.
+
+    Args:
+        pixels: (N,), visible pixels.
+        alone: (N,), pixels that the object would cover alone, unhidden and on an image without edges.
+
+    Returns:
+        float64 (N,), in (0, 1]; NaN where `alone` is NaN.
+    """
+    seen, whole = np.asarray(pixels, np.float64), np.asarray(alone, np.float64)
+    # Rays along an edge may be decided differently by two ray casters.
+    return seen / np.maximum(seen, whole)
+
+
+def instance_masks(instances: InstanceImage, numbers: Sequence[int], boxes: IntArray) -> Masks:
+    """Cut the masks of some instances out of an image.
+
+    Args:
+        instances: uint16 (H, W).
+        boxes: int64 (N, 4), their boxes, whole pixels.
+    """
+    crops = [instances[y0:y1, x0:x1] == number for number, (x0, y0, x1, y1) in zip(numbers, boxes, strict=True)]
+    return Masks.from_crops(crops, boxes[:, :2].reshape(-1, 2))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _extents(instances: InstanceImage) -> tuple[IntArray, IntArray]:
+    """Pixels of each instance (N,), and first column and row, last column and row + 1 of it (N, 4)."""
+    count = int(instances.max()) + 1
+    height, width = instances.shape
+    pixels, box = np.zeros(count, np.int64), np.zeros((count, 4), np.int64)
+    box[:, 0], box[:, 1] = width, height
+    for y in range(height):
+        begin = 0
+        for x in range(1, width + 1):
+            k = instances[y, begin]
+            if x < width and instances[y, x] == k:
+                continue
+            pixels[k] += x - begin
+            box[k, 0], box[k, 1] = min(box[k, 0], begin), min(box[k, 1], y)
+            box[k, 2], box[k, 3] = max(box[k, 2], x), max(box[k, 3], y + 1)
+            begin = x
+    return pixels, box
+
+
+def without_smaller_parts(instance: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+    """Of each instance that stands across the seam, the larger part alone.
+
+    An instance stands across the seam if the widest run of columns without it, counted around, is not the one that
+    holds the seam.
+
+    Args:
+        instance: uint16 (H, W), 0 where there is nothing; the columns go once around.
+
+    Returns:
+        The same image where there is no such instance; else a copy.
+    """
+    width = instance.shape[1]
+    out = instance
+    for number, region in enumerate(ndimage.find_objects(instance.astype(np.int32)), start=1):
+        # A run within the instance's columns can be the widest only if these are more than half of all.
+        if region is None or region[1].stop - region[1].start <= width / 2:
+            continue
+        begin, end = _widest_gap(np.flatnonzero((instance == number).any(0)))
+        if end - begin <= width - (region[1].stop - region[1].start):
+            continue
+        mask = instance == number
+        left_is_larger = np.count_nonzero(mask[:, :begin]) >= np.count_nonzero(mask[:, end:])
+        mask[:, slice(None, begin) if left_is_larger else slice(end, None)] = False
+        out = np.where(mask, np.uint16(0), out)
+    return out
+
+
+def _widest_gap(columns: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """The first widest run of columns between some rising ones: its begin and end."""
+    gaps = np.diff(columns)
+    if not len(gaps):
+        return 0, 0
+    k = int(np.argmax(gaps))
+    return int(columns[k]) + 1, int(columns[k + 1])
 
 
 @dataclass(frozen=True, repr=False)

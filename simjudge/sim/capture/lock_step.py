@@ -6,21 +6,61 @@ all things are interpolated from both. Cameras that look at the same instant sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.stamps import stamp_to_name
-from simjudge.geometry.poses import interpolate_pose
-from simjudge.sim.capture.exposure import FrameExposure
-from simjudge.sim.capture.follow_camera import FollowCamera
+from simjudge.core.arrays import FloatArray
+from simjudge.core.names import stamp_to_name
+from simjudge.geometry.poses import Pose, interpolate_pose
+from simjudge.sim.capture.capture import FrameExposure
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.engines.contract import Engine, Poses, SceneState
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
+from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
+from simjudge.sim.sensors.camera.rig import Follow, MountedCamera
 from simjudge.sim.vehicle.vehicle import VehicleState
+
+
+class FollowCamera:
+    """Where a camera that follows is, from time to time.
+
+    Its place is `distance` behind and `height` above base_link, whatever the car's pitch and roll. The camera goes
+    there by a first-order lag, which is integrated exactly while the place moves in a straight line between two times.
+    A car at a steady speed v is therefore distance + v time_constant ahead of it.
+    """
+
+    def __init__(self, follow: Follow) -> None:
+        """Begin at the place behind the car where it is first seen."""
+        self._follow = follow
+        self._time = 0
+        self._place: FloatArray | None = None
+        self._position = np.zeros(3)
+
+    def pose(self, time: int, car: Pose) -> Pose:
+        """The optical frame in the world; to be asked for in order of time.
+
+        Args:
+            time: nanoseconds.
+        """
+        follow, yaw = self._follow, car.angles()[0]
+        base = np.array(car.position)
+        behind_and_above = (-follow.distance * math.cos(yaw), -follow.distance * math.sin(yaw), follow.height)
+        place: FloatArray = base + np.array(behind_and_above)
+        if self._place is None or follow.time_constant == 0:
+            self._position = place
+        elif time > self._time:
+            seconds = (time - self._time) / SECOND
+            behind = (place - self._place) / seconds * follow.time_constant
+            left = math.exp(-seconds / follow.time_constant)
+            self._position = place - behind + (self._position - self._place + behind) * left
+        self._time, self._place = time, place
+        x, y, z = (base + np.array([0.0, 0.0, follow.aim]) - self._position).tolist()
+        pitch = math.atan2(-z, math.hypot(x, y))
+        eye = self._position.tolist()
+        return Pose.from_euler(*eye, yaw=math.atan2(y, x), pitch=pitch, roll=0.0).optical_frame()
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ import numpy as np
 
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
-from simjudge.core.version import version
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.core.installed import version
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.sim.capture.camera_poses import CameraPoses
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.light_factors import LightFactors
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LightFactors
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_spec import SensorSpec

@@ -1,34 +1,148 @@
-"""Labelled frames of a scene, by the thousand: finished frames are kept, and a stopped run goes on."""
+"""Labelled frames of a scene, by the thousand, by several processes: finished ones are kept, a stopped run goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from simjudge.core.errors import Losses, UsageError
+import cv2
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.processes import serve_parent
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
-from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
+from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
-from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses
-from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.pose_choice import choose_camera_poses
-from simjudge.sim.capture.render_frames import render_missing
-from simjudge.sim.capture.render_output import render_record_path, write_rendering
+from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses, choose_camera_poses
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.capture_settings import RenderingSettings
+from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
-from simjudge.sim.capture.render_sensors import check_rendered_sensors
+from simjudge.sim.capture.render_record import render_record_path, write_rendering
+from simjudge.sim.capture.sensors_on_path import check_rendered_sensors
+from simjudge.sim.engines.registry import limit_threads
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig, rig_path
+from simjudge.sim.sensors.camera.camera_messages import encode_label_png
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
+
+_AT_ONCE = 4
+"""Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""
+
+
+def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, jobs: int, advance: Advance) -> None:
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
+
+    Args:
+        advance: receives how many frames are done, and how many there are.
+    """
+    if jobs > 1:
+        _render_side_by_side(plan, store, jobs, advance)
+    else:
+        _render_frames(plan, placed, store, range(len(plan)), advance)
+
+
+def _render_frames(
+    plan: RenderPlan, placed: PlacedScene, store: FrameStore, frames: Sequence[int], advance: Advance
+) -> None:
+    """Render those of some frames that are missing: one is developed and written while the next one is rendered."""
+    seed = plan.mounted.noise_seed(plan.seed)
+
+    def observe(index: int) -> Callable[[], None]:
+        engine = placed.engine_for(index)
+        capture = Capture(engine, plan.camera, plan.labelling, seed)
+        name, stamp = plan.poses.frame_name[index], plan.poses.stamp[index]
+        raw = capture.observe(
+            exposure_at(
+                plan.camera,
+                stamp,
+                name,
+                lambda stamps: plan.poses.at(index, stamps, engine),
+                scripted_bodies(engine.scene, plan.poses.stamp[0]),
+            )
+        )
+
+        def finish() -> None:
+            capture.metered = metered_before(store, index) if plan.exposed_in_turn else None
+            frame = capture.finish(raw)
+            pose = frame.camera_pose
+            about = {
+                "scene_seed": raw.scene.seed,
+                "camera": [*pose.position, *pose.orientation],
+                "visible": frame.truth.objects.visible.round(4).tolist(),
+                **describe_metering(frame),
+            }
+            label_images = None
+            if plan.label_images:
+                semantic, instance = encode_label_png(frame.labels.class_id), encode_label_png(frame.labels.instance)
+                label_images = {"semantic": semantic, "instance": instance}
+            store.add(index, frame.stored_image(), frame.truth.objects, about, frame.depth, label_images)
+
+        return finish
+
+    store.fill(frames, observe, advance)
+
+
+def _render_side_by_side(plan: RenderPlan, store: FrameStore, jobs: int, advance: Advance) -> None:
+    """Render the frames that are missing in several processes."""
+    missing = [index for index in range(len(plan)) if not store.has(index)]
+    parts = [missing[begin : begin + _AT_ONCE] for begin in range(0, len(missing), _AT_ONCE)]
+    done = len(plan) - len(missing)
+    advance(done, len(plan))
+    # "spawn": a fork would inherit the locks of threads that do not run in it.
+    context = get_context("spawn")
+    stop = context.Event()
+    with ProcessPoolExecutor(jobs, context, _begin_job, (plan, store, stop, jobs)) as pool:
+        work = {pool.submit(_render_part, part): len(part) for part in parts}
+        try:
+            for each in as_completed(work):
+                each.result()
+                done += work[each]
+                advance(done, len(plan))
+        except BrokenProcessPool as error:
+            raise SimjudgeError("--jobs: the system has ended a job; is there memory for so many?") from error
+        finally:
+            # The frame that a job is at is finished, also where the work was stopped.
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Job:
+    """What a process of `_render_side_by_side` has."""
+
+    plan: RenderPlan
+    placed: PlacedScene
+    store: FrameStore
+    stop: Event
+
+
+def _begin_job(plan: RenderPlan, store: FrameStore, stop: Event, jobs: int) -> None:
+    serve_parent()
+    share = max(len(os.sched_getaffinity(0)) // jobs, 1)
+    cv2.setNumThreads(share)
+    limit_threads(plan.engine, share)
+    _Job.plan, _Job.placed, _Job.store, _Job.stop = plan, PlacedScene(plan), store, stop
+
+
+def _render_part(frames: Sequence[int]) -> None:
+    for index in frames:
+        if not _Job.stop.is_set():
+            _render_frames(_Job.plan, _Job.placed, _Job.store, [index], lambda done, total: None)  # noqa: ARG005
+
 
 _FRAMES_PER_PLACEMENT = 10
 """Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
@@ -57,25 +171,14 @@ class RenderResult:
         return f"{self.path}: {self.frames} frames, {self.objects} objects"
 
 
-def render(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def render(
     scene: str | Path,
     out: str | Path,
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
-    poses: str | Path | None = None,
     n: int | None = None,
-    seed: int = 0,
-    scenes: int | None = None,
-    valid: float = 0.0,
-    test: float = 0.0,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    sensors: str | Path | None = None,
-    min_size: float = 5.0,
-    min_visible: float = 0.25,
-    label_images: bool = False,
-    engine: str = "default",
-    jobs: int = 1,
+    settings: RenderingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> RenderResult:
@@ -87,23 +190,8 @@ def render(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         camera: a camera's file, or a rig's for a recording; the name of one that comes with simjudge; or a camera.
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
-            random ones, and for the course of a scene that has no area for random cameras.
         n: number of frames; None for all of a course or a file, and for 10 random ones.
-        seed: seed of placements, poses and noise.
-        scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
-        valid: share of a data set for validation, 0 to 0.9.
-        test: share of a data set that training never sees, 0 to 0.9.
-        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
-        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
-            "optical".
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
-            a scan for each frame, at its stamp; other sensors read along a path with times. For a recording only.
-        min_size: smaller objects are not labelled, pixels.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-        label_images: whether the class and the instance of each pixel are written too.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
-        jobs: processes that render side by side; the result is the same to the byte.
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -116,11 +204,12 @@ def render(  # noqa: PLR0913 - the options of the command
         raise UsageError(
             f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
         )
-    if (valid or test) and target.suffix:
+    if (settings.valid or settings.test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
     check_output(target)
+    seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
-    vehicle = vehicle or (described.vehicle if mount is None else None)
+    vehicle = settings.vehicle or (described.vehicle if mount is None else None)
     cameras = _rig_cameras(camera, vehicle, mount, target)
     seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)
     mounted = cameras[0].mount.optical_frame() if cameras else camera_mount(vehicle, mount)[0]
@@ -135,23 +224,32 @@ def render(  # noqa: PLR0913 - the options of the command
     if scenes is None:
         by_chance = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
         scenes = len(set(seeds)) or by_chance
-    specs = () if sensors is None else read_sensors(sensors)
+    specs = () if settings.sensors is None else read_sensors(settings.sensors)
     if specs and not target.suffix:
         raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
     car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
     check_rendered_sensors(specs, camera_poses, car)
-    labelling = Labelling(min_size, min_visible)
+    labelling = Labelling(settings.min_size, settings.min_visible)
     plan = RenderPlan(
-        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images,
+        scene,
+        seen_by,
+        camera_poses,
+        scenes,
+        labelling,
+        seed,
+        settings.engine,
+        specs,
+        car,
+        label_images=settings.label_images,
         scene_seeds=seeds,
-    )  # fmt: skip
+    )
     return render_plans(
         _plans(plan, cameras),
         target,
         rig=bool(cameras),
-        valid=valid,
-        test=test,
-        jobs=jobs,
+        valid=settings.valid,
+        test=settings.test,
+        jobs=settings.jobs,
         losses=losses,
         log=log,
         progress=progress,

@@ -1,4 +1,4 @@
-"""Replay: one synthetic frame for each real one, seen from where the real camera was at that time.
+"""Replay: one synthetic frame for each real one, seen from where the real camera was; or sensors alone.
 
 The camera moves along the recorded poses while it is exposed. The scene starts with the first frame: what follows a
 path moves from then on, everything else stands where the scene has it.
@@ -6,40 +6,203 @@ path moves from then on, everything else stands where the scene has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import check_output, output_path
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_output, output_path, record_beside
+from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.live_recording import record_messages
+from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
-from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.kept_metering import describe_metering, metered_before
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.recorded_camera_path import CameraPathOptions, read_camera_path
-from simjudge.sim.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
-from simjudge.sim.capture.replay_plan import ReplayPlan, describe_replay, frames_without_floor
-from simjudge.sim.capture.replay_sensors import (
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.capture_settings import ReplayingSettings
+from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.capture.replay_plan import (
+    CameraPathOptions,
+    ReplayOptions,
+    ReplayPlan,
+    ReplaySource,
+    describe_replay,
+    frames_without_floor,
+    read_camera_path,
+    read_source_poses,
+)
+from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.capture.sensors_on_path import (
     MessagesByFrame,
     SensorReplay,
     SensorTransforms,
     body_in_scene,
     recorded_cloud_stamps,
 )
-from simjudge.sim.capture.replay_source import ReplaySource
-from simjudge.sim.capture.sensor_replaying import SensorReplayOptions, replay_sensors
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.camera_messages import CameraMessages
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.sensor_messages import sensor_topics
+from simjudge.sim.vehicle.vehicle import read_vehicle
+
+FIXED_FRAME = "map"
+"""Name of the fixed frame where the poses do not say it."""
+
+
+def write_replay(
+    plan: ReplayPlan,
+    store: FrameStore,
+    class_names: Mapping[int, str],
+    out: Path,
+    about: Mapping[str, Any],
+    sensors: MessagesByFrame | None = None,
+) -> Losses:
+    """Write the recording of all frames, and OUT.replay.json.
+
+    Args:
+        sensors: messages of the sensors beside the camera; None for none.
+    """
+    source = plan.source
+    frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
+    info = plan.camera.lens.camera_info(plan.camera.name)
+    messages = CameraMessages(info.calibration, source.trajectory.frame_id or FIXED_FRAME)
+
+    def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
+        stamp = int(source.stamp[index])
+        yield from messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+        if plan.camera.depth is not None:
+            yield from messages.depth(stamp, store.depth(index))
+        if sensors is not None:
+            yield from sensors.of(index)
+
+    text = json.dumps(about, indent=2)
+    with record_beside(replay_record_path(out), text + "\n"):
+        return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": text})
+
+
+def replay_record_path(out: Path) -> Path:
+    """Path of the file that says what a recording shows."""
+    return out.with_name(out.name + ".replay.json")
+
+
+_OF_FRAMES = ("image_topic", "time_offset", "start", "duration", "rate", "noise", "skip_gaps")
+"""Options that choose or move the camera's frames."""
+
+
+@dataclass(frozen=True)
+class SensorReplayOptions:
+    """What is replayed without a camera.
+
+    Attributes:
+        sensors: file of the car's sensors, or the name of one that comes with simjudge.
+        cloud_topic: of the recording's clouds, where it has several.
+        smoothing: seconds over which poses are averaged for inertial sensors.
+        where: where the poses are; what it says of frames must be left as it is.
+        engine: name of the engine, or `package:Class`.
+    """
+
+    sensors: str | Path
+    cloud_topic: str | None
+    smoothing: float
+    where: CameraPathOptions
+    engine: str
+
+
+def replay_sensors(
+    recording: Path, out: Path, world: Scene, options: SensorReplayOptions, log: Log, progress: ProgressBar
+) -> tuple[int, Losses]:
+    """Record what sensors would read along recorded poses; a lidar makes a scan for each cloud of the recording."""
+    where, losses = options.where, Losses()
+    _refuse_frame_options(where)
+    wanted = ReplayOptions(recording, None if where.poses is None else str(where.poses), where.parent, where.child)
+    trajectory, poses_from = read_source_poses(wanted, where.limits, losses)
+    stamps = recorded_cloud_stamps(recording, options.cloud_topic, losses)
+    begin = int(trajectory.stamp[0]) if stamps is None or not len(stamps) else int(stamps[0])
+    car = None if where.mount is not None else read_vehicle(where.vehicle or DEFAULT_CAR)
+    carried = SensorReplay(
+        read_sensors(options.sensors),
+        body_in_scene(trajectory, where.alignment, 0),
+        where.limits,
+        car,
+        where.seed,
+        options.smoothing,
+        stamps,
+        begin,
+    )
+    renderer = make_engine(options.engine, world)
+    try:
+        log(f"{_describe_clouds(carried)}; poses from {poses_from}; no camera")
+        with progress("replaying") as advance:
+            events = list(carried.events(renderer, losses))
+            advance(len(events), len(events))
+        if not events:
+            raise SimjudgeError(f"{recording}: no reading of {options.sensors} lies within the time of the poses")
+        about = {"bag": str(recording), "poses": poses_from, **_describe(carried, renderer, options)}
+        text = json.dumps(about, indent=2)
+        types = standard_types().types
+        maker = SensorMessages(lambda name: types[name], carried.specs, world.class_names)
+        transforms = SensorTransforms(carried.specs, trajectory, trajectory.frame_id or FIXED_FRAME)
+        first, last = trajectory.stamp[[0, -1]].tolist()
+        with record_beside(replay_record_path(out), text + "\n"), record_messages(out, {"simjudge": text}) as written:
+            # What can be read at one time goes together: a gyroscope and an accelerometer share a message.
+            for time, group in groupby(sorted(events, key=_time_of), key=_time_of):
+                together = list(group)
+                scans = [event.stamp for event in together if isinstance(event.spec, LidarSpec)]
+                for topic, message in transforms.at(stamp for stamp in scans if first <= stamp <= last):
+                    written.write(topic, time, message)
+                for topic, _, message in maker.messages(together):
+                    written.write(f"/{topic}", time, message)
+    finally:
+        renderer.close()
+    return len(events), losses
+
+
+def _time_of(event: SensorEvent) -> int:
+    return event.time
+
+
+def _refuse_frame_options(where: CameraPathOptions) -> None:
+    usual = CameraPathOptions()
+    for name in _OF_FRAMES:
+        if getattr(where, name) != getattr(usual, name):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option}: chooses the camera's frames; give --camera, or leave it out")
+
+
+def _describe_clouds(carried: SensorReplay) -> str:
+    names = ", ".join(sensor_topics(carried.specs).values())
+    return names if carried.cloud_stamps is None else f"{names}; {len(carried.cloud_stamps)} recorded clouds"
+
+
+def _describe(carried: SensorReplay, engine: Engine, options: SensorReplayOptions) -> dict[str, Any]:
+    """All that the readings depend on, as JSON has it."""
+    where, scene = options.where, engine.scene
+    body: Pose = carried.body.pose(0)
+    return {
+        "version": version(),
+        "sensors": str(options.sensors),
+        "sensors_sha256": hash_value([carried.specs, options.smoothing]),
+        "align": where.align,
+        "first_pose": [*body.position, *body.orientation],
+        "limits": {"max_gap": where.max_gap, "max_speed": where.max_speed, "max_turn": where.max_turn},
+        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
+        "engine": {"name": engine.name, "variant": engine.variant},
+        "seed": where.seed,
+    }
 
 
 @dataclass(frozen=True)
@@ -64,39 +227,14 @@ class ReplayResult:
         return f"{self.path}: {self.frames} {self.unit}"
 
 
-def replay(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def replay(
     recording: str | Path,
     out: str | Path,
     *,
     scene: str | Path,
     camera: str | Path | Camera | None = None,
-    poses: str | Path | None = None,
-    parent: str | None = None,
-    child: str | None = None,
-    image_topic: str | None = None,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    align: str = "0,0,0",
-    cones: str | Path | None = None,
-    cone_kinds: str | None = None,
-    sensors: str | Path | None = None,
-    cloud_topic: str | None = None,
-    smoothing: float = 0.0,
-    time_offset: float = 0.0,
-    start: float = 0.0,
-    duration: float | None = None,
-    rate: float | None = None,
-    max_gap: float = 0.5,
-    max_speed: float = 20.0,
-    max_turn: float = 720.0,
-    skip_gaps: bool = False,
-    noise: bool = False,
-    noise_angle: float = 1.0,
-    noise_position: float = 0.01,
-    min_size: float = 5.0,
-    min_visible: float = 0.25,
-    seed: int = 0,
-    engine: str = "default",
+    settings: ReplayingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ReplayResult:
@@ -111,35 +249,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         camera: a camera's file, the name of one that comes with simjudge, or a camera. None: `sensors` alone are
             replayed, without frames.
-        poses: topic of the poses, where the recording has several, or a text file of poses.
-        parent: fixed frame, for poses from tf; None for the root.
-        child: the body's frame, for poses from tf; None for base_link.
-        image_topic: the real camera, where the recording has several.
-        vehicle: file or name of the car whose base_link the poses are of; None for art1.
-        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
-            "optical".
-        align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
-        cones: table of measured cones (id colour x y) in place of the scene's own.
-        cone_kinds: kinds of the scene for the table's colours; None for "0=red_cone,1=green_cone".
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
-            a scan for each cloud of the recording, at its stamp.
-        cloud_topic: of the recording's clouds, where it has several.
-        smoothing: seconds over which poses are averaged for inertial sensors: noise of poses is large in accelerations.
-        time_offset: seconds that are added to an image's stamp to find its pose.
-        start: seconds after the first frame at which the replay begins.
-        duration: seconds that are replayed; None for all.
-        rate: frames a second, at most; None for all.
-        max_gap: poses further apart than this are not interpolated, seconds.
-        max_speed: poses that imply more are a jump, m/s.
-        max_turn: poses that imply more are a jump, degrees a second.
-        skip_gaps: whether frames in gaps are left out; else they are an error.
-        noise: whether each frame's pose gets an error, for the pointwise study.
-        noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
-        noise_position: standard deviation of the error of x, y and z, metres.
-        min_size: smaller objects are not labelled, pixels.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-        seed: seed of the scene, of the camera's noise and of the poses' noise.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -149,41 +259,39 @@ def replay(  # noqa: PLR0913 - the options of the command
     """
     target = output_path(Path(out))
     check_output(target)
-    options = CameraPathOptions(
-        poses=poses, parent=parent, child=child, image_topic=image_topic, vehicle=vehicle, mount=mount, align=align,
-        time_offset=time_offset, start=start, duration=duration, rate=rate, max_gap=max_gap, max_speed=max_speed,
-        max_turn=max_turn, skip_gaps=skip_gaps, noise=noise, noise_angle=noise_angle, noise_position=noise_position,
-        seed=seed,
-    )  # fmt: skip
+    options = settings.as_settings(CameraPathOptions)
     limits, alignment, offset = options.limits, options.alignment, options.offset
-    world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    world = read_replay_scene(str(scene), settings.cones, settings.cone_kinds, alignment, settings.seed)
     if camera is None:
-        if sensors is None:
+        if settings.sensors is None:
             raise UsageError("--camera: say what sees the scene, or --sensors what else is replayed")
-        alone = SensorReplayOptions(sensors, cloud_topic, smoothing, options, engine)
+        alone = SensorReplayOptions(
+            settings.sensors, settings.cloud_topic, settings.smoothing, options, settings.engine
+        )
         count, losses = replay_sensors(Path(recording), target, world, alone, log, progress)
         return ReplayResult(target, replay_record_path(target), count, losses, "readings")
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     found = read_camera_path(recording, options, seen_by)
     source, path, where = found.source, found.path, found.mounted
-    plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)
+    plan = ReplayPlan(source, path, seen_by, Labelling(settings.min_size, settings.min_visible), settings.seed)
     log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
     _log_other_sizes(source, seen_by, log)
-    given = {"bag": str(recording), "cones": None if cones is None else str(cones), "align": align, "mount": where}
+    cones = None if settings.cones is None else str(settings.cones)
+    given = {"bag": str(recording), "cones": cones, "align": settings.align, "mount": where}
     carried = None
-    if sensors is not None:
+    if settings.sensors is not None:
         carried = SensorReplay(
-            read_sensors(sensors),
+            read_sensors(settings.sensors),
             body_in_scene(source.trajectory, alignment, offset),
             limits,
-            None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR),
-            seed,
-            smoothing,
-            recorded_cloud_stamps(Path(recording), cloud_topic, source.losses),
+            None if settings.mount is not None else read_vehicle(settings.vehicle or DEFAULT_CAR),
+            settings.seed,
+            settings.smoothing,
+            recorded_cloud_stamps(Path(recording), settings.cloud_topic, source.losses),
             int(source.stamp[0]),
         )
-        given |= {"sensors": str(sensors), "sensors_sha256": hash_value([carried.specs, smoothing])}
-    renderer = make_engine(engine, world)
+        given |= {"sensors": str(settings.sensors), "sensors_sha256": hash_value([carried.specs, settings.smoothing])}
+    renderer = make_engine(settings.engine, world)
     try:
         about = describe_replay(plan, renderer, given)
         _log_missing_floor(plan, frames_without_floor(renderer, plan), log)

@@ -14,8 +14,8 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, SensedWorld
+from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
-from simjudge.sim.scene.surfaces import thing_reflectance
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.lidar.rays import turn_rays
@@ -75,9 +75,7 @@ class CapturedScan(ShortRepr):
 class LidarCapture:
     """A lidar before an engine."""
 
-    def __init__(
-        self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
-    ) -> None:
+    def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
         """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
@@ -123,8 +121,10 @@ class LidarCapture:
             if share > _INSIDE:
                 _log.warning(
                     "sensor %s: %.0f %% of the beams that meet something meet the car itself; mount.position, metres"
-                    " in base_link, may lie inside it", self.lidar.name, 100 * share,
-                )  # fmt: skip
+                    " in base_link, may lie inside it",
+                    self.lidar.name,
+                    100 * share,
+                )
 
     def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
         """The share of each ray's light that comes back: rho |n . d|."""
@@ -144,9 +144,13 @@ class LidarCapture:
         position = np.array([each[1] for each in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            np.array([each[0].class_id for each in parts], np.int64), instances, (centre - own_position) @ own_rotation,
-            own_rotation.T @ rotation, high - low, points,
-        )  # fmt: skip
+            np.array([each[0].class_id for each in parts], np.int64),
+            instances,
+            (centre - own_position) @ own_rotation,
+            own_rotation.T @ rotation,
+            high - low,
+            points,
+        )
 
 
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:

@@ -1,4 +1,4 @@
-"""The sensors of a car beside its camera: what they read while an engine steps, handed over when their lag is over.
+"""The sensors of a car beside its camera: what each notes after a step of physics and hands over after its lag.
 
     feed = SensorFeed(engine, read_sensors("art1"), vehicle, seed)
     feed.observe(time)                    # after every step of physics
@@ -10,14 +10,278 @@ so that a sensor means the same in every engine. Those with `source: chrono` alo
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from simjudge.sim.capture.sensor_readers import SensorEvent, make_readers
-from simjudge.sim.engines.contract import SensedWorld
-from simjudge.sim.sensors.inertial.motion import SECOND
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import UsageError
+from simjudge.core.text import near_name
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.sim.capture.scanning import CapturedScan, LidarCapture
+from simjudge.sim.engines.chrono.other_sensors import Reading
+from simjudge.sim.engines.contract import BodyMotion, Poses, SensedWorld
+from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion
+from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, ReadingClock, Readings
+from simjudge.sim.sensors.inertial.motion import SECOND, Motion
+from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
+
+_KEYFRAME = 10_000_000
+"""Nanoseconds between the poses that a turn of a lidar is interpolated from."""
+_MOST_BODIES = 8
+"""Bodies that a message names."""
+_Sample = tuple[int, Sequence[float], Sequence[float], Sequence[float] | FloatArray, Sequence[float] | FloatArray]
+"""A row of `Motion`: stamp, position, orientation, velocity, angular velocity."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensorEvent:
+    """A reading that is handed over.
+
+    Attributes:
+        time: nanoseconds of simulated time from which on it can be read.
+        stamp: nanoseconds, the end of its window.
+        reading: one reading (a row), or a scan; of a sensor of Chrono's own what Chrono says, without a truth.
+    """
+
+    time: int
+    stamp: int
+    spec: SensorSpec
+    reading: Readings | CapturedScan | Reading
+
+
+class SensorReader(Protocol):
+    """One sensor that reads."""
+
+    def observe(self, time: int) -> None:
+        """Take note of the engine now, after a step of physics."""
+
+    def next_time(self) -> int:
+        """Nanoseconds at which something may be handed over next."""
+
+    def take(self, now: int) -> list[SensorEvent]:
+        """What can be read now, each reading once."""
+
+
+def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, start: int) -> list[SensorReader]:
+    """Something that reads for each sensor; one for all those of Chrono's own.
+
+    Args:
+        start: nanoseconds of simulated time, now.
+    """
+    readers = [_reader(engine, spec, seed, start) for spec in specs if spec.source != "chrono"]
+    own = [spec for spec in specs if spec.source == "chrono"]
+    return [*readers, _OwnReader(engine, own, seed, start)] if own else readers
+
+
+def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> SensorReader:
+    known = {CAR, *engine.poses()}
+    if spec.body not in known:
+        near = near_name(spec.body, known) or _some_bodies(known)
+        lacks = f"there is no body {spec.body!r} that moves{near}"
+        raise UsageError(f"sensor {spec.name}: {lacks}")
+    if isinstance(spec, LidarSpec):
+        return _LidarReader(engine, spec, seed, start)
+    if isinstance(spec, EncodersSpec):
+        return _EncoderReader(engine, spec, seed, start)
+    return _MotionReader(engine, spec, seed, start)
+
+
+def _some_bodies(known: set[str]) -> str:
+    """The end of a message that names bodies: the car and its parts first, and not every cone."""
+    names = sorted(known, key=lambda name: (name.split("/")[0] != CAR, name))
+    more = f" and {len(names) - _MOST_BODIES} more" if len(names) > _MOST_BODIES else ""
+    return f"; there are {', '.join(names[:_MOST_BODIES])}{more}"
+
+
+class _Held:
+    """Readings whose lag is not over, and when the next one's is."""
+
+    def __init__(self, spec: SensorSpec, start: int, window: float) -> None:
+        self._spec, self._waiting = spec, deque[SensorEvent]()
+        self._lag = round(spec.lag * SECOND)
+        self._clock = ReadingClock(spec.rate, window, start + self._lag)
+
+    def put(self, readings: Readings) -> None:
+        for row in range(len(readings)):
+            one = readings.where(np.arange(len(readings)) == row)
+            self._waiting.append(SensorEvent(int(one.available[0]), int(one.stamp[0]), self._spec, one))
+
+    def put_scan(self, scan: CapturedScan) -> None:
+        self._waiting.append(SensorEvent(scan.stamp + self._lag, scan.stamp, self._spec, scan))
+
+    def next_time(self) -> int:
+        return self._clock.next_stamp()
+
+    def take(self, now: int) -> list[SensorEvent]:
+        self._clock.due(now)
+        out = []
+        while self._waiting and self._waiting[0].time <= now:
+            out.append(self._waiting.popleft())
+        return out
+
+
+class _SampleClock:
+    """When a sensor should get the samples that were collected: few calls with many samples are quick."""
+
+    def __init__(self, rate: float, window: float, start: int) -> None:
+        self._clock, self._again = ReadingClock(rate, window, start), False
+
+    def has_come(self, time: int) -> bool:
+        """At a stamp, and at the sample after it: the very first sample alone gives no reading yet."""
+        due = len(self._clock.due(time)) > 0
+        now, self._again = due or self._again, due
+        return now
+
+
+class _MotionReader:
+    """A sensor that is computed from the motion of one body."""
+
+    def __init__(self, engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> None:
+        self._engine, self._spec = engine, spec
+        self._sensor = InertialSensor(spec, seed, start)
+        self._held = _Held(spec, start, spec.window)
+        self._clock = _SampleClock(spec.rate, spec.window, start)
+        self._samples: list[_Sample] = []
+        self._before: tuple[int, FloatArray, Rotation] | None = None
+
+    def observe(self, time: int) -> None:
+        self._samples.append(self._car(time) if self._spec.body == CAR else self._other(time))
+        if self._clock.has_come(time):
+            stamp, *columns = zip(*self._samples, strict=True)
+            self._samples.clear()
+            self._held.put(self._sensor.read(Motion(np.array(stamp, np.int64), *(np.array(each) for each in columns))))
+
+    def next_time(self) -> int:
+        return self._held.next_time()
+
+    def take(self, now: int) -> list[SensorEvent]:
+        return self._held.take(now)
+
+    def _car(self, time: int) -> _Sample:
+        state = self._engine.vehicle_state()
+        # Motion has velocities in the world's axes, the car's state in its own.
+        velocity = Rotation.from_quat(state.pose.orientation).apply(state.velocity)
+        return time, state.pose.position, state.pose.orientation, velocity, state.angular_velocity
+
+    def _other(self, time: int) -> _Sample:
+        """A body of which only poses are known: its velocities are their changes from step to step."""
+        pose = self._engine.poses()[self._spec.body]
+        position, rotation = np.array(pose.position), Rotation.from_quat(pose.orientation)
+        velocity = turn = np.zeros(3)
+        if self._before is not None and time > self._before[0]:
+            seconds = (time - self._before[0]) / SECOND
+            velocity = (position - self._before[1]) / seconds
+            turn = (self._before[2].inv() * rotation).as_rotvec() / seconds
+        self._before = time, position, rotation
+        return time, pose.position, pose.orientation, velocity, turn
+
+
+class _EncoderReader:
+    """Encoders on the car's wheels."""
+
+    def __init__(self, engine: SensedWorld, spec: EncodersSpec, seed: int, start: int) -> None:
+        self._engine, self._encoders = engine, WheelEncoders(spec, seed, start)
+        self._held, self._clock = _Held(spec, start, 0.0), _SampleClock(spec.rate, 0.0, start)
+        self._samples: list[tuple[int, FloatArray]] = []
+        self._time, self._angle, self._speed = start, np.zeros(4), np.zeros(4)
+
+    def observe(self, time: int) -> None:
+        speed = np.array(self._engine.vehicle_state().wheel_speeds)
+        self._angle = self._angle + (self._speed + speed) / 2 * ((time - self._time) / SECOND)
+        self._time, self._speed = time, speed
+        self._samples.append((time, self._angle))
+        if self._clock.has_come(time):
+            stamp, angle = zip(*self._samples, strict=True)
+            self._samples.clear()
+            self._held.put(self._encoders.read(WheelMotion(np.array(stamp, np.int64), np.array(angle))))
+
+    def next_time(self) -> int:
+        return self._held.next_time()
+
+    def take(self, now: int) -> list[SensorEvent]:
+        return self._held.take(now)
+
+
+class _LidarReader:
+    """A lidar: keyframes of everything that moves, and a scan at the end of each turn."""
+
+    def __init__(self, engine: SensedWorld, spec: LidarSpec, seed: int, start: int) -> None:
+        self._engine, self._spec = engine, spec
+        self._capture = LidarCapture(engine, spec.model(), seed, spec.filters)
+        self._held = _Held(spec, start, spec.window)
+        self._clock = ReadingClock(spec.rate, spec.window, start)
+        self._window = round(spec.window * SECOND)
+        self._frames: deque[tuple[int, Poses]] = deque()
+
+    def observe(self, time: int) -> None:
+        due = time >= self._clock.next_stamp()
+        if due or not self._frames or time >= self._frames[-1][0] + _KEYFRAME:
+            self._frames.append((time, self._engine.poses()))
+        if due:
+            for stamp in self._clock.due(time).tolist():
+                scan = self._scan(stamp)
+                if scan is not None:
+                    self._held.put_scan(scan)
+            self._forget(self._clock.next_stamp() - self._window)
+
+    def next_time(self) -> int:
+        return self._held.next_time()
+
+    def take(self, now: int) -> list[SensorEvent]:
+        return self._held.take(now)
+
+    def _scan(self, stamp: int) -> CapturedScan | None:
+        frames = [(time, poses) for time, poses in self._frames]
+        times = [(time - stamp) / SECOND for time, _ in frames]
+        names = tuple(frames[0][1])
+        bodies = Keyframes.build(times, [[poses[name] for name in names] for _, poses in frames])
+        sensor = Keyframes.build(times, [[poses[self._spec.body] @ self._spec.mount] for _, poses in frames])
+        return self._capture.capture(stamp, sensor, BodyMotion(names, bodies))
+
+    def _forget(self, before: int) -> None:
+        """Drop keyframes that no turn needs any more: all but the last one at or before its begin."""
+        while len(self._frames) > 1 and self._frames[1][0] <= before:
+            self._frames.popleft()
+
+
+class _OwnReader:
+    """Sensors of Chrono's own: the engine reads them itself, after every step of its physics."""
+
+    def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, start: int) -> None:
+        # PyChrono's part of simjudge is not loaded for those who never asked for it.
+        from simjudge.sim.engines.chrono.chrono_engine import ChronoEngine  # noqa: PLC0415
+        from simjudge.sim.engines.chrono.other_sensors import CarSensors  # noqa: PLC0415
+
+        if not isinstance(engine, ChronoEngine):
+            raise UsageError(
+                f"sensor {specs[0].name}: source chrono: only engine chrono has Chrono's own sensors, and this is"
+                f" {engine.name}; take engine chrono, or source: simjudge"
+            )
+        self._spec = {spec.name: spec for spec in specs}
+        self._sensors = CarSensors(engine, specs, seed)
+        self._time = start
+
+    def observe(self, time: int) -> None:
+        self._time = time
+
+    def next_time(self) -> int:
+        # After each step something may have come.
+        return self._time + 1
+
+    def take(self, now: int) -> list[SensorEvent]:
+        del now
+        return [self._event(reading) for reading in self._sensors.taken()]
+
+    def _event(self, reading: Reading) -> SensorEvent:
+        spec, stamp = self._spec[reading.sensor], round(reading.time * SECOND)
+        return SensorEvent(stamp + round(spec.lag * SECOND), stamp, spec, reading)
 
 
 @dataclass(frozen=True, eq=False)

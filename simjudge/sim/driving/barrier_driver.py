@@ -1,20 +1,202 @@
-"""The driver by lidar: scans and odometry in, commands out. It drives in the middle between two low barriers."""
+"""The driver by lidar: finds two low barriers in a scan and drives in the middle between them.
+
+In a scan the floor is found and dropped, what stands on it is clustered, and each cluster is a side's.
+
+Positions are in the frame of the car (x ahead, y left, z up, the ground below the middle of the rear axle). The chassis
+pitches and rolls on its springs, so the floor is no plane z = 0 there: it is fitted to the scan itself.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.barriers import BarrierParameters, barrier_sides, cluster_points, lane_width, standing_points
-from simjudge.sim.driving.centre_line import straight_line
+from simjudge.sim.driving.centre_line import LEFT, RIGHT, CentreLine, straight_line
 from simjudge.sim.driving.line_follower import FollowerParameters, LineFollower, pose_at
 from simjudge.sim.vehicle.car_appearance import body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_FLOOR_BAND = 0.03
+"""Metres from the floor within which a point counts as the floor's, at the car."""
+_TILT_STEPS = (0.06, 0.04, 0.025, 0.015, 0.01)
+"""Slopes that the floor may still be off by in each round of its fit: 0.06 is 3.4 degrees."""
+_LEAST_FLOOR = 30
+"""Points of the floor from which on it is fitted; with fewer it is taken to be level."""
+_LEAST_CELLS = 3
+"""Cells of the smallest cluster that counts."""
+_BODY_MARGIN = 0.1
+"""Metres around the car within which points are its own."""
+_BESIDE = 0.4
+"""Metres before and behind the rear axle where the width of the lane is looked for."""
+
+
+@dataclass(frozen=True)
+class BarrierParameters:
+    """What counts as a barrier.
+
+    Attributes:
+        reach: metres from the lidar; sparse rings show no barrier as one thing farther away.
+        floor: height above the fitted floor up to which points are the floor's, metres.
+        ceiling: height above it from which on nothing is in the car's way, metres.
+        cell: side of the cells that points are gathered in, metres.
+        gap: cells farther apart than this belong to different things, metres.
+        error: standard deviation of a cell's position, metres.
+        near: metres along the line from the car within which it is decided on which side a cluster stands.
+    """
+
+    reach: float = 4.5
+    floor: float = 0.05
+    ceiling: float = 0.5
+    cell: float = 0.1
+    gap: float = 0.35
+    error: float = 0.05
+    near: float = 2.5
+
+
+class FloorPlane(NamedTuple):
+    """The floor in the car's frame: z = height + along x + across y, metres."""
+
+    height: float = 0.0
+    along: float = 0.0
+    across: float = 0.0
+
+    def heights(self, points: FloatArray) -> FloatArray:
+        """Metres above the floor.
+
+        Args:
+            points: (N, 3), metres.
+        """
+        above: FloatArray = points[:, 2] - (self.height + self.along * points[:, 0] + self.across * points[:, 1])
+        return above
+
+
+class Clusters(NamedTuple):
+    """Cells with something in them, and to which thing each belongs.
+
+    Attributes:
+        position: (N, 2), metres, the mean of a cell's points.
+        label: int64 (N,), number of the cell's cluster, from 0.
+    """
+
+    position: FloatArray
+    label: IntArray
+
+
+def fit_floor(points: FloatArray) -> FloorPlane:
+    """The plane of the floor: weighted least squares on what is near it, ever narrower (Tukey's weights).
+
+    Args:
+        points: (N, 3), metres, in the car's frame.
+
+    Returns:
+        The plane; level at height 0 where hardly a point lies on it, as of a scanner with one level ring.
+    """
+    plane = FloorPlane()
+    design = np.column_stack([np.ones(len(points)), points[:, :2]])
+    distance = np.hypot(points[:, 0], points[:, 1])
+    for slope in _TILT_STEPS:
+        band = _FLOOR_BAND + slope * distance
+        share = plane.heights(points) / band
+        weight = np.where(np.abs(share) < 1, (1 - share**2) ** 2, 0.0)
+        if np.count_nonzero(weight) < _LEAST_FLOOR:
+            return FloorPlane()
+        square = design.T @ (weight[:, None] * design)
+        if np.linalg.cond(square) > 1e9:
+            return FloorPlane()
+        plane = FloorPlane(*np.linalg.solve(square, design.T @ (weight * points[:, 2])).tolist())
+    return plane
+
+
+def standing_points(points: FloatArray, parameters: BarrierParameters, body: tuple[float, float, float]) -> FloatArray:
+    """The points of what stands on the floor in the car's way, seen from above.
+
+    Args:
+        points: (N, 3), metres, in the car's frame.
+        body: the car's own rearmost and foremost x, and half its width, metres.
+
+    Returns:
+        (M, 2), metres.
+    """
+    rear, front, half = body
+    distance = np.hypot(points[:, 0], points[:, 1])
+    points = points[distance <= parameters.reach]
+    x, y = points[:, 0], points[:, 1]
+    own = (x > rear - _BODY_MARGIN) & (x < front + _BODY_MARGIN) & (np.abs(y) < half + _BODY_MARGIN)
+    points = points[~own]
+    height = fit_floor(points).heights(points)
+    standing: FloatArray = points[(height > parameters.floor) & (height < parameters.ceiling), :2]
+    return standing
+
+
+def cluster_points(points: FloatArray, parameters: BarrierParameters) -> Clusters:
+    """Gather points in cells, and cells that are near each other in clusters (single linkage).
+
+    Args:
+        points: (N, 2), metres.
+
+    Returns:
+        The cells; those of clusters that are too small are left out.
+    """
+    if not len(points):
+        return Clusters(np.empty((0, 2)), np.empty(0, np.int64))
+    _, cell, count = np.unique(
+        np.floor(points / parameters.cell).astype(np.int64), axis=0, return_inverse=True, return_counts=True
+    )
+    cell = cell.reshape(-1)
+    position = np.stack([np.bincount(cell, points[:, axis]) / count for axis in (0, 1)], 1)
+    pairs = cKDTree(position).query_pairs(parameters.gap, output_type="ndarray")
+    links = coo_matrix((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(len(position),) * 2)
+    _, label = connected_components(links, directed=False)
+    kept = np.bincount(label)[label] >= _LEAST_CELLS
+    return Clusters(position[kept], label[kept].astype(np.int64))
+
+
+def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParameters) -> tuple[BoolArray, FloatArray]:
+    """Which clusters are barriers of the lane, and on which side each stands.
+
+    A cluster stands on the side on which it comes nearest to the car along the line: farther ahead the line may still
+    be wrong.
+
+    Args:
+        line: the line as it is known so far, in the same frame.
+
+    Returns:
+        Booleans (N,), the cells that count, and LEFT or RIGHT of those.
+    """
+    side = np.zeros(len(clusters.label))
+    away = clusters.position[:, None] - line.points
+    row = np.argmin(np.einsum("ijk,ijk->ij", away, away), 1)
+    nearest, heading = away[np.arange(len(row)), row], line.heading[row]
+    offset = nearest[:, 1] * np.cos(heading) - nearest[:, 0] * np.sin(heading)
+    beside = (np.abs(offset) < line.width) & (np.abs(line.distance[row]) < parameters.near)
+    for label in np.unique(clusters.label[beside]):
+        own = np.flatnonzero(beside & (clusters.label == label))
+        first = own[np.argmin(np.abs(line.distance[row[own]]))]
+        side[clusters.label == label] = LEFT if offset[first] > 0 else RIGHT
+    return side != 0, side[side != 0]
+
+
+def lane_width(position: FloatArray) -> float | None:
+    """The distance between what stands nearest beside the car on the left and on the right.
+
+    Args:
+        position: (N, 2), cells with something in them, in the car's frame, metres.
+
+    Returns:
+        Metres; None where nothing stands on one of the sides.
+    """
+    beside = position[np.abs(position[:, 0]) < _BESIDE, 1]
+    left, right = beside[beside > 0], beside[beside < 0]
+    return float(left.min() - right.max()) if len(left) and len(right) else None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
 LEFT = 1
@@ -216,7 +216,7 @@ class _Offsets:
         along: whether the cone stands beside the line, not beyond its ends.
     """
 
-    row: FloatArray
+    row: IntArray
     distance: FloatArray
     offset: FloatArray
     error: FloatArray

@@ -1,4 +1,4 @@
-"""The closed loop: camera and sensors see, somebody drives by what they see, and so they move.
+"""The closed loop: camera and sensors see, somebody drives by what they see, and so they move; and its recording.
 
 Simulated time stands still while anybody computes: the same scene, seed and detector give the same drive on any
 machine.
@@ -8,26 +8,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from simjudge.core.errors import UsageError
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
-from simjudge.sim.driving.clearance import Clearance
-from simjudge.sim.driving.course_progress import CourseProgress
-from simjudge.sim.driving.lane import scene_course
+from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages, fixed_mounts
+from simjudge.sim.driving.course import Clearance, CourseProgress, scene_course
 from simjudge.sim.driving.pilots import Pilot
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera import SECOND, Camera
+from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.shutter import SECOND
-from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sim.vehicle.car_joints import BODY_LINK, JointTracker, robot_description, wheel_links
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle_messages import (
+    DESCRIPTION_TOPIC,
+    INPUT_TOPIC,
+    JOINTS_TOPIC,
+    MAP_FRAME,
+    ODOMETRY_TOPIC,
+    Frames,
+    VehicleMessages,
+)
 
 DEFAULT_LIMIT = 180.0
 """Simulated seconds that a drive may take, for each lap, unless somebody says otherwise."""
@@ -334,3 +345,47 @@ class Referee:
             tuple(self._lap_times),
             least if np.isfinite(least) else None,
         )
+
+
+class DriveRecorder:
+    """Writes what happens in a closed loop; everything at the simulated time at which it was there to be recorded."""
+
+    def __init__(self, recording: MessageRecording, loop: ClosedLoop, *, images: bool = True) -> None:
+        """Begin with the transforms that stay: the poses of the sensors on the car."""
+        self._recording, self._loop, self._images = recording, loop, images
+        types = standard_types().types
+        self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
+        self._tracker = JointTracker(loop.vehicle)
+        self._cameras = {
+            each.name: CameraRecorder(recording, each, loop.engine.scene, self._car) for each in loop.cameras
+        }
+        start = round(loop.engine.time * 1e9)
+        self._sensors = SensorMessages(lambda name: types[name], loop.sensors, loop.engine.scene.class_names)
+        mounts = {
+            **fixed_mounts(loop.vehicle.mounts, loop.cameras),
+            **{spec.name: spec.mount for spec in loop.sensors if spec.body == CAR},
+        }
+        fixed = self._car.fixed(start, mounts, self._cameras, [BODY_LINK])
+        recording.write("/tf_static", start, fixed, latched=True)
+        described = self._car.description(robot_description(loop.vehicle, mounts, self._cameras))
+        recording.write(f"/{DESCRIPTION_TOPIC}", start, described, latched=True)
+
+    def record(self, event: DriveEvent) -> None:
+        """Write an event of the loop."""
+        if isinstance(event, MotionSample):
+            self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
+            joints = self._tracker.update(event.time / 1e9, event.state)
+            links = wheel_links(self._loop.vehicle, joints)
+            self._recording.write(f"/{JOINTS_TOPIC}", event.time, self._car.joints(event.time, joints))
+            self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state, links))
+        elif isinstance(event, SensorBatch):
+            for topic, _, message in self._sensors.messages(event.events):
+                self._recording.write(f"/{topic}", event.time, message)
+        elif isinstance(event, RecordedFrame):
+            self._cameras[event.event.camera].record(event.event.time, event.captured)
+        elif isinstance(event, DrivenCommand):
+            self._recording.write(f"/{INPUT_TOPIC}", event.time, self._car.input(event.time, event.command))
+        else:
+            time = event.event.time
+            captured = event.captured if self._images else replace(event.captured, image=None)
+            self._cameras[event.event.camera].record(time, captured, event.detections)

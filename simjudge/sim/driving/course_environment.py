@@ -22,13 +22,12 @@ from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome, Referee
+from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive import DriveOptions, check_laps, read_drive_setup
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, FrameDetector, load_frame_detector
-from simjudge.sim.driving.lane import lane_classes
+from simjudge.sim.driving.pilots import GROUND_TRUTH, FrameDetector, load_frame_detector
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 IMAGE, DETECTIONS, SPEED = "image", "detections", "speed"
@@ -210,10 +209,13 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
         eye: MountedCamera = setup.cameras[0]
         return Episode(
-            engine, Capture(engine, eye.camera, options.labelling, eye.noise_seed(seed)),
-            Referee(engine, setup.vehicle, self._limits), detector, {classes.left: 1.0, classes.right: -1.0},
+            engine,
+            Capture(engine, eye.camera, options.labelling, eye.noise_seed(seed)),
+            Referee(engine, setup.vehicle, self._limits),
+            detector,
+            {classes.left: 1.0, classes.right: -1.0},
             LockStep(engine, (eye,)).events(),
-        )  # fmt: skip
+        )
 
     def _run_to_frame(self, episode: Episode) -> VehicleState:
         """Let time run until a frame is handed over or the drive ends."""
@@ -253,9 +255,14 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         x, y, _ = episode.engine.vehicle_state().pose.position
         offset = 0.0 if referee.progress is None else referee.progress.offset
         about = {
-            "time": episode.engine.time, "x": x, "y": y, "distance": referee.distance, "length": referee.length,
-            "offset": offset if math.isfinite(offset) else 0.0, "touched": self._touched,
-        }  # fmt: skip
+            "time": episode.engine.time,
+            "x": x,
+            "y": y,
+            "distance": referee.distance,
+            "length": referee.length,
+            "offset": offset if math.isfinite(offset) else 0.0,
+            "touched": self._touched,
+        }
         return about if outcome is None else {**about, "outcome": outcome.as_record()}
 
 

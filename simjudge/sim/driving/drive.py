@@ -15,40 +15,52 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output, output_path
-from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.data.rosbag2.unfinished import describe_unfinished
-from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detector
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
+from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.driving.barrier_driver import BarrierDriver
-from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
-from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.closed_loop import (
+    DEFAULT_LIMIT,
+    LONGEST_DRIVE,
+    ClosedLoop,
+    DriveLimits,
+    DriveOutcome,
+    DriveRecorder,
+)
+from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
+from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
+from simjudge.sim.driving.drive_settings import DrivingSettings
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
-from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course, start_pose
-from simjudge.sim.driving.lane_scale import lane_speeds, scale_to_lane
-from simjudge.sim.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
-from simjudge.sim.driving.recorder import DriveRecorder
-from simjudge.sim.driving.straight_driver import StraightDriver
+from simjudge.sim.driving.line_follower import StraightDriver
+from simjudge.sim.driving.pilots import (
+    GROUND_TRUTH,
+    ConePilot,
+    LidarPilot,
+    ManualPilot,
+    Pilot,
+    StraightPilot,
+    driving_lidar,
+    load_frame_detector,
+)
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.vehicle.vehicle import Vehicle
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
 
 _STRAIGHT_PERIOD = 0.005
 """Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor."""
@@ -139,25 +151,14 @@ class DriveResult:
         return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"
 
 
-def drive(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def drive(
     scene: str | Path,
     out: str | Path | None = None,
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
     detector: str | Path | Detector = GROUND_TRUTH,
-    vehicle: str | Path | None = None,
-    seed: int = 0,
-    rate: float | None = None,
-    min_score: float = DEFAULT_MIN_SCORE,
-    sensors: str | Path | None = None,
-    driver: str = CONES,
-    speed: float | None = None,
-    laps: int | None = None,
-    limit: float | None = None,
-    min_size: float = Labelling.min_size,
-    min_visible: float = Labelling.min_visible,
-    engine: str = "default",
-    images: bool = True,
+    settings: DrivingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> DriveResult:
@@ -170,22 +171,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         out: the recording to write: x.mcap, x.db3, or a folder; None for none.
         camera: file or name of the car's camera, or of a rig of several; or a camera.
         detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
-        vehicle: file or name of the car; None for the scene's own, else art1.
-        seed: seed of the scene, the camera's noise and the car's start.
-        rate: frames a second of the camera that drives; None for its own.
-        min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
-        driver: who drives: "cones", by what the detector finds in images; "lidar", between two barriers; "manual", a
-            person at the terminal; "straight", along the course's line by the true pose, whose motion is recorded at
-            200 Hz.
-        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
-        laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
-        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
-        min_size: smaller things are not labelled, pixels.
-        min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
-        images: whether images are recorded, and frames of cameras that do not drive. Without, ground truth, detections,
-            motion and commands are.
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -202,10 +188,21 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, vehicle, engine, seed, rate, images and target is not None, min_score, sensors, driver,
-        speed, Labelling(min_size, min_visible),
-    )  # fmt: skip
-    loop = make_closed_loop(options, drive_limits(driver, laps, limit))
+        scene,
+        camera,
+        detector,
+        settings.vehicle,
+        settings.engine,
+        settings.seed,
+        settings.rate,
+        settings.images and target is not None,
+        settings.min_score,
+        settings.sensors,
+        settings.driver,
+        settings.speed,
+        Labelling(settings.min_size, settings.min_visible),
+    )
+    loop = make_closed_loop(options, drive_limits(settings.driver, settings.laps, settings.limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
     with ExitStack() as stack:
@@ -219,7 +216,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
-            recorder = DriveRecorder(recording, loop, images=images)
+            recorder = DriveRecorder(recording, loop, images=settings.images)
         try:
             _run(loop, recorder, progress)
         finally:
@@ -322,8 +319,10 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     """Who drives."""
     if options.driver == MANUAL:
         if not has_keys(sys.stdin.fileno()):
-            raise UsageError("driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
-                             " terminal, or by topics: simjudge run sim driver:=manual")  # fmt: skip
+            raise UsageError(
+                "driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
+                " terminal, or by topics: simjudge run sim driver:=manual"
+            )
         return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
     if options.driver == STRAIGHT:
         return StraightPilot(StraightDriver(setup.vehicle, scene_course(setup.scene), options.speed))
@@ -333,9 +332,12 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     detector = load_frame_detector(options.detector, setup.scene, options.min_score)
     course, classes = scene_course(setup.scene), lane_classes(setup.scene)
     parameters = DriverParameters(
-        lane_width=course.width, right_class=classes.right, left_class=classes.left,
-        cone=lane_cones(setup.scene, classes), speed_controller=lane_speeds(course.width),
-    )  # fmt: skip
+        lane_width=course.width,
+        right_class=classes.right,
+        left_class=classes.left,
+        cone=lane_cones(setup.scene, classes),
+        speed_controller=lane_speeds(course.width),
+    )
     first = setup.cameras[0]
     return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, scale_to_lane(parameters), first.mount))
 

@@ -12,10 +12,21 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _KEYS = {
-    b"w": "up", b"s": "down", b"a": "left", b"d": "right", b" ": "brake", b"q": "end",
-    b"\x1b[A": "up", b"\x1b[B": "down", b"\x1b[C": "right", b"\x1b[D": "left",
-    b"\x1bOA": "up", b"\x1bOB": "down", b"\x1bOC": "right", b"\x1bOD": "left",
-}  # fmt: skip
+    b"w": "up",
+    b"s": "down",
+    b"a": "left",
+    b"d": "right",
+    b" ": "brake",
+    b"q": "end",
+    b"\x1b[A": "up",
+    b"\x1b[B": "down",
+    b"\x1b[C": "right",
+    b"\x1b[D": "left",
+    b"\x1bOA": "up",
+    b"\x1bOB": "down",
+    b"\x1bOC": "right",
+    b"\x1bOD": "left",
+}
 """What the keys mean, by what a terminal sends: letters, and arrows in both modes of a terminal."""
 _ESCAPE = b"\x1b"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)

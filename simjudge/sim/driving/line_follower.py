@@ -1,7 +1,8 @@
-"""A driver that follows a line: it moves the line along with the car, steers to a point of it, and sets the speed."""
+"""A driver that follows a line: a PID steers to a point of it and sets the speed; also one by the car's own pose."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -10,10 +11,117 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.centre_line import LineModel, fit_centre_line, move_line, straight_line
-from simjudge.sim.driving.steering import LookAhead, Pid, PidGains, SpeedController
+from simjudge.sim.driving.centre_line import CentreLine, LineModel, fit_centre_line, move_line, straight_line
+from simjudge.sim.driving.course import CourseProgress
+from simjudge.sim.scene.model import Course
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_LEAST_CURVATURE = 1e-6
+"""1/m; a straighter line sets no limit to the speed."""
+_LEAST_SQUARE = 1e-6
+"""Square metres; a point at the car itself asks for no angle."""
+
+
+@dataclass(frozen=True)
+class PidGains:
+    """Gains of a PID controller.
+
+    Attributes:
+        integral: output per unit of error and second.
+        derivative: output per unit of error a second.
+    """
+
+    proportional: float
+    integral: float = 0.0
+    derivative: float = 0.0
+
+
+class Pid:
+    """A PID controller whose integral stops growing while its output is at a limit."""
+
+    def __init__(self, gains: PidGains, low: float, high: float) -> None:
+        """Start with no error."""
+        self._gains, self._low, self._high = gains, low, high
+        self._integral = 0.0
+        self._last: float | None = None
+
+    def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
+        """The output."""
+        rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
+        self._last = error
+        integral = self._integral + error * seconds
+        gains = self._gains
+        unlimited = forward + gains.proportional * error + gains.integral * integral + gains.derivative * rate
+        output = min(max(unlimited, self._low), self._high)
+        if output == unlimited or (unlimited - output) * error < 0:
+            self._integral = integral
+        return output
+
+    def reset(self) -> None:
+        """Forget the integral and the last error."""
+        self._integral, self._last = 0.0, None
+
+
+@dataclass(frozen=True)
+class SpeedController:
+    """Sets the speed by the line ahead.
+
+    Attributes:
+        fastest: speed on a straight line that is known well, m/s.
+        slowest: speed in the tightest curve, and while the line is not known, m/s.
+        lateral_acceleration: largest in curves, m/s^2.
+        deceleration: the car could stop with it where the known line ends, m/s^2.
+    """
+
+    fastest: float = 1.5
+    slowest: float = 0.5
+    lateral_acceleration: float = 1.2
+    deceleration: float = 0.8
+
+    def speed(self, line: CentreLine, horizon: float) -> float:
+        """The speed for a line, m/s.
+
+        Args:
+            line: line in the car's frame.
+            horizon: length of line ahead that counts, metres.
+        """
+        ahead = (line.distance >= 0) & (line.distance <= horizon)
+        tightest = float(np.max(np.abs(line.curvature[ahead])))
+        curve_speed = math.sqrt(self.lateral_acceleration / max(tightest, _LEAST_CURVATURE))
+        stopping_speed = math.sqrt(2 * self.deceleration * max(line.support, 0.0))
+        return min(max(min(curve_speed, stopping_speed), self.slowest), self.fastest)
+
+
+@dataclass(frozen=True)
+class LookAhead:
+    """The point of the line that the car steers for.
+
+    Attributes:
+        metres: distance of the point at standstill, metres.
+        seconds: time of driving that is added to it, seconds.
+    """
+
+    metres: float = 0.45
+    seconds: float = 0.3
+
+    def steering_angle(self, line: CentreLine, speed: float, wheelbase: float) -> float:
+        """The steering angle whose circle leads through the point (pure pursuit).
+
+        R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
+
+        Args:
+            line: line in the car's frame.
+            speed: the car's speed, m/s.
+            wheelbase: the car's wheelbase, metres.
+
+        Returns:
+            The angle, radians, left positive.
+        """
+        x, y = line.at(self.metres + self.seconds * max(speed, 0.0))
+        return math.atan(wheelbase * 2 * y / max(x * x + y * y, _LEAST_SQUARE))
+
 
 _ODOMETRY_SECONDS = 2.0
 """Seconds of odometry that are kept, for images and scans that come late."""
@@ -180,3 +288,54 @@ def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
     yaw, pitch, roll = (share * angle for angle in step.angles())
     x, y, z = (share * part for part in step.position)
     return one.pose @ Pose.from_euler(x, y, z, yaw=yaw, pitch=pitch, roll=roll)
+
+
+DEFAULT_SPEED = 5.0
+"""Metres a second, or half of what the car can do where that is less."""
+_LOOK_AHEAD = 1.2
+"""Wheelbases from the rear axle to the point that the car steers for, at standstill."""
+_LOOK_AHEAD_SECONDS = 0.6
+"""Time of driving that is added to it."""
+
+
+class StraightDriver:
+    """Steers for a point of the course's line (pure pursuit) and holds a speed.
+
+    Source: R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
+    """
+
+    def __init__(self, vehicle: Vehicle, course: Course, speed: float | None = None) -> None:
+        """Know the car and the line.
+
+        Args:
+            speed: to be held, m/s; None for `DEFAULT_SPEED`.
+        """
+        top = vehicle.top_wheel_speed * vehicle.wheel_radius
+        if speed is not None and not 0 < speed < top:
+            raise UsageError(f"--speed {speed:g}: must be above 0 m/s and below {top:.1f}, which {vehicle.name} can do")
+        self._vehicle, self._course = vehicle, course
+        self._target = min(DEFAULT_SPEED, top / 2) if speed is None else speed
+        self._progress = CourseProgress(course)
+        self._pedals = SpeedPedals(vehicle, PidGains(0.4, 0.1))
+        self._last: float | None = None
+
+    def drive(self, state: VehicleState) -> Command:
+        """The command for now."""
+        speed = state.velocity[0]
+        if self._last is None:
+            self._progress.locate(*state.pose.position[:2])
+        self._progress.advance_to(*state.pose.position[:2])
+        seconds = 0.0 if self._last is None else state.time - self._last
+        self._last = state.time
+        throttle, braking = self._pedals(self._target, speed, seconds)
+        return Command(self._steering(state), throttle, braking)
+
+    def _steering(self, state: VehicleState) -> float:
+        """Share of the full steering angle, left positive."""
+        reach = _LOOK_AHEAD * self._vehicle.wheelbase + _LOOK_AHEAD_SECONDS * max(state.velocity[0], 0.0)
+        distance = self._progress.distance + reach
+        if self._course.closed:
+            distance %= self._progress.length
+        x, y, _ = state.pose.to_body(self._course.pose_at(distance, state.pose.position[2]).position).tolist()
+        angle = math.atan(self._vehicle.wheelbase * 2 * y / max(x * x + y * y, 1e-6))
+        return min(max(angle / self._vehicle.steering_limit, -1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Driving by hand: what a person does with keys, a joystick, or a wanted speed, as throttle, steering and brake.
+"""Driving by hand: keys, joystick, pedals, a wanted speed and turn, as commands to a car, and back.
 
 Keys and joysticks move the pedals and the wheel themselves. Who asks for a speed (geometry_msgs/Twist,
 ackermann_msgs/AckermannDriveStamped) gets a speed controller: a PID with feed-forward, the one of the other drivers.
@@ -8,13 +8,14 @@ Whatever came last is obeyed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.driving.line_follower import SpeedPedals
-from simjudge.sim.driving.steering import PidGains
+from simjudge.sim.driving.line_follower import PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 
 _FASTER, _SLOWER, _BRAKE = 0.1, 0.1, 0.25
 """Steps of the pedals for a key: throttle up, throttle down, braking."""
@@ -191,3 +192,131 @@ class ManualDriver:
 
 def _within(value: float) -> float:
     return min(max(float(value), -1.0), 1.0)
+
+
+PEDALS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
+"""Fields of a command that moves pedals and wheel itself, and their ranges."""
+Convert = Callable[[Any], Command | WantedMotion]
+"""From a message to what it asks for."""
+
+
+def input_converter(  # noqa: PLR0911 - one for each type
+    kind: str, fields: Collection[str], wheelbase: float
+) -> Convert:
+    """Find how messages of a type ask a car to drive, by their fields.
+
+    Args:
+        wheelbase: of the car, metres: tan(steering angle) = wheelbase x turn rate / speed.
+
+    Returns:
+        The function; it raises SimjudgeError where a message makes no sense.
+    """
+    held = set(fields)
+    if {"header", *PEDALS} <= held:
+        return _pedals
+    if {"linear", "angular"} <= held:  # geometry_msgs/Twist
+        return lambda message: _twist(message, wheelbase)
+    if "twist" in held:  # geometry_msgs/TwistStamped
+        return lambda message: _twist(message.twist, wheelbase)
+    if {"v", "omega"} <= held:  # duckietown_msgs/Twist2DStamped
+        return lambda message: _motion(WantedMotion.of_twist(float(message.v), float(message.omega), wheelbase))
+    if "drive" in held:  # ackermann_msgs/AckermannDriveStamped
+        return lambda message: _motion(WantedMotion(float(message.drive.speed), float(message.drive.steering_angle)))
+    if {"speed", "steering_angle"} <= held:  # ackermann_msgs/AckermannDrive
+        return lambda message: _motion(WantedMotion(float(message.speed), float(message.steering_angle)))
+    if {"axes", "buttons"} <= held:  # sensor_msgs/Joy
+        joystick = JoystickMap()
+        return lambda message: joystick.command(message.axes, message.buttons)
+    known = "header, steering, throttle and braking; or those of Twist, TwistStamped, AckermannDriveStamped, Joy"
+    raise SimjudgeError(f"parameter input_type: {kind} has none of the fields that drive a car: {known}")
+
+
+def _pedals(message: Any) -> Command:
+    numbers = {name: float(getattr(message, name)) for name in PEDALS}
+    for name, (low, high) in PEDALS.items():
+        if not (math.isfinite(numbers[name]) and low <= numbers[name] <= high):
+            raise SimjudgeError(f"{name} {numbers[name]:g}, not within {low:g} to {high:g}")
+    return Command(**numbers)
+
+
+def _twist(message: Any, wheelbase: float) -> WantedMotion:
+    return _motion(WantedMotion.of_twist(float(message.linear.x), float(message.angular.z), wheelbase))
+
+
+def _motion(wanted: WantedMotion) -> WantedMotion:
+    if not math.isfinite(wanted.speed + wanted.steering_angle):
+        raise SimjudgeError(f"speed {wanted.speed}, steering angle {wanted.steering_angle}: no motion")
+    return wanted
+
+
+_KNOWN = "VehicleInput, Twist, TwistStamped, Twist2DStamped, AckermannDrive, AckermannDriveStamped"
+
+
+class DriveOutput:
+    """Makes messages of one type that say what a driver does.
+
+    Attributes:
+        asks_for_speed: whether they ask for a speed and a turn, which the robot's own controller keeps.
+    """
+
+    def __init__(self, find: Callable[[str], type[Any]], kind: str, vehicle: Vehicle, frame_id: str) -> None:
+        """Choose by the fields of the type.
+
+        Args:
+            vehicle: the car: of its wheelbase L and steering limit, turn rate = speed x tan(steering angle) / L.
+        """
+        self._kind, self._class, self._vehicle, self._frame_id = kind, find(kind), vehicle, frame_id
+        self._messages = VehicleMessages(find, Frames(base=frame_id))
+        self._fields = set(self._class.get_fields_and_field_types())
+        self.asks_for_speed = not {"header", *PEDALS} <= self._fields
+        self._fill = self._filler() if self.asks_for_speed else None
+
+    def message(self, stamp: int, command: Command, speed: float) -> Any:
+        """A message for a command.
+
+        Args:
+            stamp: nanoseconds.
+            speed: that they are meant to reach, m/s.
+        """
+        if self._fill is None:
+            return self._messages.input(stamp, command, self._kind)
+        return self.motion(stamp, WantedMotion(speed, command.steering * self._vehicle.steering_limit))
+
+    def motion(self, stamp: int, wanted: WantedMotion) -> Any:
+        """A message for a speed and a steering angle, of a type that asks for a speed.
+
+        Args:
+            stamp: nanoseconds.
+        """
+        assert self._fill is not None  # noqa: S101 - asks_for_speed is true
+        message = self._class()
+        if "header" in self._fields:
+            message.header = self._messages.header(stamp, self._frame_id)
+        self._fill(message, wanted)
+        return message
+
+    def _filler(self) -> Callable[[Any, WantedMotion], None]:
+        if {"linear", "angular"} <= self._fields:  # geometry_msgs/Twist
+            return self._twist
+        if "twist" in self._fields:  # geometry_msgs/TwistStamped
+            return lambda message, wanted: self._twist(message.twist, wanted)
+        if {"v", "omega"} <= self._fields:  # duckietown_msgs/Twist2DStamped
+            return self._twist_2d
+        if "drive" in self._fields:  # ackermann_msgs/AckermannDriveStamped
+            return lambda message, wanted: _ackermann(message.drive, wanted)
+        if {"speed", "steering_angle"} <= self._fields:  # ackermann_msgs/AckermannDrive
+            return _ackermann
+        raise SimjudgeError(f"parameter output_type: no driver writes {self._kind}; they write {_KNOWN}")
+
+    def _turn(self, wanted: WantedMotion) -> float:
+        return wanted.speed * math.tan(wanted.steering_angle) / self._vehicle.wheelbase
+
+    def _twist(self, message: Any, wanted: WantedMotion) -> None:
+        message.linear.x, message.angular.z = float(wanted.speed), float(self._turn(wanted))
+
+    def _twist_2d(self, message: Any, wanted: WantedMotion) -> None:
+        message.v, message.omega = float(wanted.speed), float(self._turn(wanted))
+
+
+def _ackermann(message: Any, wanted: WantedMotion) -> None:
+    message.speed, message.steering_angle = float(wanted.speed), float(wanted.steering_angle)

@@ -1,12 +1,12 @@
-"""Rays against the triangles of bodies, on the processor, for engines that cast no rays of their own.
+"""Rays against the triangles of bodies, on the processor, and labels from single rays, for engines that cast none.
 
 Chrono is one. Its sensors fire the rays of their own patterns, and ChCollisionSystem::RayHit knows collision solids,
-not what is seen. The search trees are those of `simjudge.sim.engines.bvh`, which the default engine uses too.
+not what is seen. The search trees are those of `simjudge.sim.engines.ray_search`, which the default engine uses too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.bvh import grow, grow_forest, search
-from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits
-from simjudge.sim.engines.timed_rays import CastResting, TimedRays
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels
+from simjudge.sim.engines.ray_search import CastResting, TimedRays, grow, grow_forest, search
 from simjudge.sim.scene.model import Mesh, Thing
+from simjudge.sim.sensors.camera.lens import Lens
 
 _NEAREST = True
 """What `search` is asked for."""
@@ -51,9 +51,17 @@ class MeshRays:
         distance, thing, row = np.full(count, np.inf), np.zeros(count, np.int64), np.zeros(count, np.int64)
         out = (distance, thing, row, np.zeros(count), np.zeros(count))
         search(
-            np.ascontiguousarray(origins.T), np.ascontiguousarray(directions.T), np.full(count, np.inf),
-            np.ones(count, np.bool_), _NEAREST, tuple(top), self._forest.below, rotations, positions, out,
-        )  # fmt: skip
+            np.ascontiguousarray(origins.T),
+            np.ascontiguousarray(directions.T),
+            np.full(count, np.inf),
+            np.ones(count, np.bool_),
+            _NEAREST,
+            tuple(top),
+            self._forest.below,
+            rotations,
+            positions,
+            out,
+        )
         hit = np.isfinite(distance)
         normal = np.full((count, 3), np.nan)
         own = self._normals[self._forest.faces[row[hit]]]
@@ -124,3 +132,31 @@ def _outward_normals(mesh: Mesh) -> FloatArray:
     normals = np.cross(b - a, c - a)
     unit: FloatArray = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     return unit
+
+
+def labels_of_rays(
+    cast: Callable[[FloatArray, FloatArray], Hits], lens: Lens, camera: Pose, things: Sequence[Thing], background: int
+) -> Labels:
+    """Classes, instances and depth through the pixels' centres: see `Engine.labels`.
+
+    Args:
+        cast: what rays hit first, from origins and unit directions (N, 3), metres, world.
+
+    Returns:
+        Labels, (H, W) each.
+    """
+    rays = lens.rays()
+    ahead = rays.reshape(-1, 3) @ camera.rotation_matrix().T
+    hits = cast(np.broadcast_to(np.asarray(camera.position, np.float64), ahead.shape), ahead)
+    # The last row is for -1: nothing is hit.
+    classes = np.array([*(thing.class_id for thing in things), background], np.uint8)
+    instances = np.array([*(thing.instance for thing in things), 0], np.uint16)
+    along = np.ones(len(ahead)) if lens.omnidirectional else rays[..., 2].ravel()
+    depth = np.full(len(ahead), np.inf)
+    np.multiply(hits.distance, along, out=depth, where=np.isfinite(hits.distance))
+    shape = rays.shape[:2]
+    return Labels(
+        classes[hits.thing].reshape(shape),
+        instances[hits.thing].reshape(shape),
+        depth.reshape(shape).astype(np.float32),
+    )

@@ -19,7 +19,7 @@ import numpy as np
 from simjudge.core.documents import Location, error_at, field_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import is_number
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 from simjudge.core.installed import SCENE, find_file
 from simjudge.core.text import one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml

@@ -1,21 +1,27 @@
-"""Ground that is not flat: the heights of a mesh on a grid, for physics and for what is put on it.
+"""The ground of a scene: its heights where it is not flat, what stands on it, and lines to drive along.
 
-A grid is what MuJoCo collides with, and what says how high the ground is where something is placed. Rays see the mesh.
+A grid of heights is what MuJoCo collides with, and what says how high the ground is where something is placed. Rays
+see the mesh.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
+from scipy.interpolate import CubicSpline
+from scipy.spatial import ConvexHull
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.documents import Location
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.model import Collider, Mesh, Thing
+from simjudge.sim.scene.model import NO_INSTANCE, Collider, Mesh, Thing
+from simjudge.sim.scene.scene_file import ArcsFields, LineFields, SceneDocument, SineFields
 
 MOST_HEIGHTS = 4_000_000
 """Heights of one ground at most."""
@@ -32,8 +38,6 @@ def ground_collider(mesh: Mesh, cell: float | None = None) -> Collider:
         mesh: in the thing's frame.
         cell: metres between two heights at most; None for a 500th of the longer side, 1 cm at least.
     """
-    from simjudge.sim.scene.height_grid import raise_to_triangles  # noqa: PLC0415 - compiles its loop
-
     low, high = mesh.vertices.min(0), mesh.vertices.max(0)
     size = (high - low)[:2]
     if not np.all(size > 0):
@@ -84,9 +88,13 @@ class Ground(ShortRepr):
 def _tilt(normal: FloatArray) -> FloatArray:
     """The shortest rotation (as 3 x 4) that takes z to a normal that points upwards."""
     x, y, z = normal
-    rotation = np.array([
-        [1 - x * x / (1 + z), -x * y / (1 + z), x], [-x * y / (1 + z), 1 - y * y / (1 + z), y], [-x, -y, z],
-    ])  # fmt: skip
+    rotation = np.array(
+        [
+            [1 - x * x / (1 + z), -x * y / (1 + z), x],
+            [-x * y / (1 + z), 1 - y * y / (1 + z), y],
+            [-x, -y, z],
+        ]
+    )
     return np.hstack([rotation, np.zeros((3, 1))])
 
 
@@ -109,3 +117,308 @@ def _under(thing: Thing, x: float, y: float) -> tuple[float, FloatArray] | None:
     height = (a * (1 - u) + b * u) * (1 - v) + (c * (1 - u) + d * u) * v
     normal = thing.pose.rotation_matrix() @ (np.array([-along, -across, 1.0]) / math.hypot(along, across, 1.0))
     return float(height) + thing.pose.position[2], normal
+
+
+_INSIDE = -1e-9
+"""Weight of a triangle's corner from which on a point counts as inside: borders of triangles belong to both."""
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def raise_to_triangles(triangles: FloatArray, low: FloatArray, step: FloatArray, heights: FloatArray) -> None:
+    """Raise the heights of a grid to the highest triangle above or below each of its points.
+
+    Args:
+        triangles: (F, 3, 3), corners.
+        heights: (rows along y, columns along x), raised in place.
+    """
+    rows, columns = heights.shape
+    for t in range(len(triangles)):
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+        if abs(area) < 1e-15:
+            continue
+        left, right = min(a[0], b[0], c[0]), max(a[0], b[0], c[0])
+        front, back = min(a[1], b[1], c[1]), max(a[1], b[1], c[1])
+        for i in range(max(int((front - low[1]) / step[1]), 0), min(int((back - low[1]) / step[1]) + 2, rows)):
+            y = low[1] + i * step[1]
+            for j in range(max(int((left - low[0]) / step[0]), 0), min(int((right - low[0]) / step[0]) + 2, columns)):
+                x = low[0] + j * step[0]
+                v = ((x - a[0]) * (c[1] - a[1]) - (y - a[1]) * (c[0] - a[0])) / area
+                w = ((b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0])) / area
+                if v >= _INSIDE and w >= _INSIDE and v + w <= 1 - _INSIDE:
+                    heights[i, j] = max(heights[i, j], a[2] + v * (b[2] - a[2]) + w * (c[2] - a[2]))
+
+
+_STEP = 0.02
+"""Metres between the points of a line."""
+_LONGEST = 2000.0
+"""Metres."""
+_LARGEST_GAP = 0.01
+"""Metres between the start and the end of arcs that are closed."""
+_LARGEST_KINK = math.radians(1.0)
+"""Radians between the directions of their start and their end."""
+
+
+def build_line(document: SceneDocument, fields: LineFields, location: Location) -> FloatArray:
+    """The line that a scene's file describes.
+
+    Returns:
+        Points (P, 2), metres, evenly 2 cm apart or a little less; of a closed line the last is the first again.
+    """
+    if fields.waypoints is not None:
+        kind = "waypoints"
+        line = _waypoints(document, fields.waypoints, (*location, "waypoints"), closed=fields.closed)
+    elif fields.arcs is not None:
+        kind, line = "arcs", _arcs(document, fields.arcs, (*location, "arcs"))
+        if fields.closed:
+            line = _joined(document, line, fields.arcs, (*location, "arcs"))
+    elif fields.sine is not None:
+        kind, line = "sine", _sine(document, fields.sine, (*location, "sine"))
+    else:
+        raise document.error(location, "a path needs one of waypoints, arcs, sine; none is given")
+    length = float(np.sum(np.linalg.norm(np.diff(line, axis=0), axis=1)))
+    _check_length(document, length, (*location, kind))
+    return resample(line, _STEP)
+
+
+def _check_length(document: SceneDocument, length: float, location: Location) -> None:
+    """Refuse a line that is too long, before points are made of it where possible."""
+    if not 0 < length <= _LONGEST:
+        raise document.error(location, f"{length:.0f} m long; 0 to {_LONGEST:.0f} m can be")
+
+
+def resample(line: FloatArray, step: float) -> FloatArray:
+    """The points of a line at even arc lengths, both ends included.
+
+    Args:
+        line: points (P, 2), metres.
+        step: metres between two points at most.
+
+    Returns:
+        Points (Q, 2).
+    """
+    length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+    at = np.linspace(0, length[-1], max(math.ceil(length[-1] / step - 1e-9), 1) + 1)
+    return np.stack([np.interp(at, length, line[:, k]) for k in range(2)], 1)
+
+
+def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
+    """The direction of a line at its points.
+
+    Args:
+        line: points (P, 2), metres.
+
+    Returns:
+        Radians (P,), counter-clockwise from +x.
+    """
+    if closed:
+        ahead = np.gradient(np.concatenate([line[-2:-1], line, line[1:2]]), axis=0)[1:-1]
+    else:
+        ahead = np.gradient(line, axis=0)
+    angle: FloatArray = np.arctan2(ahead[:, 1], ahead[:, 0])
+    return angle
+
+
+def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:
+    """The smallest radius of curvature of a line, metres.
+
+    Args:
+        line: points (P, 2), metres, evenly spaced.
+    """
+    if closed:
+        line = np.concatenate([line[-3:-1], line, line[1:3]])
+    turn = np.abs(np.diff(np.unwrap(headings(line))))
+    step = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    # The ends' headings are one-sided, half a step off.
+    return float(np.min(step[1:-1] / np.maximum(turn[1:-1], 1e-12))) if len(line) > 4 else math.inf
+
+
+def offset_line(line: FloatArray, left: float, *, closed: bool = False) -> FloatArray:
+    """The points beside a line's points.
+
+    Args:
+        line: points (P, 2), metres.
+        left: metres to the left; to the right if negative.
+
+    Returns:
+        Points (P, 2).
+    """
+    angle = headings(line, closed=closed)
+    return line + left * np.stack([-np.sin(angle), np.cos(angle)], 1)
+
+
+def _waypoints(
+    document: SceneDocument, waypoints: Sequence[tuple[float, float]], location: Location, *, closed: bool
+) -> FloatArray:
+    """A cubic spline through the waypoints, over the lengths of its chords."""
+    points = np.array([*waypoints, *(waypoints[:1] if closed else ())], np.float64)
+    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    least = 3 if closed else 2
+    if len(waypoints) < least or not np.all(chords > 1e-6):
+        again = "; the first is not given again at the end" if closed else ""
+        message = f"{'three' if closed else 'two'} points or more, all apart, are needed{again}"
+        raise document.error(location, message)
+    if len(points) == 2:
+        return points
+    along = np.concatenate([[0], np.cumsum(chords)])
+    _check_length(document, float(along[-1]), location)
+    fine = np.linspace(0, along[-1], math.ceil(along[-1] / (_STEP / 4)) + 1)
+    line: FloatArray = CubicSpline(along, points, bc_type="periodic" if closed else "natural")(fine)
+    return line
+
+
+def _joined(document: SceneDocument, line: FloatArray, fields: ArcsFields, location: Location) -> FloatArray:
+    """Arcs that come back to their start, with the start as their last point."""
+    turned = sum((piece.left or 0.0) - (piece.right or 0.0) for piece in fields.pieces)
+    kink = abs(math.remainder(math.radians(turned), 2 * math.pi))
+    gap = float(np.linalg.norm(line[-1] - line[0]))
+    if gap > _LARGEST_GAP or kink > _LARGEST_KINK:
+        off = f"{gap:.3f} m and {math.degrees(kink):.1f} degrees off"
+        raise document.error(location, f"they end {off} their start; change the pieces, or remove closed")
+    return np.concatenate([line[:-1], line[:1]])
+
+
+def _arcs(document: SceneDocument, fields: ArcsFields, location: Location) -> FloatArray:
+    """`arcs: {start: [x, y, yaw], pieces: [{straight: 1}, {left: 90, radius: 2}, ...]}`, angles in degrees."""
+    x, y, yaw = fields.start
+    angle, parts, total = math.radians(yaw), [np.array([[x, y]])], 0.0
+    for piece in fields.pieces:
+        if piece.straight is not None:
+            length, curvature = piece.straight, 0.0
+        else:
+            radius, turn = piece.radius or 0.0, piece.left or piece.right or 0.0
+            length, curvature = radius * math.radians(turn), (1 if piece.left is not None else -1) / radius
+        total += length
+        _check_length(document, total, location)
+        along = np.linspace(0, length, math.ceil(length / (_STEP / 4)) + 1)[1:]
+        parts.append(parts[-1][-1] + _arc(along, angle, curvature))
+        angle += length * curvature
+    line: FloatArray = np.concatenate(parts)
+    return line
+
+
+def _arc(along: FloatArray, angle: float, curvature: float) -> FloatArray:
+    now = angle + along * curvature
+    if curvature == 0:
+        line: FloatArray = np.stack([along * math.cos(angle), along * math.sin(angle)], 1)
+    else:
+        line = np.stack([np.sin(now) - math.sin(angle), math.cos(angle) - np.cos(now)], 1) / curvature
+    return line
+
+
+def _sine(document: SceneDocument, fields: SineFields, location: Location) -> FloatArray:
+    """`sine: {from: [x, y], to: [x, y], amplitude: 0.8, periods: 1.5}`; it swings to the left first."""
+    start, end = np.array(fields.from_), np.array(fields.to)
+    length = float(np.linalg.norm(end - start))
+    if length <= 1e-6:
+        raise document.error((*location, "to"), "another point than from is needed")
+    _check_length(document, length, location)
+    amplitude, periods = fields.amplitude, fields.periods
+    along = np.linspace(0, 1, math.ceil(length / (_STEP / 8)) + 1)
+    ahead = (end - start) / length
+    swing = amplitude * np.sin(2 * math.pi * periods * along)
+    line: FloatArray = start + along[:, None] * (end - start) + swing[:, None] * np.array([-ahead[1], ahead[0]])
+    return line
+
+
+_HEAD_ROOM = 0.5
+"""Metres: things that begin above stand in nobody's way."""
+_FLAT = 0.005
+"""Metres: things that end below stand in nobody's way."""
+_THICKNESS = 1e-3
+_SMALLEST_RADIUS = 0.05
+"""Metres: radius of the smallest circle about what moves."""
+
+
+class Floor:
+    """Convex outlines of solid static things, and circles about those that are free or counted.
+
+    Attributes:
+        circles: float64 (N, 3), x, y and radius, metres.
+    """
+
+    def __init__(self, things: Iterable[Thing] = ()) -> None:
+        """Begin with some things on it."""
+        self.circles: FloatArray = np.zeros((0, 3))
+        self._round: list[str] = []
+        self._outlines: dict[str, FloatArray] = {}
+        self.ground = Ground()
+        self.add(things)
+
+    def add(self, things: Iterable[Thing]) -> None:
+        """Take note of those of the things that stand in the way.
+
+        Args:
+            things: in the world; those that hang high, lie flat or are not solid are passed over.
+        """
+        circles, things = [], list(things)
+        self.ground = Ground.of([*self.ground.things, *things])
+        for thing in things:
+            if thing.path is not None:
+                # Circles so close together that they hold all that goes along the path.
+                radius = max(radius_from_above(thing.mesh.vertices), _SMALLEST_RADIUS)
+                swept = resample(thing.path.keyframes.position[:, 0, :2], radius / 2).tolist()
+                circles += [[x, y, radius] for x, y in swept]
+                self._round += [thing.name] * len(swept)
+            elif thing.motion == "free" or thing.instance != NO_INSTANCE:
+                circles.append([*thing.pose.position[:2], radius_from_above(thing.mesh.vertices)])
+                self._round.append(thing.name)
+            elif thing.collider.kind not in {"none", "plane", "ground"}:
+                vertices = thing.pose.to_world(thing.mesh.vertices)
+                if vertices[:, 2].min() <= _HEAD_ROOM and vertices[:, 2].max() >= _FLAT:
+                    self._outlines[thing.name] = _outline(vertices[:, :2])
+        self.circles = np.concatenate([self.circles, np.array(circles).reshape(-1, 3)])
+
+    def blocked(self, points: FloatArray, margin: float) -> BoolArray:
+        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners).
+
+        Args:
+            points: float64 (N, 2), metres, world.
+            margin: metres that must be free around a point.
+
+        Returns:
+            Booleans (N,).
+        """
+        out = np.zeros(len(points), bool)
+        for outline in self._outlines.values():
+            out |= _beyond(outline, points) < margin
+        return out
+
+    def at(self, x: float, y: float, margin: float) -> str | None:
+        """The name of what is nearer to a point than `margin`, metres.
+
+        Args:
+            x, y: metres, world.
+            margin: metres around the point.
+
+        Returns:
+            The name; None where nothing is that near.
+        """
+        point = np.array([[x, y]])
+        for name, (u, v, radius) in zip(self._round, self.circles.tolist(), strict=True):
+            if math.hypot(x - u, y - v) < radius / math.sqrt(2) + margin:
+                return name
+        return next((name for name, outline in self._outlines.items() if _beyond(outline, point)[0] < margin), None)
+
+
+def radius_from_above(vertices: FloatArray) -> float:
+    """Metres from the origin of a mesh to the farthest of its vertices, seen from above.
+
+    Args:
+        vertices: float64 (V, 3), metres, in the mesh's frame.
+    """
+    return float(np.max(np.linalg.norm(vertices[:, :2], axis=1)))
+
+
+def _outline(points: FloatArray) -> FloatArray:
+    """Sides (S, 3) of the convex hull: a, b, c with a x + b y + c = metres beyond that side."""
+    corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]]) * _THICKNESS / 2
+    spread = (points[:, None] + corners).reshape(-1, 2)
+    sides: FloatArray = ConvexHull(spread).equations
+    return sides
+
+
+def _beyond(outline: FloatArray, points: FloatArray) -> FloatArray:
+    """Metres from an outline, negative inside; at corners less than the true distance."""
+    distance: FloatArray = np.max(points @ outline[:, :2].T + outline[:, 2], axis=1)
+    return distance

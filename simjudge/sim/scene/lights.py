@@ -1,4 +1,4 @@
-"""Lamps as a scene's file says them: one, or a grid of them, perhaps each with a fixture that can be seen.
+"""Lamps, sun, sky and fog as a scene's file says them.
 
 lights:
   desk: {at: [1, 2, 0.8], intensity: 0.5, range: 3}
@@ -9,18 +9,34 @@ lights:
     spread: 0.1                             # each lamp up to 10 % brighter or darker
     range: 7
     fixture: lamp                           # a kind, its origin at the lamp
+
+sun: {azimuth: 130, elevation: 40, irradiance: 3, temperature: 5600}
+sky: {file: meadow.hdr, radiance: 0.8, yaw: 90}
+fog: {visibility: 300, radiance: 0.7, colour: "#dfe6ee"}
 """
 
 from __future__ import annotations
 
-import numpy as np
+import importlib
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
+from simjudge.core.images import check_image_size, decode_image
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes
 from simjudge.sim.scene.file_content import random_of
 from simjudge.sim.scene.forms import Form, Forms
-from simjudge.sim.scene.model import PointLight, Thing
-from simjudge.sim.scene.scene_file import LightFields, SceneDocument
+from simjudge.sim.scene.model import Colour, Fog, PointLight, Sky, Sun, Thing
+from simjudge.sim.scene.scene_fields import image_to_linear
+from simjudge.sim.scene.scene_file import FogFields, LightFields, SceneDocument, SunFields
 
 
 def build_lights(document: SceneDocument, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
@@ -67,3 +83,106 @@ def _fixtures(name: str, form: Form, poses: list[Pose]) -> list[Thing]:
         )
         for number, piece in enumerate(form.pieces, 1)
     ]
+
+
+GRADIENT_ROWS = 256
+"""Rows of the image of a gradient."""
+_LINEAR = {".hdr", ".exr"}
+"""File endings of images with linear values."""
+
+
+def build_sun(fields: SunFields | None) -> Sun | None:
+    """The sun."""
+    return None if fields is None else Sun(fields.towards(), fields.tinted(fields.irradiance))
+
+
+def build_fog(fields: FogFields | None) -> Fog | None:
+    """The fog."""
+    if fields is None:
+        return None
+    ceiling = math.inf if fields.ceiling is None else fields.ceiling
+    return Fog(fields.extinction(), fields.tinted(fields.radiance), ceiling)
+
+
+def build_sky(document: SceneDocument) -> Sky | None:
+    """The sky."""
+    fields = document.content.sky
+    if fields is None:
+        return None
+    tint = fields.tinted(fields.radiance)
+    if fields.file is not None:
+        try:
+            image = read_panorama(Path(fields.file))
+        except SimjudgeError as error:
+            raise document.error(("sky", "file"), str(error)) from error
+        return Sky(image * np.array(tint, np.float32), math.radians(fields.yaw))
+    if fields.gradient is None:
+        return Sky(np.ones((2, 4, 3), np.float32) * np.array(tint, np.float32), gradient=(tint, tint))
+    zenith, horizon = (_product(colour, tint) for colour in (fields.gradient.zenith, fields.gradient.horizon))
+    ground = _product(fields.gradient.ground or fields.gradient.horizon, tint)
+    return Sky(_gradient(zenith, horizon, ground), gradient=(zenith, horizon))
+
+
+@lru_cache(maxsize=4)
+def read_panorama(path: Path) -> npt.NDArray[np.float32]:
+    """An equirectangular picture: PNG, JPEG and the like are decoded from sRGB, HDR and EXR are linear already.
+
+    Returns:
+        Float32 (H, 2 H, 3), linear RGB.
+    """
+    data = read_bytes(path, LARGEST_IMAGE_FILE)
+    if path.suffix.lower() in _LINEAR:
+        image = _linear_image(path, data)
+    else:
+        image = image_to_linear(decode_image(data, str(path)))
+    height, width = image.shape[:2]
+    if width != 2 * height:
+        raise SimjudgeError(f"{path}: {width}x{height} is no panorama; an image twice as wide as high is needed")
+    bad = int(np.count_nonzero(~(image >= 0) | ~np.isfinite(image)))
+    if bad:
+        raise SimjudgeError(f"{path}: {bad} values are negative or not finite; save it again without them")
+    image.flags.writeable = False
+    return image
+
+
+def _linear_image(path: Path, data: bytes) -> npt.NDArray[np.float32]:
+    """The pixels of an HDR (OpenCV) or EXR file (Mitsuba: OpenCV's wheels come without OpenEXR)."""
+    if path.suffix.lower() == ".exr":
+        return _exr(path)
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
+    except cv2.error:
+        image = None
+    if image is None or image.ndim != 3 or image.dtype != np.float32:
+        raise SimjudgeError(f"{path}: no HDR image (Radiance RGBE); save it again")
+    check_image_size(image.shape[1], image.shape[0], str(path))
+    return np.ascontiguousarray(image[:, :, 2::-1], np.float32)
+
+
+def _exr(path: Path) -> npt.NDArray[np.float32]:
+    try:
+        mitsuba: Any = importlib.import_module("mitsuba")
+    except ImportError as error:
+        raise SimjudgeError(f"{path}: EXR is read by Mitsuba: pip install simjudge[sim], or save it as HDR") from error
+    if mitsuba.variant() is None:
+        mitsuba.set_variant("scalar_rgb")
+    try:
+        bitmap = mitsuba.Bitmap(str(path))
+    except RuntimeError as error:
+        raise SimjudgeError(f"{path}: no EXR image ({str(error).splitlines()[-1].strip()}); save it again") from error
+    check_image_size(bitmap.width(), bitmap.height(), str(path))
+    rgb = bitmap.convert(mitsuba.Bitmap.PixelFormat.RGB, mitsuba.Struct.Type.Float32, srgb_gamma=False)
+    return np.array(rgb, np.float32)
+
+
+def _product(colour: Colour, tint: Colour) -> Colour:
+    return colour[0] * tint[0], colour[1] * tint[1], colour[2] * tint[2]
+
+
+def _gradient(zenith: Colour, horizon: Colour, ground: Colour) -> npt.NDArray[np.float32]:
+    """Linear in the sine of the elevation above the horizon, of one colour below."""
+    elevation = (0.5 - (np.arange(GRADIENT_ROWS) + 0.5) / GRADIENT_ROWS) * math.pi
+    share = np.sin(np.maximum(elevation, 0.0))[:, None]
+    rows = np.array(horizon) + (np.array(zenith) - np.array(horizon)) * share
+    rows[elevation < 0] = ground
+    return np.repeat(rows[:, None].astype(np.float32), 2 * GRADIENT_ROWS, axis=1)

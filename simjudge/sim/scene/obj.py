@@ -1,4 +1,6 @@
-"""Triangles from Wavefront OBJ files: positions, texture coordinates, normals, faces, and their materials' names.
+"""Wavefront OBJ files: triangles, what of their materials can be shown, and textures from the files of images.
+
+Triangles from Wavefront OBJ files: positions, texture coordinates, normals, faces, and their materials' names.
 
 Read by code of ours rather than by trimesh, which was tried: it reads degenerate triangles, polygons that are not
 convex, curves and NaN without a word, names no line where it refuses a file, and smooths normals across sharp edges
@@ -8,17 +10,23 @@ where the file has none. Triangles and texture coordinates are the same.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
+from simjudge.core.images import RgbImage, check_image_size, image_size
 from simjudge.core.text import one_line, read_text
-from simjudge.sim.scene.model import Mesh
+from simjudge.sim.scene.model import Colour, Mesh
+from simjudge.sim.scene.scene_fields import image_to_linear
 
 _CREASE = math.cos(math.radians(40))
 """Cosine of the angle between faces from which on an edge is sharp, where the file has no normals."""
@@ -194,3 +202,183 @@ def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: f
     np.add.at(total, pairs.coords[0][near], weighted[other[near]])
     out: FloatArray = total / np.linalg.norm(total, axis=1, keepdims=True)
     return out
+
+
+_NUMBERS = {"Kd": 3, "Ke": 3, "Ns": 1, "Pr": 1, "Pm": 1, "d": 1, "Tr": 1}
+"""Keywords that are followed by so many numbers."""
+_NOT_SHOWN = {
+    "map_Ke": "emission textures",
+    "map_Ks": "textures of the gloss",
+    "map_Ns": "textures of the gloss",
+    "map_Pr": "textures of the roughness",
+    "map_Pm": "textures of the metal",
+    "map_d": "transparency",
+    "map_Tr": "transparency",
+    "bump": "bump maps",
+    "map_bump": "bump maps",
+    "map_Bump": "bump maps",
+    "disp": "displacement",
+    "decal": "decals",
+    "refl": "reflection maps",
+}
+
+
+@dataclass
+class MtlMaterial:
+    """A material.
+
+    Attributes:
+        colour: `Kd`, linear RGB.
+        texture: `map_Kd`; None for none.
+        emission: `Ke`, linear RGB.
+        roughness: of `Pr`, else of `Ns`: GGX alpha is the root of 2 / (Ns + 2), and roughness that of alpha.
+        metallic: `Pm`.
+        normal_map: `norm`; None for none.
+        not_shown: what else it has, that cannot be shown.
+    """
+
+    colour: Colour = (0.8, 0.8, 0.8)
+    texture: Path | None = None
+    emission: Colour = (0.0, 0.0, 0.0)
+    roughness: float = 0.7
+    metallic: float = 0.0
+    normal_map: Path | None = None
+    not_shown: set[str] = field(default_factory=set)
+
+
+def read_mtl(path: Path) -> dict[str, MtlMaterial]:
+    """Read the materials of an MTL file by name."""
+    materials: dict[str, MtlMaterial] = {}
+    material: MtlMaterial | None = None
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if words[0] == "newmtl":
+            material = materials.setdefault(" ".join(words[1:]), MtlMaterial())
+        elif material is None:
+            raise SimjudgeError(f"{path}:{number}: {one_line(words[0])}: a line with newmtl NAME is needed before")
+        else:
+            _take(material, words, path, number)
+    return materials
+
+
+def _take(material: MtlMaterial, words: list[str], path: Path, number: int) -> None:
+    """What a line says of a material."""
+    key, where = words[0], f"{path}:{number}"
+    if key in _NUMBERS:
+        _take_numbers(material, key, _values(where, words))
+    elif key == "map_Kd":
+        material.texture = _file(where, words)
+    elif key == "norm":
+        material.normal_map = _file(where, words)
+    elif key in _NOT_SHOWN:
+        material.not_shown.add(_NOT_SHOWN[key])
+
+
+def _take_numbers(material: MtlMaterial, key: str, values: list[float]) -> None:
+    if key == "Kd":
+        material.colour = (values[0], values[1], values[2])
+    elif key == "Ke":
+        material.emission = (values[0], values[1], values[2])
+    elif key == "Ns":
+        material.roughness = (2 / (values[0] + 2)) ** 0.25
+    elif key == "Pr":
+        material.roughness = values[0]
+    elif key == "Pm":
+        material.metallic = values[0]
+    elif values[0] != (1.0 if key == "d" else 0.0):
+        material.not_shown.add("transparency")
+
+
+def _values(where: str, words: list[str]) -> list[float]:
+    count = _NUMBERS[words[0]]
+    try:
+        numbers = [float(word) for word in words[1 : count + 1]]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1 and count == 3:  # green and blue are those of red
+        numbers *= 3
+    largest = 1.0 if words[0] in {"Kd", "Pr", "Pm", "d", "Tr"} else 1e5
+    if len(numbers) != count or not all(math.isfinite(each) and 0 <= each <= largest for each in numbers):
+        raise SimjudgeError(
+            f"{where}: {one_line(' '.join(words))}: {count} {'number' if count == 1 else 'numbers'} from 0 to"
+            f" {largest:g} {'is' if count == 1 else 'are'} needed"
+        )
+    return numbers
+
+
+def _file(where: str, words: list[str]) -> Path:
+    """The path that ends a line; options before it move, scale or clamp the texture."""
+    if any(word.startswith("-") for word in words[1:]):
+        raise SimjudgeError(f"{where}: {one_line(' '.join(words))}: options of textures are not read; remove them")
+    if len(words) < 2:
+        raise SimjudgeError(f"{where}: {words[0]}: the path of an image is needed")
+    # Some exporters write the separators of Windows.
+    return Path(where.rsplit(":", 1)[0]).parent / " ".join(words[1:]).replace("\\", "/")
+
+
+_MOST_BEHIND = 0.01
+"""Part of a normal map that may look inward: noise of JPEG."""
+_FLATTEST = 0.01
+"""Smallest z of a normal."""
+
+
+@lru_cache(maxsize=16)
+def read_normal_map(path: Path, strength: float = 1.0) -> npt.NDArray[np.float32]:
+    """The normals of an image's file, as glTF 2.0 has them (3.9.3).
+
+    Args:
+        path: PNG, JPEG and the like: red, green and blue are 255 (n + 1) / 2.
+
+    Returns:
+        Float32 (H, W, 3), unit, read-only.
+    """
+    return normals_from_image(_pixels(path), path, strength)
+
+
+def normals_from_image(pixels: RgbImage, path: Path, strength: float = 1.0) -> npt.NDArray[np.float32]:
+    """The normals of an image.
+
+    Args:
+        pixels: uint8 (H, W, 3), 255 (n + 1) / 2.
+
+    Returns:
+        Float32 (H, W, 3), unit, read-only.
+    """
+    normals: npt.NDArray[np.float32] = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
+    behind = float(np.mean(normals[:, :, 2] < 0))
+    if behind > _MOST_BEHIND:
+        raise SimjudgeError(
+            f"{path}: no normal map: {behind:.0%} of it looks inward (blue below 128); give one in tangent space"
+        )
+    normals[:, :, :2] *= strength
+    normals[:, :, 2] = np.maximum(normals[:, :, 2], _FLATTEST)
+    normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+    normals.flags.writeable = False
+    return normals
+
+
+@lru_cache(maxsize=32)
+def read_texture(path: Path) -> npt.NDArray[np.float32]:
+    """The linear values of an image's file.
+
+    Args:
+        path: PNG, JPEG and the like, sRGB.
+
+    Returns:
+        Float32 (H, W, 3), linear RGB, read-only.
+    """
+    texture = image_to_linear(_pixels(path))
+    texture.flags.writeable = False
+    return texture
+
+
+def _pixels(path: Path) -> RgbImage:
+    """An image, uint8 (H, W, 3), red first."""
+    data = np.frombuffer(read_bytes(path, LARGEST_IMAGE_FILE), np.uint8)
+    check_image_size(*image_size(path), str(path))
+    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    if image is None:
+        raise SimjudgeError(f"{path}: no image; PNG or JPEG is needed")
+    return np.ascontiguousarray(image[:, :, ::-1], np.uint8)

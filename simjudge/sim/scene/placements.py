@@ -1,4 +1,4 @@
-"""Many things at once, as a scene's file says it: from a table of measured places, along a path, or at random.
+"""Many things at once, as a scene's file says it: at measured places from a table, along a path, or at random.
 
 placements:
   measured: {table: {file: cones.csv, kinds: {0: red_cone, 1: green_cone}, leave_out: [[9, 1]]}}
@@ -9,31 +9,220 @@ placements:
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.documents import Location, field_name
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.text import one_line, parse_number, read_text
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene import centre_lines
 from simjudge.sim.scene.file_content import random_of
-from simjudge.sim.scene.floor import Floor
-from simjudge.sim.scene.forms import SOME_INSTANCE, Forms, PlacedForm
-from simjudge.sim.scene.measured_positions import (
-    MeasuredPosition,
-    check_neighbours,
-    parse_positions,
-    read_positions,
-    transform_positions,
-)
+from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
+from simjudge.sim.scene.ground import Floor, build_line, headings, offset_line, resample, tightest_radius
 from simjudge.sim.scene.model import Course
-from simjudge.sim.scene.placement_fields import MOST_PLACED, PathFields, TableFields
-from simjudge.sim.scene.random_placements import place_at_random
-from simjudge.sim.scene.scene_file import SceneDocument
+from simjudge.sim.scene.scene_fields import FARTHEST
+from simjudge.sim.scene.scene_file import MOST_PLACED, PathFields, RandomFields, SceneDocument, TableFields
+
+_BATCH = 1000
+"""Points that are tried together."""
+_BATCHES = 60
+"""Batches until an area counts as full."""
+
+
+def scatter(
+    count: int,
+    area: tuple[float, float, float, float],
+    spacing: float,
+    free: Callable[[FloatArray], BoolArray],
+    random: np.random.Generator,
+) -> FloatArray:
+    """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
+
+    Args:
+        area: x0, y0, x1, y1, metres.
+        spacing: metres.
+        free: which of some points (N, 2) may be used.
+
+    Returns:
+        Fewer points than `count` where 60,000 tries found no more room.
+    """
+    x0, y0, x1, y1 = area
+    side = spacing / math.sqrt(2)
+    points: list[tuple[float, float]] = []
+    # Cells so small that two points in one of them are too near: only 5 x 5 of them need a look.
+    cells: dict[tuple[int, int], list[tuple[float, float]]] = {}
+
+    def cell(x: float, y: float) -> tuple[int, int]:
+        return math.floor((x - x0) / side), math.floor((y - y0) / side)
+
+    def near(x: float, y: float) -> bool:
+        i, j = cell(x, y)
+        around = (cells.get((i + a, j + b), ()) for a in range(-2, 3) for b in range(-2, 3))
+        return any(math.hypot(x - u, y - v) < spacing for there in around for u, v in there)
+
+    for _ in range(_BATCHES):
+        if len(points) >= count:
+            break
+        tries = random.uniform((x0, y0), (x1, y1), (_BATCH, 2))
+        for x, y in tries[free(tries)].tolist():
+            if len(points) < count and not near(x, y):
+                points.append((x, y))
+                cells.setdefault(cell(x, y), []).append((x, y))
+    return np.array(points, np.float64).reshape(-1, 2)
+
+
+def place_at_random(document: SceneDocument, name: str, forms: Forms, floor: Floor, seed: int) -> list[PlacedForm]:
+    """Place things over an area: apart from each other, clear of all that stands on the floor, outside keep-outs."""
+    location = ("placements", name, "random")
+    fields = document.content.placements[name].random
+    if fields is None:
+        return []
+    chosen = [forms.kind(kind, (*location, "kinds")) for kind in _kinds(fields)]
+    radius = max((form.radius for form in chosen), default=0.0)
+    spacing = max(fields.spacing, 2 * radius)
+    area = fields.area or document.content.area
+    if area is None:
+        raise document.error((*location, "area"), "[x0, y0, x1, y1] is needed, here or for the scene")
+
+    def free(points: FloatArray) -> BoolArray:
+        bad = floor.blocked(points, radius + fields.clear)
+        for x0, y0, x1, y1 in fields.keep_out or ():
+            bad |= (points[:, 0] > x0) & (points[:, 0] < x1) & (points[:, 1] > y0) & (points[:, 1] < y1)
+        for x, y, other in floor.circles.tolist():
+            bad |= np.hypot(points[:, 0] - x, points[:, 1] - y) < max(spacing, radius + other)
+        return ~bad
+
+    random = random_of(seed, f"placements.{name}.random")
+    order = random.permutation(len(chosen))
+    points = scatter(len(chosen), area, spacing, free, random)
+    if len(points) < len(chosen):
+        message = (
+            f"{len(chosen)} things {spacing:.3g} m apart do not fit into {list(area)}: there was room for"
+            f" {len(points)}; take fewer, a smaller spacing or a larger area"
+        )
+        raise document.error(location, message)
+    return _placed(name, [chosen[number] for number in order], points, _yaws(fields, len(points), random))
+
+
+def _yaws(fields: RandomFields, count: int, random: np.random.Generator) -> FloatArray:
+    """Radians; drawn even where the file says them, so that nothing else that is random changes."""
+    yaws = random.uniform(-math.pi, math.pi, count)
+    return yaws if fields.yaw is None else np.full(count, math.radians(fields.yaw))
+
+
+def _placed(name: str, forms: list[Form], points: FloatArray, yaws: FloatArray) -> list[PlacedForm]:
+    rows = np.column_stack([points, yaws]).tolist()
+    return [
+        PlacedForm(f"{name}_{number}", form, Pose.from_euler(x, y, yaw=yaw))
+        for number, (form, (x, y, yaw)) in enumerate(zip(forms, rows, strict=True), 1)
+    ]
+
+
+def _kinds(fields: RandomFields) -> list[str]:
+    """The kinds to place: `kinds: {name: count}`, or `kinds: [names]` and `count`, as many of each as can be."""
+    if isinstance(fields.kinds, dict):
+        return [name for name, count in fields.kinds.items() for _ in range(count)]
+    return [fields.kinds[number % len(fields.kinds)] for number in range(fields.count or 0)]
+
+
+_FAR = 10.0
+"""A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are."""
+_UPON = 1e-3
+"""Metres between two rows that are one."""
+_HEADINGS = {"id", "colour", "color", "x", "y", "class"}
+
+
+class MeasuredPosition(NamedTuple):
+    """A row.
+
+    Attributes:
+        x, y: metres.
+    """
+
+    where: str
+    id: str
+    colour: str
+    x: float
+    y: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells rows apart: in the lab's tables each colour counts its ids from 0."""
+        return self.id, self.colour
+
+
+def read_positions(path: Path) -> list[MeasuredPosition]:
+    """The rows of a table's file."""
+    return parse_positions(read_text(path), str(path))
+
+
+def parse_positions(text: str, where: str) -> list[MeasuredPosition]:
+    """The rows of a table's text; `where` names it in messages."""
+    rows: dict[tuple[str, str], MeasuredPosition] = {}
+    for line_number, line in enumerate(text.splitlines(), 1):
+        plain = line.split("#", 1)[0].strip()
+        words = re.split(r"\s*[,;\t]\s*|\s+", plain) if plain else []
+        if not words or (not rows and {word.lower() for word in words} <= _HEADINGS):
+            continue
+        row = _row(words, f"{where}:{line_number}", plain)
+        if row.key in rows:
+            raise SimjudgeError(
+                f"{row.where}: id {row.id}, colour {row.colour} stands in {rows[row.key].where} already"
+            )
+        rows[row.key] = row
+    if not rows:
+        raise SimjudgeError(f"{where}: no rows; `id colour x y` in each line is needed")
+    return list(rows.values())
+
+
+def _row(words: list[str], where: str, line: str) -> MeasuredPosition:
+    numbers = [parse_number(word) for word in words[2:]]
+    if len(words) != 4 or any(value is None or not abs(value) <= FARTHEST for value in numbers):
+        raise SimjudgeError(f"{where}: {one_line(line)!r}: id, colour, x and y (metres) are needed")
+    return MeasuredPosition(where, words[0], words[1], float(words[2]), float(words[3]))
+
+
+def check_neighbours(rows: list[MeasuredPosition]) -> None:
+    """Refuse a row that lies far from all others, or upon another one: one of its figures is a slip."""
+    if len(rows) < 2:
+        return
+    points = np.array([[row.x, row.y] for row in rows])
+    tree = cKDTree(points)
+    nearest = tree.query(points, k=2)[0][:, 1]
+    usual = float(np.median(nearest))
+    for one, other in sorted(tree.query_pairs(_UPON)):
+        row = rows[other]
+        raise SimjudgeError(f"{row.where}: {_named(row)} stands upon {_named(rows[one])}; leave one of them out")
+    if len(rows) > 3 and nearest.max() > _FAR * usual:
+        row = rows[int(np.argmax(nearest))]
+        raise SimjudgeError(
+            f"{row.where}: {_named(row)} at x {row.x:g}, y {row.y:g} is {nearest.max():.4g} m from its nearest"
+            f" neighbour, others {usual:.2g} m: a slip? Leave it out (leave_out: [[{row.id}, {row.colour}]]) or"
+            f" correct it (correct: [[{row.id}, {row.colour}, x, y]])"
+        )
+
+
+def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], yaw: float) -> list[MeasuredPosition]:
+    """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians.
+
+    Args:
+        at: the table's origin in the world, x and y, metres.
+        yaw: of the table's x axis in the world, radians.
+    """
+    c, s = math.cos(yaw), math.sin(yaw)
+    return [row._replace(x=at[0] + c * row.x - s * row.y, y=at[1] + s * row.x + c * row.y) for row in rows]
+
+
+def _named(row: MeasuredPosition) -> str:
+    return f"id {row.id}, colour {row.colour}"
+
 
 _NEAREST_SIDE = 0.45
 """Share of its width to which a path may come near one of its own sides; half of it is where the side stands."""
@@ -121,8 +310,8 @@ def _along_path(
     document: SceneDocument, name: str, fields: PathFields, forms: Forms, floor: Floor, seed: int
 ) -> tuple[list[PlacedForm], Course]:
     location = ("placements", name, "path")
-    line = centre_lines.build_line(document, fields, location)
-    radius = centre_lines.tightest_radius(line, closed=fields.closed)
+    line = build_line(document, fields, location)
+    radius = tightest_radius(line, closed=fields.closed)
     if radius <= fields.width / 2:
         raise document.error(location, f"the path turns about {radius:.2f} m, less than half its width")
     step = float(np.linalg.norm(line[1] - line[0]))
@@ -138,11 +327,11 @@ def _along_path(
     for side, kind, sign in (("left", fields.left, 1), ("right", fields.right, -1)):
         if kind is not None:
             form = forms.kind(kind, (*location, side))
-            beside = centre_lines.offset_line(lined, sign * fields.width / 2, closed=fields.closed)
-            points = centre_lines.resample(beside, fields.spacing)
+            beside = offset_line(lined, sign * fields.width / 2, closed=fields.closed)
+            points = resample(beside, fields.spacing)
             if fields.closed:
                 points = points[:-1]
-            along = centre_lines.headings(beside, closed=fields.closed)[cKDTree(beside).query(points)[1]]
+            along = headings(beside, closed=fields.closed)[cKDTree(beside).query(points)[1]]
             _check_own_side(document, location, line, points, fields.width)
             points = points + random.uniform(-fields.jitter, fields.jitter, points.shape)
             any_way = random.uniform(-math.pi, math.pi, len(points))

@@ -10,28 +10,230 @@ things:
 lights:
   lamp: {at: [0, 0, 2.5], intensity: 8, range: 10}
 ambient: 0.1
+
+The path of a thing, `path: {waypoints, speed or times, smooth, closed, facing, start}`, leads from waypoints to poses
+by time. It is two functions: the line through the waypoints by its arc length, and the arc length by time. Without
+`smooth` the line is straight between waypoints and the speed even between them; with it the line is a cubic spline
+over the chords, and with `times` the arc length is a monotone cubic of time (PCHIP), which never runs back or beyond a
+waypoint.
+
+`scene_digest` is a fingerprint of what a scene's files say, not of what is computed from it: poses, meshes and textures
+are computed in floating point. Their last bits depend on the processor and its libraries.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from simjudge.core.documents import check_content
+import numpy as np
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.digest import hash_value
+from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
-from simjudge.sim.scene.checks import check_ground, check_lights, check_names
-from simjudge.sim.scene.file_content import SceneContent, read_content
-from simjudge.sim.scene.floor import Floor
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.geometry.poses import Pose
+from simjudge.sim.scene.file_content import FILE_FIELDS, SceneContent, read_content
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
-from simjudge.sim.scene.lights import build_lights
-from simjudge.sim.scene.model import NO_INSTANCE, Scene, Thing
-from simjudge.sim.scene.outdoors import build_fog, build_sky, build_sun
+from simjudge.sim.scene.ground import Floor
+from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_sun
+from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
+from simjudge.sim.scene.model import NO_INSTANCE, Mesh, MotionPath, PointLight, Scene, Thing
 from simjudge.sim.scene.placements import place_all
-from simjudge.sim.scene.radiance_fields import linear_radiance
-from simjudge.sim.scene.scene_fields import MOST_INSTANCES
+from simjudge.sim.scene.scene_fields import MOST_INSTANCES, MotionPathFields, linear_radiance
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
-from simjudge.sim.scene.scripted_motion import build_motion_path
 from simjudge.sim.scene.thing_fields import SceneThingFields
+
+_APART = 1e-6
+"""Metres from which on two waypoints are two places."""
+_PIECES = 2000
+"""Straight pieces that stand for a smooth line, and for a smooth arc length by time."""
+_SHORTEST = 1e-3
+"""Seconds between two waypoints at least."""
+_CORNER = 1e-6
+"""Seconds in which a thing turns at a corner."""
+
+
+class _Line(NamedTuple):
+    """Points (M, 3), their arc lengths (M,), and those of the waypoints (N,), metres."""
+
+    points: FloatArray
+    lengths: FloatArray
+    waypoints: FloatArray
+
+    def at(self, length: FloatArray, *, closed: bool) -> FloatArray:
+        """Points at arc lengths; beyond an end the end itself, or, on a closed line, what follows there."""
+        inside = np.mod(length, self.lengths[-1]) if closed else length
+        return np.stack([np.interp(inside, self.lengths, self.points[:, k]) for k in range(3)], 1)
+
+
+def build_motion_path(
+    document: SceneDocument, fields: MotionPathFields, turned: Pose, location: Location
+) -> MotionPath:
+    """The path of a thing."""
+    points = np.array(fields.waypoints, np.float64)
+    if fields.closed:
+        points = np.concatenate([points, points[:1]])
+    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    if not np.any(chords > _APART):
+        raise document.error((*location, "waypoints"), "all waypoints are one point; two places are needed")
+    line = _smooth_line(points, chords, closed=fields.closed) if fields.smooth else _straight_line(points, chords)
+    times = _waypoint_times(document, fields, line, chords, location)
+    if fields.smooth:
+        time, length = _smooth_pace(fields, line, times)
+        ahead = _tangents(line, length, closed=fields.closed)
+        position = line.at(length, closed=False)
+    else:
+        time, position, ahead = _corners(points, chords, times)
+    path = _looking_ahead(ahead if fields.facing == "along" else np.tile([1.0, 0, 0], (len(time), 1)))
+    orientation = (path * Rotation.from_quat(turned.orientation)).as_quat()
+    return MotionPath(Keyframes(time - fields.start, position[:, None], orientation[:, None]), fields.closed)
+
+
+def _straight_line(points: FloatArray, chords: FloatArray) -> _Line:
+    lengths = np.concatenate([[0], np.cumsum(chords)])
+    return _Line(points, lengths, lengths)
+
+
+def _smooth_line(points: FloatArray, chords: FloatArray, *, closed: bool) -> _Line:
+    """A cubic spline over the chords; waypoints that stand where the one before does are one knot with it."""
+    distinct = np.concatenate([[True], chords > _APART])
+    knots, places = np.concatenate([[0], np.cumsum(chords[chords > _APART])]), points[distinct]
+    if closed:
+        places[-1] = places[0]
+    at = np.linspace(0, knots[-1], _PIECES + 1)
+    if len(places) > 2:
+        fine = CubicSpline(knots, places, bc_type="periodic" if closed else "natural")(at)
+    else:
+        fine = np.stack([np.interp(at, knots, places[:, k]) for k in range(3)], 1)
+    lengths = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
+    return _Line(fine, lengths, np.interp(knots, at, lengths)[np.cumsum(distinct) - 1])
+
+
+def _waypoint_times(
+    document: SceneDocument, fields: MotionPathFields, line: _Line, chords: FloatArray, location: Location
+) -> FloatArray:
+    """Seconds at each waypoint, and at the return to the first one on a closed path."""
+    if fields.speed is not None:
+        if not np.all(chords > _APART):
+            second = int(np.argmin(chords)) + 1
+            end = " at the end of the closed path" if second == len(fields.waypoints) else ""
+            message = f"it is where the one before is{end}; remove it, or wait there by times in place of speed"
+            raise document.error((*location, "waypoints", second % len(fields.waypoints)), message)
+        return line.waypoints / fields.speed
+    times = np.array(fields.times or (), np.float64)
+    if len(times) != len(chords) + 1:
+        and_back = ", and one for the return to the first" if fields.closed else ""
+        message = f"{len(chords) + 1} times are needed, one for each waypoint{and_back}; these are {len(times)}"
+        raise document.error((*location, "times"), message)
+    late = np.flatnonzero(np.diff(times) < _SHORTEST)
+    if len(late):
+        after = f"more than {times[late[0]]:g} s is needed, the time before it; this is {times[late[0] + 1]:g}"
+        raise document.error((*location, "times", int(late[0]) + 1), after)
+    return times
+
+
+def _smooth_pace(fields: MotionPathFields, line: _Line, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Keyframes' times, and how far along the line the thing is then."""
+    if fields.speed is not None:
+        return line.lengths / fields.speed, line.lengths
+    knots, lengths = times, line.waypoints
+    if fields.closed:  # one round before and one after, so that the pace goes on smoothly
+        period, whole = times[-1] - times[0], lengths[-1]
+        knots = np.concatenate([times[:-1] - period, times, times[1:] + period])
+        lengths = np.concatenate([lengths[:-1] - whole, lengths, lengths[1:] + whole])
+    time = np.union1d(np.linspace(times[0], times[-1], _PIECES + 1), times)
+    return time, np.clip(PchipInterpolator(knots, lengths)(time), 0, line.lengths[-1])
+
+
+def _tangents(line: _Line, length: FloatArray, *, closed: bool) -> FloatArray:
+    step = line.lengths[-1] / _PIECES
+    return line.at(length + step, closed=closed) - line.at(length - step, closed=closed)
+
+
+def _corners(points: FloatArray, chords: FloatArray, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Two keyframes for each leg, at its ends: times, positions and directions."""
+    legs = np.diff(points, axis=0)
+    # Who waits at a waypoint looks where he came from, at the first one where he will go.
+    moving = np.flatnonzero(chords > _APART)
+    legs = legs[moving[np.maximum(np.searchsorted(moving, np.arange(len(legs)), side="right") - 1, 0)]]
+    begin, end = times[:-1].copy(), times[1:]
+    begin[1:] += _CORNER
+    share = ((begin - times[:-1]) / (end - times[:-1]))[:, None]
+    first = points[:-1] + share * (points[1:] - points[:-1])
+    time = np.stack([begin, end], 1).ravel()
+    return time, np.stack([first, points[1:]], 1).reshape(-1, 3), np.repeat(legs, 2, axis=0)
+
+
+def _looking_ahead(ahead: FloatArray) -> Rotation:
+    """Rotations (N,) that turn x into directions, z as far up as can be."""
+    yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
+    pitch = -np.arctan2(ahead[:, 2], np.hypot(ahead[:, 0], ahead[:, 1]))
+    return Rotation.from_euler("ZYX", np.stack([yaw, pitch, np.zeros(len(yaw))], 1))
+
+
+_INSIDE = 0.75
+"""Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane."""
+
+
+def check_names(path: Path, things: Sequence[Thing]) -> None:
+    """Refuse two things of one name, or the car's."""
+    seen: set[str] = set()
+    for thing in things:
+        if thing.name.split("/")[0] == "vehicle":
+            raise SimjudgeError(f"{path}: {thing.name}: the car is called so; take another name")
+        if thing.name in seen:
+            raise SimjudgeError(f"{path}: {thing.name}: two things have this name; rename one")
+        seen.add(thing.name)
+
+
+def check_ground(path: Path, things: Sequence[Thing]) -> None:
+    """Refuse free things that would fall for ever."""
+    free = [thing for thing in things if thing.motion == "free"]
+    solid = any(thing.motion == "static" and thing.collider.kind != "none" for thing in things)
+    if free and not solid:
+        raise SimjudgeError(f"{path}: {free[0].name}: it is free and would fall for ever; add a plane at z = 0")
+
+
+def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thing]) -> None:
+    """Refuse lamps inside something closed: they light nothing outside."""
+    if not lights:
+        return
+    at = np.array([light.position for light in lights])
+    for thing in things:
+        local = thing.pose.to_body(at)
+        vertices = thing.mesh.vertices
+        boxed = np.all((local > vertices.min(0)) & (local < vertices.max(0)), axis=1)
+        for index in np.flatnonzero(boxed):
+            if winding_number(thing.mesh, local[index]) > _INSIDE:
+                x, y, z = at[index]
+                raise SimjudgeError(
+                    f"{path}: lights: the lamp at x {x:g}, y {y:g}, z {z:g} is inside {thing.name}, where it lights"
+                    " nothing; move it out"
+                )
+
+
+def winding_number(mesh: Mesh, point: FloatArray) -> float:
+    """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
+
+    Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
+
+    Args:
+        point: x, y, z in the mesh's frame, metres.
+    """
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
+    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+    volume = np.sum(a * np.cross(b, c), axis=1)
+    rest = la * lb * lc + np.sum(a * b, 1) * lc + np.sum(b * c, 1) * la + np.sum(c * a, 1) * lb
+    return float(np.sum(np.arctan2(volume, rest))) / (2 * math.pi)
+
 
 _UPRIGHT = 1 - 1e-9
 """Cosine of the angle to the vertical within which something stands upright."""
@@ -137,3 +339,26 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
                 )
         things += each.things(instance)
     return things
+
+
+def scene_digest(given: str | Path, seed: int = 0) -> str:
+    """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
+    path = find_file(given, SCENE)
+    return hash_value([path.stem, seed, _with_files(read_content(path, seed).content)])
+
+
+def _with_files(content: Any) -> Any:
+    """The content with what files hold in place of their paths."""
+    if isinstance(content, list):
+        return [_with_files(each) for each in content]
+    if not isinstance(content, Mapping):
+        return content
+    return {
+        str(key): _file_digest(Path(each)) if key in FILE_FIELDS and isinstance(each, str) else _with_files(each)
+        for key, each in content.items()
+    }
+
+
+def _file_digest(path: Path) -> str:
+    """Of a mesh what was read, because materials and images may stand in further files."""
+    return hash_value(read_mesh(path, materials=True)) if path.suffix.lower() in SUFFIXES else hash_files(path)

@@ -1,15 +1,115 @@
-"""Types of fields in a scene's file: points, colours, areas, references by name or number."""
+"""Types of fields in a scene's file: points, areas, references, light, paths of what moves; and colours as light."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, conflict, is_number, refusal
+from simjudge.core.arrays import FloatArray
+from simjudge.core.documents import Fields
+from simjudge.core.field_types import (
+    Choice,
+    FieldType,
+    Flag,
+    Number,
+    NumberList,
+    Text,
+    Vector,
+    Whole,
+    conflict,
+    is_number,
+    refusal,
+)
 from simjudge.core.text import one_line
-from simjudge.sim.scene.colour import parse_srgb, to_linear
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_XYZ_TO_RGB = np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
+"""IEC 61966-2-1."""
+_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+
+def to_linear(srgb: npt.ArrayLike) -> FloatArray:
+    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1).
+
+    Args:
+        srgb: display values, 0 to 1, any shape.
+    """
+    value = np.asarray(srgb, np.float64)
+    return np.where(value <= 0.04045, value / 12.92, ((np.maximum(value, 0) + 0.055) / 1.055) ** 2.4)
+
+
+def to_srgb(linear: npt.ArrayLike) -> FloatArray:
+    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear`.
+
+    Args:
+        linear: linear values, 0 to 1, any shape.
+    """
+    value = np.asarray(linear, np.float64)
+    return np.where(value <= 0.0031308, value * 12.92, 1.055 * np.maximum(value, 1e-12) ** (1 / 2.4) - 0.055)
+
+
+@cache
+def _decoded() -> npt.NDArray[np.float32]:
+    return to_linear(np.arange(256) / 255).astype(np.float32)
+
+
+def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """The linear values, float32, of an sRGB image of any shape.
+
+    Args:
+        image: uint8, any shape, sRGB.
+    """
+    return _decoded()[image]
+
+
+def parse_srgb(given: Any) -> tuple[float, float, float] | None:
+    """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither."""
+    if isinstance(given, str) and _HEX.fullmatch(given):
+        red, green, blue = (int(given[k : k + 2], 16) / 255 for k in (1, 3, 5))
+        return red, green, blue
+    if isinstance(given, list | tuple) and len(given) == 3 and all(_is_share(value) for value in given):
+        return float(given[0]), float(given[1]), float(given[2])
+    return None
+
+
+def temperature_to_linear(kelvin: float) -> FloatArray:
+    """Linear RGB (3,), luminance 1, of a black body of 1667 to 25000 K.
+
+    Chromaticity by the cubic fit of Kim et al., "Design of advanced color temperature control system for HDTV
+    applications" (2002).
+    """
+    t = 1000 / kelvin
+    if kelvin <= 4000:
+        x = ((-0.2661239 * t - 0.2343589) * t + 0.8776956) * t + 0.179910
+    else:
+        x = ((-3.0258469 * t + 2.1070379) * t + 0.2226347) * t + 0.240390
+    if kelvin <= 2222:
+        y = ((-1.1063814 * x - 1.34811020) * x + 2.18555832) * x - 0.20219683
+    elif kelvin <= 4000:
+        y = ((-0.9549476 * x - 1.37418593) * x + 2.09137015) * x - 0.16748867
+    else:
+        y = ((3.0817580 * x - 5.87338670) * x + 3.75112997) * x - 0.37001483
+    rgb = np.maximum(_XYZ_TO_RGB @ [x / y, 1, (1 - x - y) / y], 0)
+    out: FloatArray = rgb / float(_LUMINANCE @ rgb)
+    return out
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def luminance(linear: npt.ArrayLike) -> FloatArray:
+    """Luminance (Y) of linear RGB with Rec. 709 primaries."""
+    out: FloatArray = np.asarray(linear, np.float64) @ _LUMINANCE
+    return out
+
 
 FARTHEST = 1e5
 """Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger."""
@@ -193,3 +293,78 @@ Area = Annotated[tuple[float, float, float, float], AreaType()]
 Colour = Annotated[tuple[float, float, float], ColourType()]
 Name = Annotated[str, NameType()]
 Reference = Annotated[str, Text("a name")]
+
+
+_COOLEST = 1667.0
+"""Kelvin; the fit of `temperature_to_linear` begins here."""
+_HOTTEST = 25000.0
+"""Kelvin; the fit of `temperature_to_linear` ends here."""
+
+
+def _number_or_fields(value: Any) -> str:
+    return "fields" if isinstance(value, dict) else "number"
+
+
+class TintFields(Fields):
+    """A tint of light: a colour, or a temperature."""
+
+    colour: Colour | None = None
+    """Tint (sRGB)."""
+    temperature: Annotated[float, Number(ge=_COOLEST, le=_HOTTEST)] | None = None
+    """Kelvin; the luminance is kept."""
+
+    @model_validator(mode="after")
+    def _check_tint(self) -> TintFields:
+        if self.colour is not None and self.temperature is not None:
+            raise conflict("the colour says it; remove one of the two", "temperature")
+        return self
+
+    def tinted(self, amount: float) -> tuple[float, float, float]:
+        """Linear RGB of an amount of light."""
+        tint = self.colour or (1.0, 1.0, 1.0)
+        if self.temperature is not None:
+            red, green, blue = temperature_to_linear(self.temperature).tolist()
+            tint = (red, green, blue)
+        return amount * tint[0], amount * tint[1], amount * tint[2]
+
+
+class RadianceFields(TintFields):
+    """An amount of light with a tint."""
+
+    radiance: NotNegative
+    """1 is an image's full scale at gain 1."""
+
+
+Radiance = Annotated[
+    Annotated[NotNegative, Tag("number")] | Annotated[RadianceFields, Tag("fields")], Discriminator(_number_or_fields)
+]
+
+
+def linear_radiance(given: float | RadianceFields) -> tuple[float, float, float]:
+    """Linear RGB of a radiance: a number, or {radiance, colour or temperature}."""
+    return given.tinted(given.radiance) if isinstance(given, RadianceFields) else (given, given, given)
+
+
+class MotionPathFields(Fields):
+    """A path through waypoints; a thing on it obeys no physics, others bump into it."""
+
+    waypoints: Annotated[tuple[Point, ...], Field(min_length=2)]
+    """Points [x, y, z] or [x, y], metres: where the thing's origin goes."""
+    speed: Positive | None = None
+    """Metres a second, the same all along; in place of `times`."""
+    times: Annotated[tuple[float, ...], NumberList(ge=0, le=FARTHEST)] | None = None
+    """Seconds since the start at which it is at each waypoint, and, on a closed path, back at the first."""
+    smooth: Annotated[bool, Flag()] = False
+    """Along a smooth line through the waypoints; straight from one to the next, if left out."""
+    closed: Annotated[bool, Flag()] = False
+    """From the last waypoint back to the first, again and again; it stays at the last, if left out."""
+    facing: Annotated[Literal["along", "fixed"], Choice()] = "along"
+    """Its x axis looks ahead along the path, or stays as yaw, pitch and roll have it."""
+    start: Amount = 0.0
+    """Seconds of the path that are over when the scene starts; below 0, it sets out later (on a closed path, it is as
+    far from the path's end)."""
+
+    @model_validator(mode="after")
+    def _check_pace(self) -> MotionPathFields:
+        self.only("speed", "times", subject="a path")
+        return self

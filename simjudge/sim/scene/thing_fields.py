@@ -11,18 +11,18 @@ from simjudge.core.documents import Fields
 from simjudge.core.field_types import Choice, Number, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Surface
-from simjudge.sim.scene.motion_path_fields import MotionPathFields
-from simjudge.sim.scene.radiance_fields import Radiance
 from simjudge.sim.scene.scene_fields import (
     FARTHEST,
     MOST_INSTANCES,
     Amount,
     ClassType,
     Colour,
+    MotionPathFields,
     NotNegative,
     Point,
     Point3,
     Positive,
+    Radiance,
     Reference,
     RepeatType,
     Share,

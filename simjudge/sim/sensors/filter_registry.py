@@ -1,15 +1,70 @@
-"""What filters of cameras and filters of readings have in common: names, and the parameters that a file can give."""
+"""What filters of cameras and of readings have in common: names, parameters from a file, other people's modules.
+
+Modules of other people's with filters, for cameras and for readings, beside simjudge's own.
+
+A package names its module in the entry point group `simjudge.filters`. A module without a package is named by
+`simjudge --plugin MODULE`; child processes (nodes, workers) find it in the environment variable SIMJUDGE_PLUGINS. All
+of them are imported when a filter is asked for that nobody knows yet; importing registers what they decorate.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import os
+import sys
 import typing
 from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from simjudge.core.errors import UsageError
 from simjudge.core.text import near_name, nearest_name, one_line
-from simjudge.sim.sensors.plugins import load_plugins
+
+GROUP = "simjudge.filters"
+VARIABLE = "SIMJUDGE_PLUGINS"
+
+
+def add_plugin(module: str) -> None:
+    """Import a module, here and in child processes.
+
+    Args:
+        module: its name, as in an import statement; the working folder counts too.
+    """
+    known = _named_modules()
+    if module not in known:
+        os.environ[VARIABLE] = os.pathsep.join([*known, module])
+    _load_named(module)
+
+
+def load_plugins() -> None:
+    """Import all modules that are named by the environment or by an entry point."""
+    for module in _named_modules():
+        _load_named(module)
+    for entry in entry_points(group=GROUP):
+        _load(entry.module)
+
+
+def _named_modules() -> list[str]:
+    return [each for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
+
+
+def _load_named(module: str) -> None:
+    """Import a module that may lie where a person works, as `python -m` has it."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    _load(module)
+
+
+def _load(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        why = one_line(error) or type(error).__name__
+        raise UsageError(f"plugin {one_line(module)}: cannot be imported ({why})") from error
+
 
 AnyFilter = TypeVar("AnyFilter", bound=Callable[..., Any])
 OneFilter = TypeVar("OneFilter", bound=Callable[..., Any])
@@ -68,10 +123,15 @@ class FilterRegistry(Generic[AnyFilter]):
             properties = {parameter: {"type": kind} for parameter, kind in self.parameter_types(name).items()}
             needed = [key for key, each in self.parameters(name).items() if each.default is each.empty]
             table = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-            tables.append({
-                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
-                "description": str(inspect.getdoc(function)).splitlines()[0],
-            })  # fmt: skip
+            tables.append(
+                {
+                    "type": "object",
+                    "properties": {name: table},
+                    "required": [name],
+                    "additionalProperties": False,
+                    "description": str(inspect.getdoc(function)).splitlines()[0],
+                }
+            )
         return tables
 
     def check(self, name: str, given: Mapping[str, Any]) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
 
 MATCH_BY = ("set", "twin", "random")
 """What of a reference an image is matched to."""
@@ -59,15 +59,11 @@ class FilterSettings(ReadSettings):
     match_colours: Path | None = setting(
         None, "Set whose proportions of mean red, green and blue the images get (undoes a white balance)."
     )
-    match_exposure: Path | None = setting(
-        None, "Set whose mean and standard deviation of brightness the images get."
-    )
+    match_exposure: Path | None = setting(None, "Set whose mean and standard deviation of brightness the images get.")
     colour_transfer: Path | None = setting(
         None, "Set whose means and standard deviations in CIELAB the images get (Reinhard's colour transfer)."
     )
-    fourier_adaptation: Path | None = setting(
-        None, "Set whose amplitudes of low frequencies the images get (FDA)."
-    )
+    fourier_adaptation: Path | None = setting(None, "Set whose amplitudes of low frequencies the images get (FDA).")
     match_by: str = setting(
         "set",
         "Reference of each image: the mean of the set, its twin there (same stamp or name), or a random one.",

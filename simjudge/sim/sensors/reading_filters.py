@@ -2,7 +2,7 @@
 
 A filter is a function decorated with `reading_filter`. It takes a reading and keyword parameters and returns another
 reading, or None for one that is lost. With a parameter `random` it gets the sensor's own seeded generator for this
-filter; with a parameter `memory` it gets a dictionary that it keeps from reading to reading. `plugins` says how
+filter; with a parameter `memory` it gets a dictionary that it keeps from reading to reading. `filter_registry` says how
 filters of one's own are found.
 
 A filter acts at one of three stages: on the truth before noise ("generate"), on the noisy reading ("filter"), or on

@@ -9,7 +9,7 @@ gps:                                     # a sensor by name
   noise: {deviation: 0.5}                # each kind has its own fields for noise
   filters: [{quantize: {step: 0.01}}]    # named functions of a reading
 
-The fields that all kinds have are in `sensor_fields`; the classes below add those of each kind.
+The fields that all kinds have are in `sensor_spec`; the classes below add those of each kind.
 """
 
 from __future__ import annotations
@@ -25,8 +25,14 @@ from simjudge.core.documents import check_content, read_document
 from simjudge.core.field_types import Label, conflict
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.text import nearest_name, one_line
-from simjudge.sim.sensors.inertial.inertial_fields import AccelerometerFields, GyroscopeFields, ImuFields
-from simjudge.sim.sensors.inertial.position_fields import EncodersFields, GpsFields, MagnetometerFields
+from simjudge.sim.sensors.inertial.sensor_tables import (
+    AccelerometerFields,
+    EncodersFields,
+    GpsFields,
+    GyroscopeFields,
+    ImuFields,
+    MagnetometerFields,
+)
 from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 

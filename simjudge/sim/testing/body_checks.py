@@ -6,9 +6,16 @@ import math
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.testing.checks import EngineBuilder, engine_check
-from simjudge.sim.testing.contract_scene import contract_scene
-from simjudge.sim.testing.expectations import expect, expect_near, expect_pose, expect_refused, poses_differ
+from simjudge.sim.testing.checks import (
+    EngineBuilder,
+    contract_scene,
+    engine_check,
+    expect,
+    expect_near,
+    expect_pose,
+    expect_refused,
+    poses_differ,
+)
 from simjudge.sim.vehicle.vehicle import Command
 
 GRAVITY = 9.81

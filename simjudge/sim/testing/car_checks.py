@@ -12,11 +12,18 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.scene.model import Course
 from simjudge.sim.testing.body_checks import NAMES, run_for
-from simjudge.sim.testing.checks import EngineBuilder, engine_check
-from simjudge.sim.testing.contract_scene import LENS, contract_scene
-from simjudge.sim.testing.expectations import expect, expect_near, expect_pose, expect_refused, poses_differ
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.testing.checks import (
+    LENS,
+    EngineBuilder,
+    contract_scene,
+    engine_check,
+    expect,
+    expect_near,
+    expect_pose,
+    expect_refused,
+    poses_differ,
+)
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = "art1"
 WHEELS = tuple(f"vehicle/wheel_{place}" for place in ("front_left", "front_right", "rear_left", "rear_right"))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID, camera_link, optical_frame
+from simjudge.data.rosbag2.writing import CAMERA, FRAME_ID, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.car_joints import JOINTS, FrameLink, JointAngles
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
@@ -107,9 +107,12 @@ class VehicleMessages:
         return self._new(DESCRIPTION_TYPE, data=text)
 
     def fixed(
-        self, stamp: int, mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,),
+        self,
+        stamp: int,
+        mounts: Mapping[str, Pose],
+        cameras: Collection[str] = (CAMERA,),
         links: Iterable[FrameLink] = (),
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """What does not move, for /tf_static: the map, the body, and where sensors sit (cameras with optical frames).
 
         Args:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pycocotools import mask as pycoco
 from set_examples import mask_images
 
-from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Masks
 from simjudge.data.format_support.mask_codec import (
     crop_mask,
     decode_rle_counts,

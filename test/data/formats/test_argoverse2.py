@@ -9,7 +9,7 @@ from pyarrow import feather
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.box_points import points_in_boxes
+from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "argoverse2_sweep"
 STAMPS = (315966265259836000, 315966265360032000)
@@ -25,13 +25,35 @@ def log(root):
     for k, stamp in enumerate(STAMPS):
         x = np.array([k + 1, 2, 3], np.float16)
         bytes_each = {"intensity": np.array([1, 2, 255], np.uint8), "laser_number": np.array([0, 31, 63], np.uint8)}
-        write(root / "sensors" / "lidar" / f"{stamp}.feather", x=x, y=x, z=x, **bytes_each,
-              offset_ns=np.array([0, 50, 100_000_000], np.int32))  # fmt: skip
-    write(root / "city_SE3_egovehicle.feather", timestamp_ns=STAMPS, **STILL, tx_m=[10.0, 11.0], ty_m=[0.0, 0.0],
-          tz_m=[0.0, 0.0])  # fmt: skip
-    write(root / "annotations.feather", timestamp_ns=STAMPS, track_uuid=["b", "a"], category=["BUS", "DOG"],
-          length_m=[1.0, 2.0], width_m=[1.0, 2.0], height_m=[1.0, 9.0], **STILL, tx_m=[1.0, 2.0], ty_m=[1.0, 2.0],
-          tz_m=[1.0, 2.0])  # fmt: skip
+        write(
+            root / "sensors" / "lidar" / f"{stamp}.feather",
+            x=x,
+            y=x,
+            z=x,
+            **bytes_each,
+            offset_ns=np.array([0, 50, 100_000_000], np.int32),
+        )
+    write(
+        root / "city_SE3_egovehicle.feather",
+        timestamp_ns=STAMPS,
+        **STILL,
+        tx_m=[10.0, 11.0],
+        ty_m=[0.0, 0.0],
+        tz_m=[0.0, 0.0],
+    )
+    write(
+        root / "annotations.feather",
+        timestamp_ns=STAMPS,
+        track_uuid=["b", "a"],
+        category=["BUS", "DOG"],
+        length_m=[1.0, 2.0],
+        width_m=[1.0, 2.0],
+        height_m=[1.0, 9.0],
+        **STILL,
+        tx_m=[1.0, 2.0],
+        ty_m=[1.0, 2.0],
+        tz_m=[1.0, 2.0],
+    )
     return root
 
 
@@ -59,7 +81,7 @@ def test_what_is_wrong(tmp_path):
     write(file, x=[1.0], y=[1.0])
     assert sj.convert(root, tmp_path / "a.mcap").losses.counts == {"clouds that cannot be read": 1}
     (root / "annotations.feather").write_bytes(b"no feather")
-    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is no feather file"):
+    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is not a feather file"):
         sj.read_clouds(root)
 
 

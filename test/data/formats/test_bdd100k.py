@@ -83,10 +83,22 @@ def test_both_corners_are_pixels_of_the_box(root, files, place, tmp_path):
 
 def test_what_is_left_out_is_counted(root):
     rows = [
-        frame("a", label(crowd=True), label(ignored=True), label(occluded=True), label("tuk-tuk", truncated=True),
-              label(box={"x1": 1}), {"category": "lane", "poly2d": []}, label(""), 7),
-        frame("b"), frame("c", label()), {"name": 3}, frame("b"),
-    ]  # fmt: skip
+        frame(
+            "a",
+            label(crowd=True),
+            label(ignored=True),
+            label(occluded=True),
+            label("tuk-tuk", truncated=True),
+            label(box={"x1": 1}),
+            {"category": "lane", "poly2d": []},
+            label(""),
+            7,
+        ),
+        frame("b"),
+        frame("c", label()),
+        {"name": 3},
+        frame("b"),
+    ]
     frames = read_set(root({"det_val.json": rows}))
     assert list(frames.frame_name) == ["a", "b", "c"]
     assert frames.size.tolist() == [[40, 30], [40, 30], [1280, 720]]

@@ -66,11 +66,16 @@ def test_a_box_is_around_what_is_seen_of_a_polygon(city):
 
 def test_what_cannot_be_used_is_counted(city):
     objects = [
-        {"label": "cargroup", "polygon": square(1, 1, 9, 9)}, {"label": "tuk-tuk", "polygon": square(1, 1, 2, 2)},
-        {"label": "car", "polygon": square(20, 5, 25, 9)}, {"label": "wall", "polygon": square(18, 3, 30, 12)},
-        {"label": "car", "polygon": [[1, "x"]]}, {"label": "car"}, 7, {"label": "car", "polygon": [[1e300, 1]] * 3},
+        {"label": "cargroup", "polygon": square(1, 1, 9, 9)},
+        {"label": "tuk-tuk", "polygon": square(1, 1, 2, 2)},
+        {"label": "car", "polygon": square(20, 5, 25, 9)},
+        {"label": "wall", "polygon": square(18, 3, 30, 12)},
+        {"label": "car", "polygon": [[1, "x"]]},
+        {"label": "car"},
+        7,
+        {"label": "car", "polygon": [[1e300, 1]] * 3},
         {"label": "rider", "polygon": square(-5, -5, 2, 2)},
-    ]  # fmt: skip
+    ]
     city(objects)
     city(None, stem="aachen_000001_000019")
     frames = read_set(city([], stem="aachen_000002_000019", size=(99, 30)))

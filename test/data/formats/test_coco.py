@@ -10,8 +10,7 @@ from pycocotools.coco import COCO
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.coco import read_coco, read_results, write_coco
 from simjudge.data.sets import read_predictions, read_set, sniff_format
 
@@ -133,7 +132,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
         ({"category_id": 3}, "class ids without a name"),
-        ({"category_id": "dog"}, "class ids that are no whole number from 0 to 2147483647"),
+        ({"category_id": "dog"}, "class ids that are not a whole number from 0 to 2147483647"),
         ({"image_id": 8}, "annotations of images that are not there"),
         ({"image_id": [1]}, "annotations of images that are not there"),
         ({"iscrowd": 1}, "crowd regions, which are no objects"),
@@ -179,7 +178,7 @@ def test_bad_masks_leave_the_box(tmp_path, shape):
         ('{"images": [],\n "annotations": []\n', "annotations.json:3: not valid JSON"),
         ({"images": [], "annotations": []}, "names no usable image"),
         ({"images": 3, "annotations": []}, "no COCO annotations"),
-        (GOOD | {"annotations": {}}, "'annotations' is no list"),
+        (GOOD | {"annotations": {}}, "'annotations' is not a list"),
         (GOOD | {"categories": [{"id": 1}]}, "a category without id and name"),
         ("[" * 100_000, "not usable JSON"),
     ],
@@ -343,6 +342,35 @@ def test_masks_that_lie_outside_their_boxes_are_counted_and_the_boxes_kept(tmp_p
     kind = "masks that lie outside their boxes (the box is kept)"
     assert dict(frames.losses.counts) == {kind: 3}
     assert "annotations.json: annotation 0 ([5.0, 2.0, 15.0, 10.0])" in frames.losses.lines()[0]
+
+
+def test_masks_outside_their_boxes_in_the_results_beside_annotations(tmp_path):
+    rows = [RESULT | {"segmentation": shape} for shape in (square(1, 2, 11, 22), square(20, 2, 30, 22))]
+    path = written(tmp_path)
+    frames = read_coco(written(tmp_path, rows, "results.json").parent)
+    assert path.name == "annotations.json"
+    assert [frames.predictions.masks.has(i) for i in range(2)] == [True, False]
+    assert list(frames.losses.counts.values()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([[0.1, 0.1, 0.4, 0.1, 0.4, 0.4]], "it covers no pixel"),  # shares of the picture
+        ({"size": [30, 40], "counts": [1200]}, "it covers no pixel"),
+        ([1, 2, 11, 2, 11, 22], "a list within the list"),
+        ([[1, 2, 11, 2, 11, 22, 1]], "an x without y"),
+        ([[1, 2, 11, 2]], "less than three"),
+        *[(empty, "") for empty in ([], [[]], {}, "", None)],
+    ],
+)
+def test_a_mask_that_is_none_is_said_and_its_box_kept(tmp_path, given, said):
+    row = {"id": 1, "image_id": 9, "category_id": 18, "bbox": [1, 2, 10, 20], "segmentation": given}
+    frames = read_coco(written(tmp_path, GOOD | {"annotations": [row]}))
+    assert frames.objects.box.tolist() == [[1, 2, 11, 22]]
+    assert frames.objects.masks is None
+    assert said in frames.losses.reason
+    assert bool(frames.losses.counts) == bool(said)
 
 
 def test_masks_of_results_outside_their_boxes(tmp_path):

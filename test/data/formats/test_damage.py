@@ -7,8 +7,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
 
 N = 60

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import simjudge as sj
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.sets import read_set, sniff_format
 
 START = 1_600_000_000_000

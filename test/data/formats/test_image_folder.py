@@ -7,7 +7,7 @@ from PIL import Image
 from simjudge.data.formats.image_folder import read_image_folder
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.writing import INVENTED_KEY, write_recording
-from simjudge.questions.doctor.doctor import diagnose
+from simjudge.questions.doctor.run import diagnose
 
 START = 1_700_000_000_123
 """Milliseconds."""

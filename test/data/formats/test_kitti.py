@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, read_scan
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
@@ -19,15 +19,22 @@ from simjudge.data.sets import read_set
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "kitti_tracking_0000"
 P2 = "721.5377 0 609.5593 44.85728 0 721.5377 172.854 0.2163791 0 0 1 0.002745884"
 R0 = "0.9999239 0.00983776 -0.007445048 -0.009869795 0.9999421 -0.004278459 0.007402527 0.004351614 0.9999631"
-VELO = ("0.007533745 -0.9999714 -0.000616602 -0.004069766 0.01480249 0.0007280733 -0.9998902 -0.07631618 "
-        "0.9998621 0.00752379 0.01480755 -0.2717806")  # fmt: skip
-IMU = ("0.9999976 0.0007553071 -0.002035826 -0.8086759 -0.0007854027 0.9998898 -0.01482298 0.3195559 "
-       "0.002024406 0.01482454 0.9998881 -0.7997231")  # fmt: skip
+VELO = (
+    "0.007533745 -0.9999714 -0.000616602 -0.004069766 0.01480249 0.0007280733 -0.9998902 -0.07631618 "
+    "0.9998621 0.00752379 0.01480755 -0.2717806"
+)
+IMU = (
+    "0.9999976 0.0007553071 -0.002035826 -0.8086759 -0.0007854027 0.9998898 -0.01482298 0.3195559 "
+    "0.002024406 0.01482454 0.9998881 -0.7997231"
+)
 CALIBRATION = "".join(f"P{k}: {P2}\n" for k in range(4)) + (
     f"R0_rect: {R0}\nTr_velo_to_cam: {VELO}\nTr_imu_to_velo: {IMU}\n\n"
 )
-TRACKING = CALIBRATION.replace("R0_rect:", "R_rect").replace("Tr_velo_to_cam:", "Tr_velo_cam").replace(
-    "Tr_imu_to_velo:", "Tr_imu_velo")  # fmt: skip
+TRACKING = (
+    CALIBRATION.replace("R0_rect:", "R_rect")
+    .replace("Tr_velo_to_cam:", "Tr_velo_cam")
+    .replace("Tr_imu_to_velo:", "Tr_imu_velo")
+)
 CAR = "Car 0.00 0 -1.58 587.01 173.33 614.12 200.12 1.65 1.67 3.64 -0.65 1.71 46.70 -1.59"
 WALKER = "Pedestrian 0.30 1 0.21 423.17 173.67 433.17 224.03 1.60 0.38 0.30 -5.87 1.63 23.11 -0.03"
 DONT_CARE = "DontCare -1 -1 -10 503.89 169.71 590.61 190.13 -1 -1 -1 -1000 -1000 -1000 -10"
@@ -100,8 +107,7 @@ def raw_folder(root):
     names = [f"{k:010d}" for k in range(2)]
     scans(root / "velodyne_points" / "data", names)
     pictures(root / "image_02" / "data", names)
-    write(root / "velodyne_points" / "timestamps.txt",
-          "2011-09-26 13:02:25.951199337\n2011-09-26 13:02:26.054523221\n")  # fmt: skip
+    write(root / "velodyne_points" / "timestamps.txt", "2011-09-26 13:02:25.951199337\n2011-09-26 13:02:26.054523221\n")
     for name, row in zip(names, oxts(2), strict=True):
         write(root / "oxts" / "data" / f"{name}.txt", row + "\n")
     words = VELO.split()
@@ -152,8 +158,9 @@ def test_a_recording_holds_what_the_folder_says(folder, tmp_path):
     if before.poses:
         recorded = read_poses(tmp_path / "d.mcap", "/odom")
         assert recorded.losses.counts == {}
-        assert recorded.trajectory.child_frame_id == ("lidar_link" if folder.parent.name.startswith("odo") else
-                                                      "imu_link")  # fmt: skip
+        assert recorded.trajectory.child_frame_id == (
+            "lidar_link" if folder.parent.name.startswith("odo") else "imu_link"
+        )
         np.testing.assert_allclose(recorded.trajectory.position, [pose.position for pose in before.poses])
 
 
@@ -181,8 +188,9 @@ def test_boxes_by_the_formula_of_the_development_kit(tmp_path):
         for corner in expected:
             assert np.linalg.norm(in_camera - corner, axis=1).min() < 1e-5
     # Straight to the middle of the box, from camera 2.
-    offset = np.linalg.solve(np.array(P2.split(), float).reshape(3, 4)[:, :3],
-                             np.array(P2.split(), float).reshape(3, 4)[:, 3])  # fmt: skip
+    offset = np.linalg.solve(
+        np.array(P2.split(), float).reshape(3, 4)[:, :3], np.array(P2.split(), float).reshape(3, 4)[:, 3]
+    )
     distance = np.linalg.norm(np.array([-0.65, 1.71 - 1.65 / 2, 46.70]) + offset)
     assert clouds.frames.objects.distance[0] == pytest.approx(distance)
 
@@ -228,12 +236,15 @@ def test_the_images_are_a_set_like_any_other(tmp_path):
     assert "3 clouds, 3 boxes in space" in found.summary.text()
 
 
-@pytest.mark.parametrize(("file", "text", "words"), [
-    ("calib/000001.txt", CALIBRATION.replace("Tr_velo_to_cam:", "Tr_velo:"), "has no row Tr_velo_to_cam"),
-    ("calib/000001.txt", CALIBRATION.replace(VELO, VELO[:-10]), "line 6: Tr_velo_to_cam needs 12 finite numbers"),
-    ("calib/000001.txt", CALIBRATION.replace("0.9999239", "nan"), "line 5: R0_rect needs 9 finite numbers"),
-    ("calib/000001.txt", CALIBRATION.replace("-0.9999714", "0.9999714"), "a transform's rotation is none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("calib/000001.txt", CALIBRATION.replace("Tr_velo_to_cam:", "Tr_velo:"), "has no row Tr_velo_to_cam"),
+        ("calib/000001.txt", CALIBRATION.replace(VELO, VELO[:-10]), "line 6: Tr_velo_to_cam needs 12 finite numbers"),
+        ("calib/000001.txt", CALIBRATION.replace("0.9999239", "nan"), "line 5: R0_rect needs 9 finite numbers"),
+        ("calib/000001.txt", CALIBRATION.replace("-0.9999714", "0.9999714"), "a transform's rotation is none"),
+    ],
+)
 def test_calibrations_that_are_wrong(file, text, words, tmp_path):
     root = object_folder(tmp_path / "kitti")
     write(root / file, text)
@@ -242,13 +253,16 @@ def test_calibrations_that_are_wrong(file, text, words, tmp_path):
     assert file in str(caught.value)
 
 
-@pytest.mark.parametrize(("row", "kind"), [
-    (CAR.rsplit(" ", 2)[0], "malformed label rows"),
-    (f"{CAR} 0.5 0.5", "malformed label rows"),
-    (CAR.replace("46.70", "far"), "malformed label rows"),
-    (CAR.replace("46.70", "inf"), "malformed label rows"),
-    (CAR.replace("587.01", "687.01"), "inverted boxes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        (CAR.rsplit(" ", 2)[0], "malformed label rows"),
+        (f"{CAR} 0.5 0.5", "malformed label rows"),
+        (CAR.replace("46.70", "far"), "malformed label rows"),
+        (CAR.replace("46.70", "inf"), "malformed label rows"),
+        (CAR.replace("587.01", "687.01"), "inverted boxes"),
+    ],
+)
 def test_rows_that_are_wrong_are_counted(row, kind, tmp_path):
     root = object_folder(tmp_path / "kitti")
     write(root / "label_2" / "000000.txt", f"{WALKER}\n{row}\n")
@@ -263,9 +277,11 @@ def test_scans_that_are_cut_and_labels_that_are_missing_are_counted(tmp_path):
     (root / "label_2" / "000002.txt").rename(root / "label_2" / "000009.txt")
     lost = sj.convert(root, tmp_path / "d.mcap").losses
     assert lost.counts == {
-        "clouds that cannot be read": 1, "scans without a label file": 1, "label files without a scan": 1,
-    }  # fmt: skip
-    assert "33 bytes are no whole number of points of 16 bytes" in "".join(lost.lines())
+        "clouds that cannot be read": 1,
+        "scans without a label file": 1,
+        "label files without a scan": 1,
+    }
+    assert "33 bytes are not a whole number of points of 16 bytes" in "".join(lost.lines())
     assert read_scan(root / "velodyne" / "000000.bin").table.shape == (40,)
 
 
@@ -307,8 +323,9 @@ def test_clouds_of_another_source(tmp_path):
     again = read_kitti_clouds(tmp_path / "again")
     assert again.stamp.tolist() == [5 * 10**8, 6 * 10**8, 7 * 10**8]
     np.testing.assert_allclose(again.boxes.centre, clouds.boxes.centre, atol=1e-5)
-    np.testing.assert_allclose(np.abs(np.einsum("ni,ni->n", again.boxes.orientation, clouds.boxes.orientation)), 1,
-                               atol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(
+        np.abs(np.einsum("ni,ni->n", again.boxes.orientation, clouds.boxes.orientation)), 1, atol=1e-4
+    )
     assert again.boxes.instance.tolist() == [2, 2, 7]
     assert [cloud.table.tobytes() for cloud in again] == [cloud.table.tobytes() for cloud in clouds]
 

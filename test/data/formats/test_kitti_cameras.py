@@ -14,13 +14,18 @@ P = {
     3: "721.5377 0 609.5593 -339.5242 0 721.5377 172.854 2.199936 0 0 1 0.002729905",
 }
 R0 = "0.9999239 0.00983776 -0.007445048 -0.009869795 0.9999421 -0.004278459 0.007402527 0.004351614 0.9999631"
-VELO = ("0.007533745 -0.9999714 -0.000616602 -0.004069766 0.01480249 0.0007280733 -0.9998902 -0.07631618 "
-        "0.9998621 0.00752379 0.01480755 -0.2717806")  # fmt: skip
+VELO = (
+    "0.007533745 -0.9999714 -0.000616602 -0.004069766 0.01480249 0.0007280733 -0.9998902 -0.07631618 "
+    "0.9998621 0.00752379 0.01480755 -0.2717806"
+)
 CAR = "Car 0.00 0 -1.58 587.01 173.33 614.12 200.12 1.65 1.67 3.64 -0.65 1.71 46.70 -1.59"
 SIDES = {"object": "image_{0}", "tracking": "image_{0:02d}/0003", "sequence": "image_{0}", "raw": "image_{0:02d}/data"}
 SCANS = {
-    "object": "velodyne", "tracking": "velodyne/0003", "sequence": "velodyne", "raw": "velodyne_points/data",
-}  # fmt: skip
+    "object": "velodyne",
+    "tracking": "velodyne/0003",
+    "sequence": "velodyne",
+    "raw": "velodyne_points/data",
+}
 
 
 def write(path, text):
@@ -45,11 +50,14 @@ def folder(request, tmp_path):
         words = VELO.split()
         rotation = " ".join(words[4 * row + column] for row in range(3) for column in range(3))
         write(root / "calib_velo_to_cam.txt", f"R: {rotation}\nT: {' '.join(words[3::4])}\n")
-        write(root / "calib_cam_to_cam.txt",
-              f"R_rect_00: {R0}\n" + "".join(f"P_rect_0{camera}: {text}\n" for camera, text in P.items()))  # fmt: skip
+        write(
+            root / "calib_cam_to_cam.txt",
+            f"R_rect_00: {R0}\n" + "".join(f"P_rect_0{camera}: {text}\n" for camera, text in P.items()),
+        )
     else:
-        write(root / {"object": "calib/000000.txt", "tracking": "calib/0003.txt", "sequence": "calib.txt"}[layout],
-              rows)  # fmt: skip
+        write(
+            root / {"object": "calib/000000.txt", "tracking": "calib/0003.txt", "sequence": "calib.txt"}[layout], rows
+        )
     if layout == "object":
         write(root / "label_2/000000.txt", f"{CAR}\n")
     return root
@@ -67,8 +75,11 @@ def test_images_and_projection_are_those_of_the_camera(folder, camera):
     point = np.array([20.0, 3.0, -1.0])
     full = np.eye(4)
     full[:3, :3] = np.array(R0.split(), float).reshape(3, 3)
-    u, v, w = np.array(P[number].split(), float).reshape(3, 4) @ full @ [
-        *(np.array(VELO.split(), float).reshape(3, 4) @ [*point, 1]), 1]  # fmt: skip
+    u, v, w = (
+        np.array(P[number].split(), float).reshape(3, 4)
+        @ full
+        @ [*(np.array(VELO.split(), float).reshape(3, 4) @ [*point, 1]), 1]
+    )
     ours = clouds.cameras[0].matrix @ clouds.cameras[0].pose.to_body(point)
     assert ours[:2] / ours[2] == pytest.approx([u / w, v / w], abs=0.05)
     labels = 1 if "label_2" in {each.name for each in folder.iterdir()} else 0
@@ -93,11 +104,18 @@ def test_another_camera_goes_into_a_recording_and_back(folder, tmp_path):
         assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
 
 
-@pytest.mark.parametrize(("topics", "kind", "words"), [
-    (Topics("image_4"), UsageError, "give --image-topic image_0 to image_3 alone"),
-    (Topics("image_2", "labels"), UsageError, "give --image-topic image_0 to image_3 alone"),
-    (Topics("image_1"), SimjudgeError, "holds no images of camera 1; those that it holds: image_0, image_2, image_3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("topics", "kind", "words"),
+    [
+        (Topics("image_4"), UsageError, "give --image-topic image_0 to image_3 alone"),
+        (Topics("image_2", "labels"), UsageError, "give --image-topic image_0 to image_3 alone"),
+        (
+            Topics("image_1"),
+            SimjudgeError,
+            "holds no images of camera 1; those that it holds: image_0, image_2, image_3",
+        ),
+    ],
+)
 def test_what_cannot_be_chosen_is_said(folder, topics, kind, words):
     with pytest.raises(kind, match=words):
         sj.read_clouds(folder, topics)

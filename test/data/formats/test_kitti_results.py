@@ -7,7 +7,7 @@ import pytest
 from cloud_samples import cloud_set, ground, table
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import CloudPredictions
+from simjudge.data.clouds import CloudPredictions
 from simjudge.geometry.poses import Pose
 
 YAW = 0.4
@@ -15,10 +15,15 @@ YAW = 0.4
 
 def clouds():
     found = CloudPredictions(
-        np.array([0, 0, 2]), np.zeros(3, int), np.full(3, -1), np.array([[5.0, 1, -0.5], [8, 3, 0], [10, 2, 0.25]]),
-        np.tile([0.0, 0, np.sin(YAW / 2), np.cos(YAW / 2)], (3, 1)), np.tile([4.0, 1.5, 2], (3, 1)),
-        np.array([0.5, 0.25, 1]), np.full(3, 9),
-    )  # fmt: skip
+        np.array([0, 0, 2]),
+        np.zeros(3, int),
+        np.full(3, -1),
+        np.array([[5.0, 1, -0.5], [8, 3, 0], [10, 2, 0.25]]),
+        np.tile([0.0, 0, np.sin(YAW / 2), np.cos(YAW / 2)], (3, 1)),
+        np.tile([4.0, 1.5, 2], (3, 1)),
+        np.array([0.5, 0.25, 1]),
+        np.full(3, 9),
+    )
     made = cloud_set([table(ground(seed=i)) for i in range(3)], [Pose()] * 3, class_names={0: "any thing"})
     return replace(made, predictions=found, predicted=np.array([True, True, True]))
 
@@ -44,8 +49,11 @@ def test_a_kitti_folder_keeps_its_files_and_gets_results(tmp_path):
     sj.convert(clouds(), tmp_path / "first", to="kitti")
     read = sj.read_clouds(tmp_path / "first")
     found = clouds().predictions
-    sj.convert(replace(read, predictions=found, predicted=np.array([True, False, True]), class_names={0: "x"}),
-               tmp_path / "again", to="kitti")  # fmt: skip
+    sj.convert(
+        replace(read, predictions=found, predicted=np.array([True, False, True]), class_names={0: "x"}),
+        tmp_path / "again",
+        to="kitti",
+    )
     names = sorted(file.name for file in (tmp_path / "again/results/data").iterdir())
     assert names == ["000000.txt", "000002.txt"]
     first, again = ((tmp_path / each / "results/data/000002.txt").read_text().split() for each in ("first", "again"))
@@ -89,12 +97,19 @@ def test_results_of_another_detector_go_through_a_recording_byte_for_byte(tmp_pa
     assert sj.read_clouds(tmp_path / "none").predictions is None
 
 
-@pytest.mark.parametrize(("name", "row", "what"), [
-    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5 17.5", "result rows whose score is not within 0 and 1"),
-    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5", "result rows whose score is not within 0 and 1"),
-    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 far -1.5 1", "malformed label rows"),
-    ("000009", "", "result files without a scan"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "row", "what"),
+    [
+        (
+            "000001",
+            "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5 17.5",
+            "result rows whose score is not within 0 and 1",
+        ),
+        ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5", "result rows whose score is not within 0 and 1"),
+        ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 far -1.5 1", "malformed label rows"),
+        ("000009", "", "result files without a scan"),
+    ],
+)
 def test_results_that_cannot_be_used_are_counted(tmp_path, name, row, what):
     sj.convert(clouds(), tmp_path / "kitti", to="kitti")
     (tmp_path / f"kitti/results/data/{name}.txt").write_text(row)

@@ -24,11 +24,14 @@ SITTER = [(5.0, -3.0, -1.6, 0.02, -0.01, 0.4)]
 def tracklet(kind, size, first, poses, state=2):
     h, w, length = size
     rows = "".join(
-        "\t\t\t<item>" + "".join(f"<{name}>{value}</{name}>" for name, value in
-                                 zip(("tx", "ty", "tz", "rx", "ry", "rz"), pose, strict=True))
+        "\t\t\t<item>"
+        + "".join(
+            f"<{name}>{value}</{name}>" for name, value in zip(("tx", "ty", "tz", "rx", "ry", "rz"), pose, strict=True)
+        )
         + f"<state>{state}</state><occlusion>0</occlusion><occlusion_kf>1</occlusion_kf><truncation>0</truncation>"
-        "<amt_occlusion>0</amt_occlusion></item>\n" for pose in poses
-    )  # fmt: skip
+        "<amt_occlusion>0</amt_occlusion></item>\n"
+        for pose in poses
+    )
     return (
         f'\t<item class_id="1" tracking_level="0" version="1">\n\t\t<objectType>{kind}</objectType>\n'
         f"\t\t<h>{h}</h>\n\t\t<w>{w}</w>\n\t\t<l>{length}</l>\n\t\t<first_frame>{first}</first_frame>\n"
@@ -88,16 +91,19 @@ def test_into_a_recording_and_back(drive, tmp_path):
     assert (tmp_path / "again" / file).read_bytes() == (drive / file).read_bytes()
 
 
-@pytest.mark.parametrize(("items", "counts"), [
-    (tracklet("Car", (1, 1, 0), 0, CAR), {"malformed tracklets": 1}),
-    (tracklet("", (1, 1, 1), 0, CAR), {"malformed tracklets": 1}),
-    (tracklet("Car", (1, 1, "inf"), 0, CAR), {"malformed tracklets": 1}),
-    (tracklet("Car", (1, 1, 1), 0.5, CAR), {"malformed tracklets": 1}),
-    (tracklet("Car", (1, 1, 1), 0, [("far", *CAR[0][1:]), CAR[1]]), {"malformed poses of tracklets": 1}),
-    (tracklet("Car", (1, 1, 1), 0, CAR, state=0), {"poses of tracklets that nobody has set": 2}),
-    (tracklet("Car", (1, 1, 1), 2, CAR), {"boxes in space without a scan": 1}),
-    ("", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("items", "counts"),
+    [
+        (tracklet("Car", (1, 1, 0), 0, CAR), {"malformed tracklets": 1}),
+        (tracklet("", (1, 1, 1), 0, CAR), {"malformed tracklets": 1}),
+        (tracklet("Car", (1, 1, "inf"), 0, CAR), {"malformed tracklets": 1}),
+        (tracklet("Car", (1, 1, 1), 0.5, CAR), {"malformed tracklets": 1}),
+        (tracklet("Car", (1, 1, 1), 0, [("far", *CAR[0][1:]), CAR[1]]), {"malformed poses of tracklets": 1}),
+        (tracklet("Car", (1, 1, 1), 0, CAR, state=0), {"poses of tracklets that nobody has set": 2}),
+        (tracklet("Car", (1, 1, 1), 2, CAR), {"boxes in space without a scan": 1}),
+        ("", {}),
+    ],
+)
 def test_what_cannot_be_used_is_counted(drive, items, counts):
     write(drive, items)
     clouds = sj.read_clouds(drive)
@@ -105,11 +111,14 @@ def test_what_cannot_be_used_is_counted(drive, items, counts):
     assert len(clouds.boxes) == (0 if items == "" or "malformed tracklets" in counts else 2 - sum(counts.values()))
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("<annotations/>", "holds no <tracklets>"),
-    (HEAD, "not valid XML"),
-    ('<!DOCTYPE x [<!ENTITY a "b">]><boost_serialization>&a;</boost_serialization>', "XML that is refused"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<annotations/>", "holds no <tracklets>"),
+        (HEAD, "not valid XML"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><boost_serialization>&a;</boost_serialization>', "XML that is refused"),
+    ],
+)
 def test_files_that_are_no_tracklets(drive, text, words):
     (drive / "tracklet_labels.xml").write_text(text)
     with pytest.raises(SimjudgeError, match=words) as caught:

@@ -15,10 +15,22 @@ from simjudge.data.sets import read_set, write_set
 
 
 def coco(path, boxes, areas=None, image_id=1, **more):
-    rows = [{"id": i, "image_id": image_id, "category_id": 1, "bbox": box, **({} if areas is None else {"area": area}),
-             **more} for i, (box, area) in enumerate(zip(boxes, areas or boxes, strict=True))]  # fmt: skip
-    content = {"images": [{"id": 1, "file_name": "a.png", "width": 64, "height": 48}], "annotations": rows,
-               "categories": [{"id": 1, "name": "cone"}]}  # fmt: skip
+    rows = [
+        {
+            "id": i,
+            "image_id": image_id,
+            "category_id": 1,
+            "bbox": box,
+            **({} if areas is None else {"area": area}),
+            **more,
+        }
+        for i, (box, area) in enumerate(zip(boxes, areas or boxes, strict=True))
+    ]
+    content = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 64, "height": 48}],
+        "annotations": rows,
+        "categories": [{"id": 1, "name": "cone"}],
+    }
     path.write_text(json.dumps(content))
     return path
 
@@ -96,9 +108,7 @@ def foreign(folder, form, boxes):
     objects = ["".join(f"<{side}>{value}</{side}>" for side, value in zip(sides, box, strict=True)) for box in boxes]
     text = "".join(f"<object><name>cone</name><bndbox>{each}</bndbox></object>" for each in objects)
     size = "<size><width>64</width><height>48</height></size>"
-    (folder / labels / "000000.xml").write_text(
-        f"<annotation><filename>000000.png</filename>{size}{text}</annotation>"
-    )
+    (folder / labels / "000000.xml").write_text(f"<annotation><filename>000000.png</filename>{size}{text}</annotation>")
     return folder
 
 

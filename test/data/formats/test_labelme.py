@@ -19,8 +19,16 @@ def shape(kind, points, label="cone", **more):
 
 
 def annotation(shapes, stem="a", size=(40, 30), **more):
-    return {"version": "5.4.1", "flags": {}, "shapes": shapes, "imagePath": f"{stem}.png", "imageData": None,
-            "imageHeight": size[1], "imageWidth": size[0], **more}  # fmt: skip
+    return {
+        "version": "5.4.1",
+        "flags": {},
+        "shapes": shapes,
+        "imagePath": f"{stem}.png",
+        "imageData": None,
+        "imageHeight": size[1],
+        "imageWidth": size[0],
+        **more,
+    }
 
 
 def png(mask):
@@ -67,6 +75,23 @@ def test_points_lie_on_the_edges_of_pixels(folder, tmp_path):
     assert len(read_set(root / "a.json")) == 1
 
 
+def test_an_outline_over_the_edge_has_the_box_that_the_picture_shows(folder):
+    frames = read_set(folder({"a": annotation([shape("polygon", [[30, 20], [60, 20], [60, 50], [30, 50]])])}))
+    assert frames.objects.box.tolist() == [[30, 20, 40, 30]]
+    assert frames.objects.masks.to_image(0, 40, 30).sum() == 100
+
+
+def test_a_mask_as_large_as_the_picture_lies_on_it(folder):
+    drawn = np.zeros((30, 40), bool)
+    drawn[5:12, 20:31] = True
+    ends = [[20, 5], [30, 11]]
+    shapes = [shape("mask", ends, mask=png(drawn)), shape("mask", ends, mask=png(drawn[5:9, 20:31]))]
+    frames = read_set(folder({"a": annotation(shapes)}))
+    assert frames.objects.box.tolist() == [[20, 5, 31, 12]]
+    assert np.array_equal(frames.objects.masks.to_image(0, 40, 30), drawn)
+    assert "a mask of another size than its points" in frames.losses.lines()[0]
+
+
 @pytest.mark.parametrize("origin", [(5, 6), (0, 0), (33, 24)])
 def test_a_mask_covers_its_first_to_its_last_pixel(folder, origin):
     mask = np.random.default_rng(0).random((8, 9)) > 0.4
@@ -83,9 +108,12 @@ def test_a_mask_covers_its_first_to_its_last_pixel(folder, origin):
 def test_a_group_of_one_label_is_one_thing(folder):
     left, right = [[1, 1], [5, 1], [5, 5], [1, 5]], [[9, 2], [12, 2], [12, 8], [9, 8]]
     shapes = [
-        shape("polygon", left, group_id=1), shape("polygon", right, group_id=1),
-        shape("polygon", right, "barrier", group_id=1), shape("polygon", left), shape("polygon", left),
-    ]  # fmt: skip
+        shape("polygon", left, group_id=1),
+        shape("polygon", right, group_id=1),
+        shape("polygon", right, "barrier", group_id=1),
+        shape("polygon", left),
+        shape("polygon", left),
+    ]
     frames = read_set(folder({"a": annotation(shapes)}))
     assert sorted(frames.objects.box.tolist()) == [[1, 1, 5, 5], [1, 1, 5, 5], [1, 1, 12, 8], [9, 2, 12, 8]]
     masks = [frames.objects.masks.to_image(i, 40, 30).sum() for i in range(4)]
@@ -94,10 +122,15 @@ def test_a_group_of_one_label_is_one_thing(folder):
 
 def test_what_cannot_be_used_is_counted(folder):
     bad = [
-        shape("line", [[1, 1], [5, 5]]), shape("point", [[1, 1]]), shape("polygon", [[1, 1], [2, 2]]),
-        shape("rectangle", [[1, 1], [2, "x"]]), shape("mask", [[1, 1], [2, 2]], mask="!"), 7,
-        shape("rectangle", [[50, 1], [60, 9]]), shape("rectangle", [[1, 1], [9, 9]], flags={"occluded": True}),
-    ]  # fmt: skip
+        shape("line", [[1, 1], [5, 5]]),
+        shape("point", [[1, 1]]),
+        shape("polygon", [[1, 1], [2, 2]]),
+        shape("rectangle", [[1, 1], [2, "x"]]),
+        shape("mask", [[1, 1], [2, 2]], mask="!"),
+        7,
+        shape("rectangle", [[50, 1], [60, 9]]),
+        shape("rectangle", [[1, 1], [9, 9]], flags={"occluded": True}),
+    ]
     root = folder(
         {"a": annotation(bad), "b": annotation([], "b", (99, 30)), "c": annotation([], "c", imageData="QQ==")}
     )
@@ -140,3 +173,22 @@ def test_a_blank_label_is_no_class(folder):
     frames = read_set(folder({"a": annotation(shapes)}))
     assert frames.class_names == {0: "cone"}
     assert dict(frames.losses.counts) == {"shapes without a class": 1}
+
+
+@pytest.mark.parametrize("named", [None, "", 7])
+def test_a_file_that_names_no_picture_takes_that_of_its_own_name(folder, named):
+    root = folder({"a": annotation([], imagePath=named), "b": annotation([], "b")})
+    (root / "b.png").rename(root / "b.PNG")
+    (root / "b.json").write_text(json.dumps(annotation([], imagePath=named)))
+    frames = read_set(root)
+    assert [path.name for path in frames.images.paths] == ["a.png", "b.PNG"]
+    assert not frames.losses
+
+
+def test_a_file_without_any_picture_is_counted(folder):
+    root = folder({"a": annotation([shape("rectangle", [[1, 1], [5, 5]])], imagePath=None)})
+    (root / "a.png").unlink()
+    frames = read_set(root)
+    assert len(frames.objects) == 1
+    assert "name no picture (imagePath)" in str(frames.losses)
+    assert "a.json" in str(frames.losses)

@@ -34,17 +34,19 @@ def refusal(path):
     ("yaml", "message"),
     [
         ("names: [red, green]\ntrain: train/images\nval: vali/images\n", "val: vali/images does not exist"),
-        ("names: [red]\ntrain: train/images\ntest: ../test/images\n",
-         "data.yaml: test: ../test/images does not exist; correct the path or remove the line"),
+        (
+            "names: [red]\ntrain: train/images\ntest: ../test/images\n",
+            "data.yaml: test: ../test/images does not exist; correct the path or remove the line",
+        ),
         ("names: [red, green]\ntrain: trian\n", "train: trian does not exist; is train meant?"),
         ("names: [red, green]\ntrain: [train/images, gone]\n", "train: gone does not exist"),
-        ("names: [red, green]\ntrain: 5\n", "train: 5 is no path"),
+        ("names: [red, green]\ntrain: 5\n", "train: 5 is not a path"),
         ("names: [red, green]\ntrain: train/images\ntrain: valid/images\n", "data.yaml:3: not valid YAML (train "),
         ("names: {0: red, 0: green}\ntrain: train/images\n", "0 stands there twice"),
         ("names: {0: red, '0': green}\ntrain: train/images\n", "0 stands there twice"),
         ("names: {0: red, 0.0: green}\ntrain: train/images\n", "two fields are the same number"),
-        ("names: {0: red, 1.7: green}\ntrain: train/images\n", "class id 1.7 is no whole number"),
-        ("names: {0: red, true: green}\ntrain: train/images\n", "class id True is no whole number"),
+        ("names: {0: red, 1.7: green}\ntrain: train/images\n", "class id 1.7 is not a whole number"),
+        ("names: {0: red, true: green}\ntrain: train/images\n", "class id True is not a whole number"),
         ("names: [red, no]\ntrain: train/images\n", "the name of class 1 is False, no text; put it in quotes"),
         ("names: [red, [green]]\ntrain: train/images\n", "the name of class 1 is ['green'], no text"),
         ("names: [red, green]\nnc: 3\ntrain: train/images\n", "2 names for 3 classes"),
@@ -71,9 +73,9 @@ def coco(change):
     ("change", "message"),
     [
         (lambda c: c["categories"].append({"id": 1, "name": "green"}), "class id 1 stands twice, as red and as green"),
-        (lambda c: c["categories"].append({"id": 1.7, "name": "green"}), "class id 1.7 is no whole number"),
-        (lambda c: c["categories"].append({"id": True, "name": "green"}), "class id True is no whole number"),
-        (lambda c: c["categories"].append({"id": -1, "name": "green"}), "class id -1 is no whole number"),
+        (lambda c: c["categories"].append({"id": 1.7, "name": "green"}), "class id 1.7 is not a whole number"),
+        (lambda c: c["categories"].append({"id": True, "name": "green"}), "class id True is not a whole number"),
+        (lambda c: c["categories"].append({"id": -1, "name": "green"}), "class id -1 is not a whole number"),
         (lambda c: c["categories"].append({"id": 2, "name": None}), "the name of class 2 is None, no text"),
         (lambda c: c["images"].append(c["images"][0] | {"file_name": "b.jpg"}), "images 0 and 1 both have the id 1"),
         (lambda c: c["images"].append(c["images"][0] | {"id": 1.0}), "images 0 and 1 both have the id 1.0"),
@@ -108,7 +110,7 @@ def test_coco_images_without_a_whole_number_or_a_name(tmp_path, image):
         (json.dumps(JSON).replace('"size"', '"name": "b", "size"'), "the field name stands twice in one object"),
         (json.dumps(JSON).replace('"1": "red"', '"1": "red", "1": "green"'), "the field 1 stands twice"),
         (json.dumps(JSON).replace('"1": "red"', '"1": "red", "01": "green"'), "class id 1 stands twice"),
-        (json.dumps(JSON).replace('"1": "red"', '"1.7": "red"'), "class id 1.7 is no whole number"),
+        (json.dumps(JSON).replace('"1": "red"', '"1.7": "red"'), "class id 1.7 is not a whole number"),
         (json.dumps(JSON).replace('"red"', "null"), "the name of class 1 is None, no text"),
         (json.dumps(JSON | {"frames": JSON["frames"] * 2}), "two frames are called a"),
         (json.dumps(COCO).replace('"id": 1,', '"id": 1, "id": 2,'), "the field id stands twice in one object"),
@@ -124,8 +126,8 @@ def test_json(tmp_path, text, message):
     [
         ({"class": 1, "box": [1, 2, 11, 22], "instance": 1.7}, "malformed rows"),
         ({"class": 1, "box": [1, 2, 11, 22], "instance": True}, "malformed rows"),
-        ({"class": 1.7, "box": [1, 2, 11, 22]}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": True, "box": [1, 2, 11, 22]}, "class ids that are no whole number from 0 to 2147483647"),
+        ({"class": 1.7, "box": [1, 2, 11, 22]}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": True, "box": [1, 2, 11, 22]}, "class ids that are not a whole number from 0 to 2147483647"),
     ],
 )
 def test_json_numbers_that_are_not_whole(tmp_path, row, kind):
@@ -143,7 +145,7 @@ def test_json_numbers_that_are_not_whole(tmp_path, row, kind):
         (LABEL.format("red", 1), SHAPE, '<image id="1" name="" width="40" height="30"/>', "image 1 (id 1) has no name"),
         (LABEL.format("red", 1) + LABEL.format("green", 1), SHAPE, "", "class id 1 stands twice, as red and as green"),
         (LABEL.format("red", 1) + LABEL.format("red", 2), SHAPE, "", "two labels are called red"),
-        (LABEL.format("red", 1.7), SHAPE, "", "class id 1.7 is no whole number"),
+        (LABEL.format("red", 1.7), SHAPE, "", "class id 1.7 is not a whole number"),
     ],
 )
 def test_cvat(tmp_path, labels, shapes, more, message):

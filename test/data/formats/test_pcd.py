@@ -7,8 +7,8 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
-from simjudge.data.formats.pcd.pcd_file import read_pcd, write_pcd
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
+from simjudge.data.formats.pcd import read_pcd, write_pcd
 from simjudge.data.sets import read_clouds, write_clouds
 
 HEAD = """# .PCD v0.7 - Point Cloud Data file format
@@ -24,19 +24,23 @@ POINTS 2
 DATA """
 ROWS = [(1.5, -2.0, 0.1, 3, 2**60 + 1), (4.0, float("nan"), -1e-30, 65535, -5)]
 PACKED = b"".join(struct.pack("<fffHq", *row) for row in ROWS)
-COLUMNS = b"".join(struct.pack(f"<2{code}", *column) for code, column in zip("fffHq", zip(*ROWS, strict=True),
-                                                                            strict=True))  # fmt: skip
+COLUMNS = b"".join(
+    struct.pack(f"<2{code}", *column) for code, column in zip("fffHq", zip(*ROWS, strict=True), strict=True)
+)
 LITERALS = bytes([31]) + COLUMNS[:32] + bytes([len(COLUMNS) - 33]) + COLUMNS[32:]
 FILES = {
     "ascii": b"1.5 -2 0.1 3 1152921504606846977\n4 nan -1e-30 65535 -5\n",
     "binary": PACKED,
     "binary_compressed": struct.pack("<II", len(LITERALS), len(COLUMNS)) + LITERALS,
 }
-MIXED = np.dtype({
-    "names": ["x", "y", "z", "rgb", "ring", "normal", "label"],
-    "formats": ["<f4", "<f4", "<f4", "<u4", "u1", ("<f8", (3,)), "<i2"],
-    "offsets": [0, 4, 8, 16, 20, 24, 48], "itemsize": 64,
-})  # fmt: skip
+MIXED = np.dtype(
+    {
+        "names": ["x", "y", "z", "rgb", "ring", "normal", "label"],
+        "formats": ["<f4", "<f4", "<f4", "<u4", "u1", ("<f8", (3,)), "<i2"],
+        "offsets": [0, 4, 8, 16, 20, 24, 48],
+        "itemsize": 64,
+    }
+)
 """With gaps, as PCL lays points out."""
 
 
@@ -95,22 +99,25 @@ def test_gaps_in_compressed_data_of_other_programs(tmp_path):
         assert read_pcd(tmp_path / "a.pcd").table.tolist() == [(1.0, 2.0)]
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    ("DATA binary", "DAAT binary", "is no PCD file: it has no line DATA"),
-    ("FIELDS x y z ring t", "", "its header lacks FIELDS"),
-    ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2", "header line SIZE has 4 entries for 5 FIELDS"),
-    ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2 3", "field t has TYPE I of SIZE 3, which PCD does not know"),
-    ("TYPE F F F U I", "TYPE F F F U Q", "field t has TYPE Q"),
-    ("COUNT 1 1 1 1 1", "COUNT 1 1 1 1 -1", "header line COUNT holds -1, which is no whole number"),
-    ("COUNT 1 1 1 1 1", "COUNT 1 1 1 1 999999999999", "correct FIELDS and COUNT"),
-    ("FIELDS x y z ring t", "FIELDS x y z ring x", "field x stands twice"),
-    ("WIDTH 2\n", "WIDTH 2\nWIDTH 3\n", "line 8: WIDTH stands twice"),
-    ("WIDTH 2", "WIDTH 3", "WIDTH 3 x HEIGHT 1 are not POINTS 2"),
-    ("WIDTH 2", "WIDTH two", "header line WIDTH holds two"),
-    ("VIEWPOINT 1 2 3 1 0 0 0", "VIEWPOINT 1 2 3", "VIEWPOINT needs seven numbers"),
-    ("DATA binary", "DATA text", "DATA text is not known"),
-    ("WIDTH 2\nHEIGHT 1", "WIDTH 3\nHEIGHT 1\nPOINTS 3", "POINTS stands twice"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("DATA binary", "DAAT binary", "is not a PCD file: it has no line DATA"),
+        ("FIELDS x y z ring t", "", "its header lacks FIELDS"),
+        ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2", "header line SIZE has 4 entries for 5 FIELDS"),
+        ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2 3", "field t has TYPE I of SIZE 3, which PCD does not know"),
+        ("TYPE F F F U I", "TYPE F F F U Q", "field t has TYPE Q"),
+        ("COUNT 1 1 1 1 1", "COUNT 1 1 1 1 -1", "header line COUNT holds -1, which is no whole number"),
+        ("COUNT 1 1 1 1 1", "COUNT 1 1 1 1 999999999999", "correct FIELDS and COUNT"),
+        ("FIELDS x y z ring t", "FIELDS x y z ring x", "field x stands twice"),
+        ("WIDTH 2\n", "WIDTH 2\nWIDTH 3\n", "line 8: WIDTH stands twice"),
+        ("WIDTH 2", "WIDTH 3", "WIDTH 3 x HEIGHT 1 are not POINTS 2"),
+        ("WIDTH 2", "WIDTH two", "header line WIDTH holds two"),
+        ("VIEWPOINT 1 2 3 1 0 0 0", "VIEWPOINT 1 2 3", "VIEWPOINT needs seven numbers"),
+        ("DATA binary", "DATA text", "DATA text is not known"),
+        ("WIDTH 2\nHEIGHT 1", "WIDTH 3\nHEIGHT 1\nPOINTS 3", "POINTS stands twice"),
+    ],
+)
 def test_headers_that_are_wrong(old, new, words, tmp_path):
     path = tmp_path / "a.pcd"
     text = HEAD + "binary\n"
@@ -121,16 +128,19 @@ def test_headers_that_are_wrong(old, new, words, tmp_path):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "data", "words"), [
-    ("binary", PACKED[:-1], "43 bytes of data are too few for 2 points of 22 bytes"),
-    ("binary", PACKED * 2, "88 bytes of data are too many for 2 points"),
-    ("ascii", b"1 2 3 4 5\n", "has 1 rows of points, and its header says 2"),
-    ("ascii", b"1 2 3 4 5\n1 2 3 4\n", "line 13: has 4 numbers, and its header says 5"),
-    ("ascii", b"1 2 3 4 5\n1 2 x 4 5\n", "line 13: .*'x'.* to float32"),
-    ("binary_compressed", b"", "would be 0 bytes"),
-    ("binary_compressed", struct.pack("<II", 5, 2**31) + b"12345", "would be 2147483648 bytes"),
-    ("binary_compressed", struct.pack("<II", 20, 44) + b"\xff" * 20, "its compressed data are damaged"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        ("binary", PACKED[:-1], "43 bytes of data are too few for 2 points of 22 bytes"),
+        ("binary", PACKED * 2, "88 bytes of data are too many for 2 points"),
+        ("ascii", b"1 2 3 4 5\n", "has 1 rows of points, and its header says 2"),
+        ("ascii", b"1 2 3 4 5\n1 2 3 4\n", "line 13: has 4 numbers, and its header says 5"),
+        ("ascii", b"1 2 3 4 5\n1 2 x 4 5\n", "line 13: .*'x'.* to float32"),
+        ("binary_compressed", b"", "would be 0 bytes"),
+        ("binary_compressed", struct.pack("<II", 5, 2**31) + b"12345", "would be 2147483648 bytes"),
+        ("binary_compressed", struct.pack("<II", 20, 44) + b"\xff" * 20, "its compressed data are damaged"),
+    ],
+)
 def test_data_that_are_wrong(kind, data, words, tmp_path):
     (tmp_path / "a.pcd").write_bytes((HEAD + kind + "\n").encode() + data)
     with pytest.raises(SimjudgeError, match=words):
@@ -161,8 +171,14 @@ def test_a_folder_into_a_recording_and_back(tmp_path):
 
 def test_stamps_stay_and_boxes_are_counted(tmp_path):
     """A cloud whose name says nothing of its stamp is called by it, as the format's page says."""
-    boxes = CloudBoxes(np.zeros(1, int), np.ones(1, int), np.ones(1, int), np.zeros((1, 3)),
-                       np.array([[0.0, 0, 0, 1]]), np.ones((1, 3)))  # fmt: skip
+    boxes = CloudBoxes(
+        np.zeros(1, int),
+        np.ones(1, int),
+        np.ones(1, int),
+        np.zeros((1, 3)),
+        np.array([[0.0, 0, 0, 1]]),
+        np.ones((1, 3)),
+    )
     clouds = CloudSet("a", ["lidar"], np.array([1_700_000_000_000_000_007]), lambda _: Cloud(mixed(3)), boxes=boxes)
     losses = write_clouds(clouds, tmp_path / "scans", "pcd")
     assert losses.counts == {"boxes in space that PCD files have no place for": 1}
@@ -177,7 +193,7 @@ def test_what_a_recording_cannot_hold_is_counted(tmp_path):
     lost = sj.convert(tmp_path / "scans", tmp_path / "a.mcap").losses
     assert lost.counts == {"clouds that cannot be read": 2}
     assert "field 't'" in lost.lines()[0]
-    assert "is no PCD file" in lost.lines()[0]
+    assert "is not a PCD file" in lost.lines()[0]
 
 
 def test_what_is_refused(tmp_path):

@@ -34,6 +34,11 @@ def test_a_bare_list(tmp_path):
     assert frames.name == "set"
 
 
+def test_a_name_of_null_is_no_name(tmp_path):
+    path = written(tmp_path, [{"size": [8, 9], "name": None}, {"size": [8, 9], "name": None, "stamp": 5}])
+    assert list(read_plain_json(path).frame_name) == ["000000", "0_000000005"]
+
+
 def test_what_a_bare_list_can_hold_is_written_as_one(tmp_path):
     path = written(tmp_path, [FRAME, {"size": [40, 30], "objects": [], "predictions": []}])
     write_plain_json(read_plain_json(path), tmp_path / "again.json")
@@ -77,12 +82,12 @@ def test_images_that_are_files_below_are_named_and_others_written(tmp_path, imag
         ({"box": [1, 2, float("nan"), 5]}, "boxes with NaN or infinite coordinates"),
         ({"box": [41, 2, 43, 5]}, "boxes outside the image"),
         ({"class": 2}, "class ids without a name"),
-        ({"class": 1.5}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": None}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": []}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": [1, 2]}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": {}}, "class ids that are no whole number from 0 to 2147483647"),
-        ({"class": 123456789012345678901234567890}, "class ids that are no whole number from 0 to 2147483647"),
+        ({"class": 1.5}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": None}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": []}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": [1, 2]}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": {}}, "class ids that are not a whole number from 0 to 2147483647"),
+        ({"class": 123456789012345678901234567890}, "class ids that are not a whole number from 0 to 2147483647"),
         ({"instance": 123456789012345678901234567890}, "malformed rows"),
         ({"mask": {"size": 5, "counts": "1"}}, "unusable masks (the box is kept)"),
         ({"score": 1.01}, "scores outside [0, 1]"),
@@ -114,8 +119,8 @@ def test_frames_without_a_size(tmp_path, size):
         ("[1, 2]", "neither COCO annotations nor a list of frames"),
         ({"frames": [FRAME], "class_names": ["red"]}, '"class_names" is not like'),
         ([FRAME | {"name": "x"}, FRAME | {"name": "x"}], "two frames are called x"),
-        ([FRAME | {"stamp": "now"}], "stamp now is no number of nanoseconds"),
-        ([FRAME | {"stamp": 2**70}], "is no number of nanoseconds"),
+        ([FRAME | {"stamp": "now"}], "stamp now is not a number of nanoseconds"),
+        ([FRAME | {"stamp": 2**70}], "is not a number of nanoseconds"),
     ],
 )
 def test_unusable_files(tmp_path, content, message):

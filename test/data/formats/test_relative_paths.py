@@ -15,8 +15,9 @@ from simjudge.data.sets import read_clouds, read_set, write_set
 @pytest.mark.parametrize("to", ["yolo", "coco", "cvat"])
 def test_pictures_have_a_name_whatever_way_they_are_given(tmp_path, monkeypatch, to):
     pictures = ArrayImages([np.full((30, 40, 3), 90, np.uint8)])
-    made = FrameSet.build("x", [(40, 30)], Objects.build([0], [1], [[1, 1, 9, 9]]), class_names={1: "cone"},
-                          images=pictures)  # fmt: skip
+    made = FrameSet.build(
+        "x", [(40, 30)], Objects.build([0], [1], [[1, 1, 9, 9]]), class_names={1: "cone"}, images=pictures
+    )
     write_set(made, tmp_path / "set", to)
     monkeypatch.chdir(tmp_path)
     assert read_set("set").name == "set"

@@ -21,9 +21,17 @@ def boxes(*values):
 
 
 def capture(step, annotations, name="camera", kind="RGBCamera", size=(40, 30)):
-    return {"@type": f"{KIND}{kind}", "id": name, "position": [0, 1, 0], "rotation": [0, 0, 0, 1],
-            "filename": f"step{step}.{name}.png", "imageFormat": "Png", "dimension": list(map(float, size)),
-            "projection": "Perspective", "annotations": annotations}  # fmt: skip
+    return {
+        "@type": f"{KIND}{kind}",
+        "id": name,
+        "position": [0, 1, 0],
+        "rotation": [0, 0, 0, 1],
+        "filename": f"step{step}.{name}.png",
+        "imageFormat": "Png",
+        "dimension": list(map(float, size)),
+        "projection": "Perspective",
+        "annotations": annotations,
+    }
 
 
 @pytest.fixture
@@ -34,8 +42,14 @@ def solo(tmp_path, image):
             folder = root / f"sequence.{sequence}"
             for each in captures:
                 image(folder / each.get("filename", "none.png"))
-            content = {"frame": 3, "sequence": sequence, "step": step, "timestamp": 0.0, "captures": captures,
-                       "metrics": metrics}  # fmt: skip
+            content = {
+                "frame": 3,
+                "sequence": sequence,
+                "step": step,
+                "timestamp": 0.0,
+                "captures": captures,
+                "metrics": metrics,
+            }
             (folder / file.format(step)).write_text(json.dumps(content))
         return root
 

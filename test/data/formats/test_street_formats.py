@@ -7,10 +7,9 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.formats.camvid import read_class_table
-from simjudge.data.semantic_classes import common_classes, scale_labels
+from simjudge.data.semantic_classes import STREET_CLASSES, TRAIN_NAMES, common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format
-from simjudge.data.street_classes import STREET_CLASSES, TRAIN_NAMES
-from simjudge.detectors.training_source import read_split
+from simjudge.detectors.training_data import read_split
 
 ROAD, SKY, CAR = (128, 64, 128), (70, 130, 180), (0, 0, 142)
 TRAIN = np.array([[10, 10, 10, 10], [0, 0, 13, 13], [0, 0, 13, 255]], np.uint8)
@@ -39,8 +38,10 @@ def cityscapes(root, *, kind="labelIds"):
     for split, city in (("train", "aachen"), ("val", "bonn")):
         stem = f"{city}_000000_000019"
         save(root / "leftImg8bit" / split / city / f"{stem}_leftImg8bit.png", PICTURE)
-        save(root / "gtFine" / split / city / f"{stem}_gtFine_{kind}.png",
-             numbers() if kind == "labelIds" else colours(STREET_COLOURS))  # fmt: skip
+        save(
+            root / "gtFine" / split / city / f"{stem}_gtFine_{kind}.png",
+            numbers() if kind == "labelIds" else colours(STREET_COLOURS),
+        )
 
 
 def gta5(root):
@@ -52,8 +53,10 @@ def gta5(root):
 def camvid(root, *, table="label_colors.txt"):
     for name in ("0001TP_006690", "0016E5_00390"):
         save(root / "701_StillsRaw_full" / f"{name}.png", PICTURE)
-        save(root / "LabeledApproved_full" / f"{name}_L.png",
-             colours({10: (128, 128, 128), 0: ROAD, 13: (64, 0, 128), 255: (0, 0, 0)}))  # fmt: skip
+        save(
+            root / "LabeledApproved_full" / f"{name}_L.png",
+            colours({10: (128, 128, 128), 0: ROAD, 13: (64, 0, 128), 255: (0, 0, 0)}),
+        )
     rows = [("128 128 128", "Sky"), ("128 64 128", "Road"), ("64 0 128", "Car"), ("0 0 0", "Void")]
     if table.endswith(".csv"):
         lines = ["name,r,g,b", *(f"{name},{colour.replace(' ', ',')}" for colour, name in rows)]
@@ -63,9 +66,12 @@ def camvid(root, *, table="label_colors.txt"):
 
 
 LAYOUTS = [
-    (cityscapes, {}, "cityscapes"), (cityscapes, {"kind": "color"}, "cityscapes"), (gta5, {}, "gta5"),
-    (camvid, {}, "camvid"), (camvid, {"table": "class_dict.csv"}, "camvid"),
-]  # fmt: skip
+    (cityscapes, {}, "cityscapes"),
+    (cityscapes, {"kind": "color"}, "cityscapes"),
+    (gta5, {}, "gta5"),
+    (camvid, {}, "camvid"),
+    (camvid, {"table": "class_dict.csv"}, "camvid"),
+]
 
 
 @pytest.mark.parametrize(("make", "how", "form"), LAYOUTS)
@@ -86,8 +92,9 @@ def test_frames_of_cityscapes_are_called_as_it_calls_them_and_keep_its_sides(tmp
     split, _ = read_split(tmp_path / "set", None, 0, semantic=True)
     assert split.own
     assert [list(side[0].frame_name) for side in (split.train, split.valid)] == [
-        ["aachen_000000_000019"], ["bonn_000000_000019"],
-    ]  # fmt: skip
+        ["aachen_000000_000019"],
+        ["bonn_000000_000019"],
+    ]
 
 
 def test_an_image_without_a_label_picture_and_one_of_another_size_are_counted(tmp_path):
@@ -116,9 +123,9 @@ def test_the_19_classes_have_distinct_numbers_and_colours():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("128 64 Road\n", ":1: 128 64 Road is no class"),
+        ("128 64 Road\n", ":1: 128 64 Road is not a class"),
         ("1 2 3 Road\n1 2 3 Car\n", r":2: colour \(1, 2, 3\) stands twice"),
-        ("1 2 300 Road\n", ":1: .* is no class"),
+        ("1 2 300 Road\n", ":1: .* is not a class"),
         ("0 0 0 Void\n", "names no class"),
     ],
 )
@@ -132,8 +139,9 @@ def test_a_damaged_table_names_file_and_row(text, says, tmp_path):
 def test_void_has_no_class(tmp_path):
     (tmp_path / "label_colors.txt").write_text("0 0 0 Void\n9 8 7 Column_Pole\n")
     assert read_class_table(tmp_path / "label_colors.txt") == (
-        {(0, 0, 0): UNLABELLED, (9, 8, 7): 1}, {1: "Column_Pole"},
-    )  # fmt: skip
+        {(0, 0, 0): UNLABELLED, (9, 8, 7): 1},
+        {1: "Column_Pole"},
+    )
 
 
 def test_sets_without_a_class_in_common_are_refused():

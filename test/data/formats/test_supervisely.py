@@ -85,9 +85,14 @@ def test_a_bitmap_is_its_pixels_inside_the_picture(project, mode, origin):
 
 
 def test_a_polygon_has_its_holes(project):
-    given = {"classTitle": "blue_cone", "geometryType": "polygon",
-             "points": {"exterior": [[2, 2], [22, 2], [22, 22], [2, 22]],
-                        "interior": [[[6, 6], [12, 6], [12, 12], [6, 12]]]}}  # fmt: skip
+    given = {
+        "classTitle": "blue_cone",
+        "geometryType": "polygon",
+        "points": {
+            "exterior": [[2, 2], [22, 2], [22, 22], [2, 22]],
+            "interior": [[[6, 6], [12, 6], [12, 12], [6, 12]]],
+        },
+    }
     frames = read_supervisely(project({"a": {"1": [given]}}))
     assert frames.objects.box.tolist() == [[2, 2, 22, 22]]
     mask = frames.objects.masks.to_image(0, 40, 30)

@@ -105,9 +105,9 @@ def test_same_name_in_two_splits(yolo):
         ("0 1.5 .5 .2 .2", {"boxes outside the image": 1}, 0),
         ("0 150 120 40 30", {"boxes outside the image": 1}, 0),  # pixels, not shares
         ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
-        ("-1 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
-        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
-        ("nan .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("-1 .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
+        ("0.5 .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
+        ("nan .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
         ("0 .1 nan .5 .1 .9 .9", {"boxes with NaN or infinite coordinates": 1}, 0),
     ],
 )
@@ -142,6 +142,13 @@ def test_polygons_are_masks(yolo):
     assert not frames.objects.masks.has(1)
 
 
+def test_outlines_over_the_edge_have_the_box_that_the_picture_shows(yolo):
+    """Drawn beyond the edge by hand, as annotation tools allow: on 40x30, x 32 to 88, and x -4 to 12."""
+    frames = read_yolo(yolo({"train": {"a": "0 .8 .2 2.2 .2 2.2 .6 .8 .6\n0 -.1 .2 .3 .2 .3 .6 -.1 .6"}}))
+    np.testing.assert_array_equal(frames.objects.box, [[32, 6, 40, 18], [0, 6, 12, 18]])
+    assert [int(frames.objects.masks.to_image(i, 40, 30).sum()) for i in range(2)] == [8 * 12, 12 * 12]
+
+
 def test_label_files_and_images_that_do_not_belong_together(yolo):
     root = yolo({"train": {"a": BOX, "b": None, "c": BOX}})
     (root / "train/images/c.jpg").unlink()
@@ -173,7 +180,7 @@ def test_damaged_and_double_images(yolo, image):
     [
         ("names: [red\ntrain: x\n", "data.yaml:2: not valid YAML"),
         ("names: red\n", "'names' is neither a list nor"),
-        ("names: {a: red}\n", "class id a is no whole number"),
+        ("names: {a: red}\n", "class id a is not a whole number"),
         ("- 1\n", "not a data set description"),
         ("names: [a]\ntrain: gone/images\n", "data.yaml: train: gone/images does not exist; correct the path or"),
     ],

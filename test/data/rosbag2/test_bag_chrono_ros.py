@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from bag_samples import SECOND, TYPES, header, write_mcap
 
-from simjudge.data.image_orientation import flip_vertically
+from simjudge.data.image_geometry import flip_vertically
 from simjudge.data.sets import read_set, write_set
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import load_detector
 
 COLOURS = Path(__file__).parents[3] / "config" / "detectors" / "cones_red_green.yaml"
 WIDTH, HEIGHT = 80, 60

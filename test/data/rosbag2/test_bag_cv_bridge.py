@@ -15,8 +15,8 @@ import pytest
 from bag_samples import TYPES, header
 
 from simjudge.core.images import ImageError
-from simjudge.data.rosbag2 import cv_bridge_pixels
-from simjudge.data.rosbag2.pixels import raw_to_rgb
+from simjudge.data.rosbag2 import image_messages as cv_bridge_pixels
+from simjudge.data.rosbag2.image_messages import raw_to_rgb
 
 WIDTH, HEIGHT = 10, 8
 CHANNELS = {"rgb": 3, "bgr": 3, "rgba": 4, "bgra": 4, "mono": 1}

@@ -5,7 +5,7 @@ import pytest
 from bag_samples import sample
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.db3_file import Db3File
+from simjudge.data.rosbag2.recording import Db3File
 from simjudge.data.sets import read_set, write_set
 
 COLUMNS = "id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB"
@@ -22,10 +22,10 @@ def bag(tmp_path):
 @pytest.mark.parametrize(
     ("statements", "said"),
     [
-        (["DROP TABLE messages", ENDLESS], "messages is no plain table"),
+        (["DROP TABLE messages", ENDLESS], "messages is not a plain table"),
         (
             ["ALTER TABLE topics RENAME TO t", "CREATE VIEW topics AS SELECT * FROM t, t AS u, t AS v, t AS w"],
-            "topics is no plain table",
+            "topics is not a plain table",
         ),
         (
             [
@@ -35,7 +35,7 @@ def bag(tmp_path):
             ],
             "messages.data is computed, not stored",
         ),
-        (["DROP TABLE messages", "CREATE VIRTUAL TABLE messages USING fts5(topic_id, data)"], "no plain table"),
+        (["DROP TABLE messages", "CREATE VIRTUAL TABLE messages USING fts5(topic_id, data)"], "not a plain table"),
     ],
 )
 def test_what_runs_code_of_the_file_is_refused(bag, statements, said):

@@ -7,8 +7,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import RecordingForm
 from simjudge.data.rosbag2.recovery import recover
+from simjudge.data.rosbag2.storage import RecordingForm
 
 STRING = "std_msgs/msg/String"
 

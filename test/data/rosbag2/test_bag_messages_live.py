@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
@@ -89,9 +89,11 @@ def test_a_prefix_stands_before_every_frame_but_the_maps():
     messages = maker(Frames(map="map", prefix="a/"))
     fixed = messages.fixed(0, {"camera": MOUNT, "lidar": MOUNT}).transforms
     assert [(t.header.frame_id, t.child_frame_id) for t in fixed] == [
-        ("map", "a/odom"), ("a/base_link", "a/camera_link"), ("a/camera_link", "a/camera_optical_frame"),
+        ("map", "a/odom"),
+        ("a/base_link", "a/camera_link"),
+        ("a/camera_link", "a/camera_optical_frame"),
         ("a/base_link", "a/lidar_link"),
-    ]  # fmt: skip
+    ]
     odometry = messages.odometry(0, STATE)
     assert (odometry.header.frame_id, odometry.child_frame_id) == ("a/odom", "a/base_link")
     assert messages.placed(0, {"chase": MOUNT}).transforms[0].child_frame_id == "a/chase"

@@ -12,7 +12,7 @@ from bag_samples import TYPES, header, jpeg
 from PIL import Image
 
 from simjudge.core.images import ImageError, decode_image, encode_jpeg, encode_png
-from simjudge.data.rosbag2.pixels import compressed_to_rgb, encoded_image, raw_to_rgb
+from simjudge.data.rosbag2.image_messages import compressed_to_rgb, encoded_image, raw_to_rgb
 
 RED, GREY = (200, 40, 10), (90, 90, 90)
 WIDTH, HEIGHT = 8, 6

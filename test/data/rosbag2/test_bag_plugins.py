@@ -22,8 +22,7 @@ from rosbag2_stand_in import SequentialCompressionReader, SequentialReader, reco
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording, write_recording
 from simjudge.data.rosbag2.mcap_file import McapFile
-from simjudge.data.rosbag2.plugin_file import PluginFile
-from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording import PluginFile, Recording
 
 SAMPLES = Path(__file__).parents[3] / "bags"
 

@@ -22,7 +22,7 @@ from simjudge.data.rosbag2 import describe_recording, is_recording, read_recordi
 from simjudge.data.rosbag2.interfaces import LABELS
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import Topics, read_set
-from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 MS = 1_000_000
 PIXELS = np.full((6, 8, 3), 7, np.uint8)
@@ -318,8 +318,9 @@ def test_unusable_distances_and_visible_shares_are_counted_and_their_boxes_kept(
     frames = read_recording(recording(tmp_path, [("/gt", sent)]))
     np.testing.assert_array_equal(frames.objects.distance, [np.nan, np.nan, 3.5, 2.5, 0.0, np.nan])
     np.testing.assert_array_equal(frames.objects.visible, [0.5, 1.0, np.nan, np.nan, 0.5, np.nan])
-    distances, shares = (f"{what} (the box is kept)" for what in ("distances outside [0, 1e9] m",
-                                                                   "visible shares outside [0, 1]"))  # fmt: skip
+    distances, shares = (
+        f"{what} (the box is kept)" for what in ("distances outside [0, 1e9] m", "visible shares outside [0, 1]")
+    )
     assert dict(frames.losses.counts) == {distances: 2, shares: 1}
     assert "x.mcap: /gt at 0.000 s, box 0 (-0.5)" in frames.losses.examples[distances][0]
     assert "x.mcap: /gt at 0.000 s, box 2 (1.25)" in frames.losses.examples[shares][0]
@@ -414,16 +415,19 @@ def test_an_mcap_of_ros_1(tmp_path: Path, compression: CompressionType) -> None:
         "/cam/camera_info": of["sensor_msgs/msg/CameraInfo"](
             head, 6, 8, "plumb_bob", np.zeros(5), matrix, np.eye(3).reshape(-1), np.zeros(12), 0, 0, region
         ),
-        "/tf": of["tf2_msgs/msg/TFMessage"]([
-            of["geometry_msgs/msg/TransformStamped"](
-                of["std_msgs/msg/Header"](8, stamp, "odom"), "base_link",
-                of["geometry_msgs/msg/Transform"](
-                    of["geometry_msgs/msg/Vector3"](1.0, 2.0, 3.0),
-                    of["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
-                ),
-            )
-        ]),
-    }  # fmt: skip
+        "/tf": of["tf2_msgs/msg/TFMessage"](
+            [
+                of["geometry_msgs/msg/TransformStamped"](
+                    of["std_msgs/msg/Header"](8, stamp, "odom"),
+                    "base_link",
+                    of["geometry_msgs/msg/Transform"](
+                        of["geometry_msgs/msg/Vector3"](1.0, 2.0, 3.0),
+                        of["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
+                    ),
+                )
+            ]
+        ),
+    }
     path = tmp_path / "x.mcap"
     with path.open("wb") as stream:
         writer = Mcap(stream, compression=compression)
@@ -437,9 +441,10 @@ def test_an_mcap_of_ros_1(tmp_path: Path, compression: CompressionType) -> None:
         writer.finish()
     types = {info.topic: info.type for info in describe_recording(path).topics}
     assert types == {
-        "/cam/camera_info": "sensor_msgs/msg/CameraInfo", "/cam/image_raw": "sensor_msgs/msg/Image",
+        "/cam/camera_info": "sensor_msgs/msg/CameraInfo",
+        "/cam/image_raw": "sensor_msgs/msg/Image",
         "/tf": "tf2_msgs/msg/TFMessage",
-    }  # fmt: skip
+    }
     frames = read_recording(path)
     assert frames.stamp.tolist() == [SECOND + 500]
     assert frames.images is not None

@@ -167,7 +167,7 @@ def test_topics_that_must_be_chosen(tmp_path):
         "PoseWithCovarianceStamped), /odom (nav_msgs/msg/Odometry), /tf (tf2_msgs/msg/TFMessage)"
     )
     assert read_poses(bag, "odom").topic == "/odom"
-    with pytest.raises(SimjudgeError, match="/nothing is no topic of poses in it; there are /amcl_pose"):
+    with pytest.raises(SimjudgeError, match="/nothing is not a topic of poses in it; there are /amcl_pose"):
         read_poses(bag, "/nothing")
     with pytest.raises(UsageError, match="/odom is a nav_msgs/msg/Odometry: --parent and --child choose frames of tf"):
         read_poses(bag, "/odom", "map")
@@ -190,8 +190,12 @@ def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
     above = ("/tf", START, transforms((START, "map", "odom", Pose())))
     with pytest.raises(SimjudgeError, match="several topics of poses"):
         read_poses(write_messages(tmp_path / "more", [*rows, above]))
-    other = [(topic, stamp, odometry(stamp, at(stamp), "odom", "base_footprint")) if topic == "/odom" else
-             (topic, stamp, message) for topic, stamp, message in rows]  # fmt: skip
+    other = [
+        (topic, stamp, odometry(stamp, at(stamp), "odom", "base_footprint"))
+        if topic == "/odom"
+        else (topic, stamp, message)
+        for topic, stamp, message in rows
+    ]
     with pytest.raises(SimjudgeError, match="several topics of poses"):
         read_poses(write_messages(tmp_path / "other", other))
 

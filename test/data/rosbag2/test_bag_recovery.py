@@ -13,9 +13,13 @@ from simjudge_command import SIMJUDGE
 import simjudge
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import (
+    UnfinishedRecording,
+    describe_unfinished,
+    find_unfinished,
+    record_messages,
+)
 from simjudge.data.rosbag2.recording import Recording, describe_recording
-from simjudge.data.rosbag2.unfinished import UnfinishedRecording, describe_unfinished, find_unfinished
 
 TOPIC = "/camera/image_raw/compressed"
 NAMES = ["a.mcap", "a.db3", "a"]

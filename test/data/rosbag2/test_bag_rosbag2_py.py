@@ -18,10 +18,9 @@ from bag_samples import SECOND, TYPES, contents, header, sample
 from rosbags.interfaces import Qos
 
 from simjudge.data.rosbag2 import describe_recording, read_recording, write_recording
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.data.rosbag2.offered_qos import offered_qos
-from simjudge.data.rosbag2.plugin_file import PluginFile
-from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.interfaces import offered_qos
+from simjudge.data.rosbag2.live_recording import record_messages
+from simjudge.data.rosbag2.recording import PluginFile, Recording
 
 ros = pytest.importorskip("rosbag2_py", reason="rosbag2_py is not installed: it comes with a ROS 2 installation only")
 

@@ -23,9 +23,8 @@ from rosbags.rosbag2 import Reader
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages, encode_jpeg, encode_png
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import FRAME_INFO, IMAGE, LABELS, standard_types
 
@@ -71,9 +70,14 @@ def frame_sets(draw: st.DrawFn) -> FrameSet:
     masks = Masks.from_crops(columns[4], np.array(columns[5]).reshape(-1, 2)) if draw(st.booleans()) else None
     truth = [[draw(UNKNOWN | numbers(low, high)) for _ in rows] for low, high in ((1e-3, 1e9), (0, 1))]
     objects = Objects.build(
-        columns[0], columns[1], np.array(columns[2]).reshape(-1, 4), columns[3], masks, distance=truth[0],
+        columns[0],
+        columns[1],
+        np.array(columns[2]).reshape(-1, 4),
+        columns[3],
+        masks,
+        distance=truth[0],
         visible=truth[1],
-    )  # fmt: skip
+    )
     predictions = Predictions.build(columns[0], columns[1], np.array(columns[2]).reshape(-1, 4), columns[6], masks)
     has = np.isin(np.arange(count), objects.frame)
     labelled = has | np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)
@@ -221,7 +225,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, name: str, monkeypatch: pyte
             raise sqlite3.OperationalError("database or disk is full")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("simjudge.data.rosbag2.mcap_writer.CheckedMcapWriter.write", fail)
+    monkeypatch.setattr("simjudge.data.rosbag2.folder_writer.CheckedMcapWriter.write", fail)
     monkeypatch.setattr("simjudge.data.rosbag2.folder_writer.Sqlite3Writer.write", fail)
     with pytest.raises(SimjudgeError, match="the disk is full"):
         write_recording(sample(), tmp_path / name)

@@ -16,12 +16,11 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import encode_png
 from simjudge.data.rosbag2 import (
     mcap_file,
-    mcap_records,
     read_recording,
     recording,
 )
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.mcap_records import DamageError, Span, load_span
+from simjudge.data.rosbag2.mcap_file import DamageError, Span, load_span
 
 
 def test_an_image_whose_header_claims_a_gigantic_one(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
 @pytest.mark.parametrize("cut", [False, True])
 def test_a_chunk_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcap_records, "_LARGEST_CHUNK", 1_000_000)
+    monkeypatch.setattr(mcap_file, "_LARGEST_CHUNK", 1_000_000)
     zeros = bytes(300_000_000)
     packed = zstandard.ZstdCompressor().compress(zeros) if compression == "zstd" else lz4.frame.compress(zeros)
     del zeros

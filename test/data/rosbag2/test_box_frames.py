@@ -5,11 +5,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import cloud_writing
 from simjudge.data.rosbag2.cloud_reading import OTHER_FRAME
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 
 STAMP = 10**9
@@ -23,11 +23,22 @@ def clouds():
     table["x"] = [1, 2, 3, 40]
     orientation = Rotation.from_euler("z", [[0.0], [0.4]]).as_quat()
     boxes = CloudBoxes(
-        np.array([0, 0]), np.array([2, 2]), np.array([7, 8]), np.array([[2.0, 0, 0], [9, 9, 9]]), orientation,
+        np.array([0, 0]),
+        np.array([2, 2]),
+        np.array([7, 8]),
+        np.array([[2.0, 0, 0], [9, 9, 9]]),
+        orientation,
         np.array([[2.0, 1, 1], [1, 2, 3]]),
-    )  # fmt: skip
-    return CloudSet("made", ["a"], np.array([STAMP]), lambda _index: Cloud(table), boxes=boxes,
-                    labelled=np.array([True]), class_names={2: "cone"})  # fmt: skip
+    )
+    return CloudSet(
+        "made",
+        ["a"],
+        np.array([STAMP]),
+        lambda _index: Cloud(table),
+        boxes=boxes,
+        labelled=np.array([True]),
+        class_names={2: "cone"},
+    )
 
 
 def write(path, frame, linked):

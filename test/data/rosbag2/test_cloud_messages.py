@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.cloud_messages import cloud_message, read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 
 
 def find(name):
@@ -34,8 +34,9 @@ def field(name, offset, datatype, count=1):
 def cloud(fields, data, width, *, step, height=1, row_step=None, big=False):
     row_step = step * width if row_step is None else row_step
     data = np.frombuffer(data, np.uint8)
-    return SimpleNamespace(fields=fields, data=data, width=width, height=height, point_step=step, row_step=row_step,
-                           is_bigendian=big)  # fmt: skip
+    return SimpleNamespace(
+        fields=fields, data=data, width=width, height=height, point_step=step, row_step=row_step, is_bigendian=big
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])
@@ -66,15 +67,18 @@ def test_several_numbers_in_a_field():
     assert found["n"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-@pytest.mark.parametrize(("message", "words"), [
-    (cloud([field("x", 2, 7)], bytes(4), 1, step=4), r"field 'x' reaches over its point of 4 bytes \(point_step\)"),
-    (cloud([field("x", 0, 9)], bytes(4), 1, step=4), "field 'x' is of an unknown type, 9"),
-    (cloud([field("x", 0, 7), field("x", 0, 7)], bytes(4), 1, step=4), "has field 'x' twice"),
-    (cloud([field("x", 0, 7)], bytes(7), 2, step=4), "7 bytes are too few for 1 x 2 points of 4 bytes"),
-    (cloud([field("x", 0, 7)], bytes(16), 2, step=4, height=2, row_step=4), "row_step 4 is less than 2 points"),
-    (cloud([], bytes(4), 1, step=0), "its points have 0 bytes"),
-    (cloud([field("x", 0, 7)], bytes(4), 2**40, step=4), "too few"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (cloud([field("x", 2, 7)], bytes(4), 1, step=4), r"field 'x' reaches over its point of 4 bytes \(point_step\)"),
+        (cloud([field("x", 0, 9)], bytes(4), 1, step=4), "field 'x' is of an unknown type, 9"),
+        (cloud([field("x", 0, 7), field("x", 0, 7)], bytes(4), 1, step=4), "has field 'x' twice"),
+        (cloud([field("x", 0, 7)], bytes(7), 2, step=4), "7 bytes are too few for 1 x 2 points of 4 bytes"),
+        (cloud([field("x", 0, 7)], bytes(16), 2, step=4, height=2, row_step=4), "row_step 4 is less than 2 points"),
+        (cloud([], bytes(4), 1, step=0), "its points have 0 bytes"),
+        (cloud([field("x", 0, 7)], bytes(4), 2**40, step=4), "too few"),
+    ],
+)
 def test_clouds_that_are_not_what_they_say(message, words):
     with pytest.raises(SimjudgeError, match=f"here: .*{words}" if not words.startswith("has") else words):
         read_cloud(message, "here")

@@ -8,10 +8,10 @@ import pytest
 from cloud_samples import cloud_set, ground, table
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
-from simjudge.data.rosbag2 import vision_boxes
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
+from simjudge.data.rosbag2 import cloud_messages
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D, VISION_BOXES_3D, standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 
@@ -22,10 +22,15 @@ def predictions(cloud, class_id=0):
     count = len(cloud)
     numbers = np.arange(count, dtype=float)
     return CloudPredictions(
-        np.array(cloud), np.full(count, class_id), np.full(count, -1), np.stack([numbers, -numbers, numbers / 7], 1),
-        np.tile(TURNED, (count, 1)), np.stack([numbers + 1, numbers + 0.5, numbers + 2], 1), numbers / 10,
+        np.array(cloud),
+        np.full(count, class_id),
+        np.full(count, -1),
+        np.stack([numbers, -numbers, numbers / 7], 1),
+        np.tile(TURNED, (count, 1)),
+        np.stack([numbers + 1, numbers + 0.5, numbers + 2], 1),
+        numbers / 10,
         np.arange(count) * 3 - 1,
-    )  # fmt: skip
+    )
 
 
 def clouds(**more):
@@ -63,7 +68,7 @@ def test_finding_nothing_is_not_the_same_as_not_looking(tmp_path):
 
 
 def test_vision_msgs_has_the_same_and_they_are_no_labels(tmp_path, monkeypatch):
-    monkeypatch.setattr(vision_boxes, "find_spec", lambda _name: SimpleNamespace())
+    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: SimpleNamespace())
     sj.write_clouds(clouds(), tmp_path / "a.mcap")
     recording = Recording(tmp_path / "a.mcap")
     topics = {info.topic: info.type for info in recording.topic_infos()}
@@ -132,4 +137,4 @@ def test_class_ids_that_no_result_can_hold_are_counted(tmp_path, wrong):
     assert len(read.boxes) == 0
     assert read.predictions.class_id.tolist() == [0, 0]
     assert read.class_names == {0: "object"}
-    assert read.losses.counts == {"class ids that are no whole number from 0 to 2147483647": 3}
+    assert read.losses.counts == {"class ids that are not a whole number from 0 to 2147483647": 3}

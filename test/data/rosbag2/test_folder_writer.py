@@ -13,8 +13,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import open_recording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import COMPRESSIONS, RecordingForm
 from simjudge.data.rosbag2.recovery import recover
+from simjudge.data.rosbag2.storage import COMPRESSIONS, RecordingForm
 
 STRING = "std_msgs/msg/String"
 START, STEP = 10**18, 10**6
@@ -66,9 +66,11 @@ def our_texts(path, *, whole=True):
 
 FORMS = [
     pytest.param(RecordingForm(storage, size, compression), id=f"{storage}-{size}-{compression}")
-    for storage in ("mcap", "sqlite3") for size in (None, 60_000) for compression in COMPRESSIONS
+    for storage in ("mcap", "sqlite3")
+    for size in (None, 60_000)
+    for compression in COMPRESSIONS
     if (storage, compression) != ("sqlite3", "chunk")
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from bag_samples import TYPES, header, write_mcap
 
+from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
-from simjudge.questions.info.contents import info
+from simjudge.questions.info import info
 
 STEP = 50_000_000
 
@@ -44,9 +44,15 @@ def test_transforms_that_go_to_and_fro_between_two_places_are_counted(tmp_path):
     assert "(198 of base_link)" in line
 
 
-@pytest.mark.parametrize("rows", [
-    robot(0.0), robot(0.0, speed=19.0), [*robot(0.0, 50), *robot(60.0, 100)[50:]], [*robot(0.0), *robot(0.0)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    [
+        robot(0.0),
+        robot(0.0, speed=19.0),
+        [*robot(0.0, 50), *robot(60.0, 100)[50:]],
+        [*robot(0.0), *robot(0.0)],
+    ],
+)
 def test_one_robot_is_none_fast_or_moved_once_or_said_twice(tmp_path, rows):
     assert conflicts(tmp_path / "a.mcap", rows) == []
 

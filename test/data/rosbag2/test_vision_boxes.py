@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
-from simjudge.data.rosbag2 import cloud_writing, vision_boxes
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
+from simjudge.data.rosbag2 import cloud_messages, cloud_writing
 from simjudge.data.rosbag2.interfaces import VISION_BOXES_3D, standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 
@@ -20,22 +20,31 @@ def clouds():
     table = np.zeros(4, [("x", "f4"), ("y", "f4"), ("z", "f4")])
     table["x"] = [1, 2, 3, 40]
     boxes = CloudBoxes(
-        np.array([0, 0, 1]), np.array([2, 5, 2]), np.array([7, -1, 7]), np.array([[2.0, 0, 0], [9, 9, 9], [40, 0, 0]]),
-        np.tile([0.0, 0, 0, 1], (3, 1)), np.array([[2.0, 1, 1], [1, 2, 3], [1, 1, 1]]),
-    )  # fmt: skip
+        np.array([0, 0, 1]),
+        np.array([2, 5, 2]),
+        np.array([7, -1, 7]),
+        np.array([[2.0, 0, 0], [9, 9, 9], [40, 0, 0]]),
+        np.tile([0.0, 0, 0, 1], (3, 1)),
+        np.array([[2.0, 1, 1], [1, 2, 3], [1, 1, 1]]),
+    )
     return CloudSet(
-        "made", ["a", "b"], np.array([10**9, 2 * 10**9]), lambda _index: Cloud(table), boxes=boxes,
-        labelled=np.array([True, True]), class_names={2: "cone", 5: ""},
-    )  # fmt: skip
+        "made",
+        ["a", "b"],
+        np.array([10**9, 2 * 10**9]),
+        lambda _index: Cloud(table),
+        boxes=boxes,
+        labelled=np.array([True, True]),
+        class_names={2: "cone", 5: ""},
+    )
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr(vision_boxes, "find_spec", lambda _name: SimpleNamespace())
+    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: SimpleNamespace())
 
 
 def test_nothing_where_it_is_not_installed(monkeypatch, tmp_path):
-    monkeypatch.setattr(vision_boxes, "find_spec", lambda _name: None)
+    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: None)
     sj.write_clouds(clouds(), tmp_path / "a.mcap")
     assert set(Recording(tmp_path / "a.mcap").topics) == {"/scan/points", "/scan/points/boxes"}
 
@@ -63,13 +72,13 @@ def test_those_of_others_are_read(tmp_path):
     made = clouds()
     maker = cloud_writing._CloudMaker(made)
     arrays = [maker._boxes(maker._header(10**9, "lidar_link"), made.read(0), 0) for _ in range(2)]
-    vision = vision_boxes.vision_boxes(find, arrays[0])
+    vision = cloud_messages.vision_boxes(find, arrays[0])
     first, second = vision.detections
-    other = vision_boxes.vision_boxes(find, arrays[1]).detections[0]
+    other = cloud_messages.vision_boxes(find, arrays[1]).detections[0]
     other.results[0].hypothesis.class_id = "barrier"
-    none = vision_boxes.vision_boxes(find, arrays[1]).detections[0]
+    none = cloud_messages.vision_boxes(find, arrays[1]).detections[0]
     none.results = []
-    wild = vision_boxes.vision_boxes(find, arrays[1]).detections[1]
+    wild = cloud_messages.vision_boxes(find, arrays[1]).detections[1]
     wild.bbox.size.x = float("nan")
     vision.detections = [first, second, other, none, wild]
     with record_messages(tmp_path / "a.mcap") as out:

@@ -65,11 +65,15 @@ def test_boxes_names_scores_and_masks_are_those_of_the_messages(tmp_path, packag
     border = [(10, 12), (30, 12), (30, 22), (10, 22)]
     messages = []
     for stamp in (1, 2, 3):
-        found = [detection(new, 3, "blue_cone", 0.75, (20.0, 17.0, 20.0, 10.0), border),
-                 detection(new, 0, "person", 0.5, (40.0, 24.5, 8.0, 9.0))]  # fmt: skip
-        messages += [("/camera/image_raw", stamp, TYPES, image(stamp, 64, 48)),
-                     ("/yolo/detections", stamp, types, new["DetectionArray"](header(stamp), found)),
-                     ("/yolo/dbg_image", stamp, TYPES, image(stamp, 64, 48))]  # fmt: skip
+        found = [
+            detection(new, 3, "blue_cone", 0.75, (20.0, 17.0, 20.0, 10.0), border),
+            detection(new, 0, "person", 0.5, (40.0, 24.5, 8.0, 9.0)),
+        ]
+        messages += [
+            ("/camera/image_raw", stamp, TYPES, image(stamp, 64, 48)),
+            ("/yolo/detections", stamp, types, new["DetectionArray"](header(stamp), found)),
+            ("/yolo/dbg_image", stamp, TYPES, image(stamp, 64, 48)),
+        ]
     bag = recorded(tmp_path / "bag", messages, storage)
     assert not describe_recording(bag).notes
     frames = read_recording(bag)
@@ -92,8 +96,10 @@ def test_the_first_form_has_hypotheses_and_boxes_of_two_dimensions(tmp_path):
     centre = of_ros["geometry_msgs/msg/Pose"](of_ros["geometry_msgs/msg/Point"](20.0, 17.0, 0.0), turn)
     box = new["BoundingBox3D"](centre, of_ros["geometry_msgs/msg/Vector3"](20.0, 10.0, 0.0))
     found = [new["Detection"](new["ObjectHypothesis"]("cone", 0.5), box, "1")]
-    bag = recorded(tmp_path / "bag", [("/image", 5, TYPES, image(5, 64, 48)),
-                                      ("/detections", 5, types, new["DetectionArray"](header(5), found))])  # fmt: skip
+    bag = recorded(
+        tmp_path / "bag",
+        [("/image", 5, TYPES, image(5, 64, 48)), ("/detections", 5, types, new["DetectionArray"](header(5), found))],
+    )
     frames = read_recording(bag)
     assert (frames.class_names, frames.predictions.score.tolist()) == ({0: "cone"}, [0.5])
     np.testing.assert_allclose(frames.predictions.box, [[10, 12, 30, 22]])
@@ -105,17 +111,23 @@ def test_they_are_labels_where_the_topic_is_called_so_or_the_user_says_so(tmp_pa
     sent = ("/image", 5, TYPES, image(5, 64, 48))
     named = read_recording(recorded(tmp_path / "a", [sent, ("/ground_truth", 5, types, array)]))
     assert (len(named.objects), named.predictions) == (1, None)
-    chosen = read_recording(recorded(tmp_path / "b", [sent, ("/yolo/tracking", 5, types, array)]),
-                            label_topic="/yolo/tracking")  # fmt: skip
+    chosen = read_recording(
+        recorded(tmp_path / "b", [sent, ("/yolo/tracking", 5, types, array)]), label_topic="/yolo/tracking"
+    )
     assert (len(chosen.objects), chosen.predictions) == (1, None)
 
 
 def test_names_of_yolo_meet_labels_of_vision_msgs_whatever_their_numbers(tmp_path):
     types, new = store("yolo_msgs", NOW)
     array = new["DetectionArray"](header(5), [detection(new, 41, "Cone", 0.9, (20.0, 17.0, 20.0, 10.0))])
-    bag = recorded(tmp_path / "bag", [("/image", 5, TYPES, image(5, 64, 48)),
-                                      ("/labels", 5, TYPES, vision(5, [("cone", 1.0, 20.0, 17.0, 20.0, 10.0)])),
-                                      ("/yolo/detections", 5, types, array)])  # fmt: skip
+    bag = recorded(
+        tmp_path / "bag",
+        [
+            ("/image", 5, TYPES, image(5, 64, 48)),
+            ("/labels", 5, TYPES, vision(5, [("cone", 1.0, 20.0, 17.0, 20.0, 10.0)])),
+            ("/yolo/detections", 5, types, array),
+        ],
+    )
     frames = read_recording(bag)
     assert frames.objects.class_id.tolist() == frames.predictions.class_id.tolist()
 
@@ -123,24 +135,35 @@ def test_names_of_yolo_meet_labels_of_vision_msgs_whatever_their_numbers(tmp_pat
 def test_what_is_damaged_is_counted(tmp_path):
     types, new = store("yolo_msgs", NOW)
     box = (20.0, 17.0, 20.0, 10.0)
-    found = [detection(new, 1, "cone", 0.9, box, [(3, 4)]), detection(new, 1, "cone", 0.9, box, theta=0.3),
-             detection(new, 1, "cone", 1.9, box), detection(new, -1, "cone", 0.9, box),
-             detection(new, 1, "cone", 0.9, (np.nan, 17.0, 20.0, 10.0))]  # fmt: skip
-    bag = recorded(tmp_path / "bag", [("/image", 5, TYPES, image(5, 64, 48)),
-                                      ("/detections", 5, types, new["DetectionArray"](header(5), found))])  # fmt: skip
+    found = [
+        detection(new, 1, "cone", 0.9, box, [(3, 4)]),
+        detection(new, 1, "cone", 0.9, box, theta=0.3),
+        detection(new, 1, "cone", 1.9, box),
+        detection(new, -1, "cone", 0.9, box),
+        detection(new, 1, "cone", 0.9, (np.nan, 17.0, 20.0, 10.0)),
+    ]
+    bag = recorded(
+        tmp_path / "bag",
+        [("/image", 5, TYPES, image(5, 64, 48)), ("/detections", 5, types, new["DetectionArray"](header(5), found))],
+    )
     frames = read_recording(bag)
     assert len(frames.predictions) == 1
     assert sorted(line.partition(":")[0] for line in frames.losses.lines()) == [
-        "1 boxes with NaN or infinite coordinates", "1 class ids that are no whole number from 0 to 2147483647",
-        "1 masks that cannot be read, the boxes are kept", "1 rotated boxes", "1 scores outside [0, 1]",
-    ]  # fmt: skip
+        "1 boxes with NaN or infinite coordinates",
+        "1 class ids that are not a whole number from 0 to 2147483647",
+        "1 masks that cannot be read, the boxes are kept",
+        "1 rotated boxes",
+        "1 scores outside [0, 1]",
+    ]
 
 
 def test_one_number_with_two_names_is_refused(tmp_path):
     types, new = store("yolo_msgs", NOW)
     box = (20.0, 17.0, 20.0, 10.0)
     found = [detection(new, 1, "cone", 0.9, box), detection(new, 1, "pole", 0.9, box)]
-    bag = recorded(tmp_path / "bag", [("/image", 5, TYPES, image(5, 64, 48)),
-                                      ("/detections", 5, types, new["DetectionArray"](header(5), found))])  # fmt: skip
+    bag = recorded(
+        tmp_path / "bag",
+        [("/image", 5, TYPES, image(5, 64, 48)), ("/detections", 5, types, new["DetectionArray"](header(5), found))],
+    )
     with pytest.raises(SimjudgeError, match="class 1 is 'cone' in one message and 'pole' in another"):
         read_recording(bag)

@@ -9,7 +9,7 @@ from vlp16_turns import turn
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes
+from simjudge.data.clouds import Cloud, CloudBoxes
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, is_cloud_detector, read_cuboid_settings
 
@@ -26,9 +26,13 @@ def labels(count=1):
     rows = np.tile(rows, (count, 1))
     yaw = rows[:, 6]
     return CloudBoxes(
-        np.repeat(np.arange(count), len(BOXES)), np.zeros(len(rows), int), np.tile(np.arange(len(BOXES)), count),
-        rows[:, :3], np.stack([0 * yaw, 0 * yaw, np.sin(yaw / 2), np.cos(yaw / 2)], 1), rows[:, 3:6],
-    )  # fmt: skip
+        np.repeat(np.arange(count), len(BOXES)),
+        np.zeros(len(rows), int),
+        np.tile(np.arange(len(BOXES)), count),
+        rows[:, :3],
+        np.stack([0 * yaw, 0 * yaw, np.sin(yaw / 2), np.cos(yaw / 2)], 1),
+        rows[:, 3:6],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +68,14 @@ def test_again_it_takes_the_place_of_what_was_found_before(clouds):
 def test_clouds_that_hold_nothing_are_counted():
     blocked = table(np.random.default_rng(0).uniform(-0.5, 0.5, (200, 3)))
     tables = [
-        scan(), table(np.empty((0, 3))), table(np.full((20, 3), np.nan)), table([[5, 1, 0]]), scan(ground=False),
-        blocked, Cloud(np.zeros(3, [("x", "f4")]), where="no y"),
-    ]  # fmt: skip
+        scan(),
+        table(np.empty((0, 3))),
+        table(np.full((20, 3), np.nan)),
+        table([[5, 1, 0]]),
+        scan(ground=False),
+        blocked,
+        Cloud(np.zeros(3, [("x", "f4")]), where="no y"),
+    ]
     found = sj.detect_clouds(cloud_set(tables), LidarCuboidFile.model_validate({"own": {"distance": 2}}))
     assert found.predicted.tolist() == [True] * 6 + [False]
     assert dict(found.losses.counts) == {

@@ -7,7 +7,7 @@ import pytest
 from vlp16_turns import HEIGHT, turn
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud
+from simjudge.data.clouds import Cloud
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids, detect_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 

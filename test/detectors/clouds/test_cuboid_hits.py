@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
-from simjudge.detectors.clouds.cuboid_hits import HIT, centre_fit, cuboid_hits, iou_fit, match_cuboids
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
+from simjudge.detectors.cuboid_iou import HIT, centre_fit, cuboid_hits, iou_fit, match_cuboids
 
 
 def polygon(row):
@@ -31,9 +31,7 @@ def shapely_fit(boxes, cuboids):
 
 
 def cuboids(rng, count):
-    return np.column_stack([
-        rng.uniform(0, 4, (count, 3)), rng.uniform(1, 4, (count, 3)), rng.uniform(-3, 3, count)
-    ])  # fmt: skip
+    return np.column_stack([rng.uniform(0, 4, (count, 3)), rng.uniform(1, 4, (count, 3)), rng.uniform(-3, 3, count)])
 
 
 @settings(max_examples=25, deadline=None)
@@ -64,17 +62,30 @@ def made(labelled=(True, True), predicted=(True, True)):
     """Two clouds: a box at 5 m in both and one at 25 m in the second; a cuboid on the near ones and one at nothing."""
     turn = np.tile([0.0, 0, 0, 1], (3, 1))
     boxes = CloudBoxes(
-        np.array([0, 1, 1]), np.zeros(3, int), np.full(3, -1), np.array([[5.0, 0, 0], [5, 0, 0], [25, 0, 0]]), turn,
+        np.array([0, 1, 1]),
+        np.zeros(3, int),
+        np.full(3, -1),
+        np.array([[5.0, 0, 0], [5, 0, 0], [25, 0, 0]]),
+        turn,
         np.tile([4.0, 2, 2], (3, 1)),
-    )  # fmt: skip
+    )
     found = CloudPredictions(
-        np.array([0, 1, 1]), np.ones(3, int), np.full(3, -1), np.array([[4.5, 0, 0], [5, 0.2, 0], [15, 0, 0]]), turn,
-        np.tile([3.0, 2, 2], (3, 1)), np.ones(3), np.full(3, 9),
-    )  # fmt: skip
+        np.array([0, 1, 1]),
+        np.ones(3, int),
+        np.full(3, -1),
+        np.array([[4.5, 0, 0], [5, 0.2, 0], [15, 0, 0]]),
+        turn,
+        np.tile([3.0, 2, 2], (3, 1)),
+        np.ones(3),
+        np.full(3, 9),
+    )
     return cloud_set(
-        [table(np.eye(3))] * 2, boxes=boxes, labelled=np.array(labelled), predictions=found,
+        [table(np.eye(3))] * 2,
+        boxes=boxes,
+        labelled=np.array(labelled),
+        predictions=found,
         predicted=np.array(predicted),
-    )  # fmt: skip
+    )
 
 
 def numbers(rows):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import CloudBoxes
-from simjudge.detectors.clouds.cuboid_hits import centre_fit, cuboid_hits, iou_fit
+from simjudge.data.clouds import CloudBoxes
+from simjudge.detectors.cuboid_iou import centre_fit, cuboid_hits, iou_fit
 
 KITTI = Path(__file__).parents[4] / "shared/data/real_lidar/kitti_tracking_0000"
 pytestmark = pytest.mark.skipif(not KITTI.is_dir(), reason="no ../shared/data/real_lidar/kitti_tracking_0000")
@@ -20,10 +20,15 @@ def some(clouds, indices):
     boxes = {name: value[keep] for name, value in vars(clouds.boxes).items()}
     boxes["cloud"] = np.searchsorted(indices, boxes["cloud"])
     return replace(
-        clouds, cloud_name=[clouds.cloud_name[i] for i in indices], stamp=clouds.stamp[indices],
-        read=lambda index: clouds.read(indices[index]), boxes=CloudBoxes(**boxes), labelled=clouds.labelled[indices],
-        cameras=(), poses=(),
-    )  # fmt: skip
+        clouds,
+        cloud_name=[clouds.cloud_name[i] for i in indices],
+        stamp=clouds.stamp[indices],
+        read=lambda index: clouds.read(indices[index]),
+        boxes=CloudBoxes(**boxes),
+        labelled=clouds.labelled[indices],
+        cameras=(),
+        poses=(),
+    )
 
 
 def test_most_labelled_things_within_30_m_are_found():

@@ -11,8 +11,7 @@ from scipy.stats import wasserstein_distance
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Masks, Objects
 from simjudge.objects.image_quality.colour_histograms import (
     BINS,
     CHANNELS,

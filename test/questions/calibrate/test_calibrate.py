@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.sim.sensors.imu_recording import read_imu
+from simjudge.data.rosbag2.live_recording import record_messages
+from simjudge.sim.sensors.recorded_readings import read_imu
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 COUNT, STEP = 6500, 10_000_000

@@ -15,19 +15,26 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar import Lidar
-from simjudge.sim.sensors.lidar.turn_readers import read_turns
+from simjudge.data.rosbag2.live_recording import record_messages
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 GOAL = 0.03
 STAMP = 1_700_000_000_000_000_000
 DEVICE = Lidar(
-    "device", rate=10, columns=600, elevation=tuple(np.radians((-15, -5, -1, 4))), range=(0.5, 100), window=0.1,
-    clockwise=True, start=2.0, ring_azimuth=tuple(np.radians((-3, 0, 3, 0))), ring_delay=(0, 2e-6, 4e-6, 6e-6),
-)  # fmt: skip
+    "device",
+    rate=10,
+    columns=600,
+    elevation=tuple(np.radians((-15, -5, -1, 4))),
+    range=(0.5, 100),
+    window=0.1,
+    clockwise=True,
+    start=2.0,
+    ring_azimuth=tuple(np.radians((-3, 0, 3, 0))),
+    ring_delay=(0, 2e-6, 4e-6, 6e-6),
+)
 OUTLET = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2"), ("time", "f4")])
 
 
@@ -69,8 +76,10 @@ def raw(folder, tables, names=("x", "y", "z", "time", "ring")):
 
 def figures(text):
     """Mean and 95th percentile of angle and time, of the last line of each table."""
-    return [tuple(float(x) if x != "-" else None for x in line.split()[2:])
-            for line in re.findall(r"^ *all .*$", text, re.MULTILINE)]  # fmt: skip
+    return [
+        tuple(float(x) if x != "-" else None for x in line.split()[2:])
+        for line in re.findall(r"^ *all .*$", text, re.MULTILINE)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["recording", "raw"])
@@ -100,16 +109,22 @@ def sweep(folder):
     """An Argoverse 2 sweep of a car that moves and turns: points in its frame at the sweep's stamp, float16."""
     folder.mkdir()
     ego = Rotation.from_rotvec(np.outer(np.linspace(-0.1, 0.2, 31), (0.02, 0.01, 0.8)))
-    poses = {"timestamp_ns": STAMP + np.arange(-10, 21) * 10**7,
-             **dict(zip(("qx", "qy", "qz", "qw"), ego.as_quat().T, strict=True)),
-             "tx_m": np.linspace(-1, 2, 31), "ty_m": np.linspace(0, 0.3, 31), "tz_m": np.zeros(31)}  # fmt: skip
+    poses = {
+        "timestamp_ns": STAMP + np.arange(-10, 21) * 10**7,
+        **dict(zip(("qx", "qy", "qz", "qw"), ego.as_quat().T, strict=True)),
+        "tx_m": np.linspace(-1, 2, 31),
+        "ty_m": np.linspace(0, 0.3, 31),
+        "tz_m": np.zeros(31),
+    }
     feather.write_feather(pa.table(poses), folder / "city_SE3_egovehicle.feather")
     flipped = Rotation.from_euler("xz", (180, 3), degrees=True)
     mounts = (Rotation.identity(), np.array([1.3, 0, 1.6])), (flipped, np.array([1.3, 0, 1.5]))
     quaternions = np.array([rotation.as_quat() for rotation, _ in mounts]).T
-    held = {"sensor_name": ["up_lidar", "down_lidar"],
-            **dict(zip(("qx", "qy", "qz", "qw"), quaternions, strict=True)),
-            **dict(zip(("tx_m", "ty_m", "tz_m"), np.array([place for _, place in mounts]).T, strict=True))}  # fmt: skip
+    held = {
+        "sensor_name": ["up_lidar", "down_lidar"],
+        **dict(zip(("qx", "qy", "qz", "qw"), quaternions, strict=True)),
+        **dict(zip(("tx_m", "ty_m", "tz_m"), np.array([place for _, place in mounts]).T, strict=True)),
+    }
     feather.write_feather(pa.table(held), folder / "egovehicle_SE3_sensor.feather")
     columns = {name: [] for name in ("x", "y", "z", "laser_number", "offset_ns")}
     for number, (rotation, place) in enumerate(mounts):
@@ -119,12 +134,16 @@ def sweep(folder):
         at = Rotation.from_rotvec(np.outer(seconds, (0.02, 0.01, 0.8)))
         world = at.apply(xyz) + np.stack([10 * seconds, 0.1 + seconds, 0 * seconds], -1)
         back = world - (0, 0.1, 0)
-        for name, values in zip(columns, (*back.astype("f2").T, points["ring"] + 32 * number,
-                                          np.rint(seconds * 1e9).astype("i4")), strict=True):  # fmt: skip
+        for name, values in zip(
+            columns,
+            (*back.astype("f2").T, points["ring"] + 32 * number, np.rint(seconds * 1e9).astype("i4")),
+            strict=True,
+        ):
             columns[name].append(values)
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    feather.write_feather(pa.table({**joined, "laser_number": joined["laser_number"].astype("u1")}),
-                          folder / "lidar.feather")  # fmt: skip
+    feather.write_feather(
+        pa.table({**joined, "laser_number": joined["laser_number"].astype("u1")}), folder / "lidar.feather"
+    )
     feather.write_feather(pa.table({"timestamp_ns": [STAMP, STAMP]}), folder / "annotations.feather")
     return folder
 
@@ -184,11 +203,14 @@ def without(*names):
     return out
 
 
-@pytest.mark.parametrize(("lacks", "says"), [
-    (("z",), "has no field z; it has x, y, ring, time"),
-    (("time",), "no time field .*no firing times can be had; give --rate"),
-    (("ring",), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lacks", "says"),
+    [
+        (("z",), "has no field z; it has x, y, ring, time"),
+        (("time",), "no time field .*no firing times can be had; give --rate"),
+        (("ring",), None),
+    ],
+)
 def test_clouds_that_lack_fields(lacks, says, tmp_path):
     done = run(record(tmp_path / "x.mcap", [without(*lacks)]), "--out", tmp_path / "x.yaml")
     if says is None:
@@ -201,18 +223,25 @@ def test_clouds_that_lack_fields(lacks, says, tmp_path):
         assert not (tmp_path / "x.yaml").exists()
 
 
-@pytest.mark.parametrize(("arguments", "error", "says"), [
-    (("empty", "--out", "x.yaml"), SimjudgeError, "holds no .bin files"),
-    (("scans", "--out", "x.txt"), UsageError, "a sensor file ends with .yaml"),
-    (("scans", "--out", "mine.yaml"), SimjudgeError, "give --overwrite"),
-    (("scans", "--fields", "x,y,intensity", "--out", "x.yaml"), UsageError, "x, y, z are needed"),
-    (("scans", "--fields", "x,y,z,time,ring,_", "--out", "x.yaml"), SimjudgeError, "no whole number of points of 6"),
-    (("scans", "--fields", "x,y,z,ring,time", "--out", "x.yaml"), SimjudgeError, "its rings are no whole numbers"),
-    (("scans", "--fields", "x,y,z,time,ring", "--rate", "10", "--out", "x.yaml"), UsageError, "leave out --rate"),
-    (("two.mcap", "--out", "x.yaml"), SimjudgeError, "there are /a, /b; give --topic"),
-    (("two.mcap", "--topic", "/c", "--out", "x.yaml"), SimjudgeError, "/c is no topic of point clouds"),
-    (("damaged.feather", "--out", "x.yaml"), SimjudgeError, "is no feather file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        (("empty", "--out", "x.yaml"), SimjudgeError, "holds no .bin files"),
+        (("scans", "--out", "x.txt"), UsageError, "a sensor file ends with .yaml"),
+        (("scans", "--out", "mine.yaml"), SimjudgeError, "give --overwrite"),
+        (("scans", "--fields", "x,y,intensity", "--out", "x.yaml"), UsageError, "x, y, z are needed"),
+        (
+            ("scans", "--fields", "x,y,z,time,ring,_", "--out", "x.yaml"),
+            SimjudgeError,
+            "no whole number of points of 6",
+        ),
+        (("scans", "--fields", "x,y,z,ring,time", "--out", "x.yaml"), SimjudgeError, "its rings are not whole numbers"),
+        (("scans", "--fields", "x,y,z,time,ring", "--rate", "10", "--out", "x.yaml"), UsageError, "leave out --rate"),
+        (("two.mcap", "--out", "x.yaml"), SimjudgeError, "there are /a, /b; give --topic"),
+        (("two.mcap", "--topic", "/c", "--out", "x.yaml"), SimjudgeError, "/c is not a topic of point clouds"),
+        (("damaged.feather", "--out", "x.yaml"), SimjudgeError, "is not a feather file"),
+    ],
+)
 def test_wrong_requests_write_nothing(arguments, error, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -263,7 +292,20 @@ def test_the_sweeps_points_are_given_at_its_stamp():
         pytest.skip("shared/data/real_lidar/argoverse2_sweep is not here")
     up, _ = read_turns(path)
     (turn,) = up.turns
-    spread = [np.median(np.abs(turn.elevation[turn.ring == k] - np.median(turn.elevation[turn.ring == k])))
-              for k in range(32)]  # fmt: skip
+    spread = [
+        np.median(np.abs(turn.elevation[turn.ring == k] - np.median(turn.elevation[turn.ring == k]))) for k in range(32)
+    ]
     # 0.08 degrees were it the middle of the sweep (docs/measurements/lidar.md).
     assert np.degrees(1.4826 * np.median(spread)) < 0.004
+
+
+def test_times_by_which_a_scan_outlasts_the_next_one_are_none(tmp_path):
+    """Shares of the turn, 0 to 1, as some drivers write them, would be a turn of a second."""
+    turns = [table(seed=k) for k in range(4)]
+    for each in turns:
+        each["time"] = 10 * (each["time"] - each["time"].min())
+    bag = record(tmp_path / "x.mcap", turns)
+    done = run(bag, "--out", tmp_path / "x.yaml")
+    assert isinstance(done.error, UsageError)
+    assert "by the times of its points, and scans come 0.1 s apart" in str(done.error)
+    assert run(bag, "--out", tmp_path / "x.yaml", "--rate", 10).code == 0

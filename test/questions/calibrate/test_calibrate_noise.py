@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.calibrate.noise import calibrate_noise
+from simjudge.questions.calibrate.run import calibrate_noise
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step, develop_light
 

@@ -13,13 +13,12 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.questions.certify.check import check_statements, holm
 from simjudge.questions.certify.dossier import certify, is_dossier
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 SETTINGS = {
     "as it is": {},
@@ -65,11 +64,18 @@ def pictures(name, seed, frames=24, masked=0.0):
     shift = np.abs(rng.normal(0, 2 + 4 * seed, len(rows)))[:, None] * [1, 0, 1, 0]
     frame, kind = ([row[i] for row in rows] for i in range(2))
     found = rng.random(len(rows)) < 0.9
-    predictions = Predictions.build(np.array(frame)[found], np.array(kind)[found], (box + shift)[found],
-                                    np.full(int(found.sum()), 0.9))  # fmt: skip
+    predictions = Predictions.build(
+        np.array(frame)[found], np.array(kind)[found], (box + shift)[found], np.full(int(found.sum()), 0.9)
+    )
     masks = masks_of(box, rng, masked) if masked else None
-    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box, masks=masks), predictions,
-                          class_names={1: "red", 2: "blue"}, independent=True)  # fmt: skip
+    return FrameSet.build(
+        name,
+        [[240, 160]] * frames,
+        Objects.build(frame, kind, box, masks=masks),
+        predictions,
+        class_names={1: "red", 2: "blue"},
+        independent=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +97,13 @@ def check(folder, *arguments):
     bare = "import sys, runpy; sys.argv = sys.argv[1:];"
     bare += "sys.modules.update(dict.fromkeys(['simjudge', 'scipy', 'pandas', 'pyarrow', 'numba']));"
     bare += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    return subprocess.run([sys.executable, "-I", "-c", bare, str(folder / "verify.py"), *arguments],
-                          capture_output=True, text=True, check=False, cwd=os.sep)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-I", "-c", bare, str(folder / "verify.py"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=os.sep,
+    )
 
 
 @pytest.mark.parametrize("way", SETTINGS)
@@ -140,9 +151,15 @@ def dossier(files, tmp_path_factory):
 
 @pytest.mark.parametrize(
     "name",
-    ["index.html", "dossier.json", "manifest.sha256", "verify.py", "results/first/result.json",
-     "results/second/contexts.csv"],
-)  # fmt: skip
+    [
+        "index.html",
+        "dossier.json",
+        "manifest.sha256",
+        "verify.py",
+        "results/first/result.json",
+        "results/second/contexts.csv",
+    ],
+)
 @pytest.mark.parametrize("place", [0.01, 0.5, 0.99])
 def test_a_flipped_byte_is_found(dossier, name, place):
     file = dossier / name
@@ -253,8 +270,13 @@ def test_results_of_another_simjudge_are_refused(files, tmp_path):
 def test_scene_and_camera_of_a_rendered_set_are_named(files, tmp_path):
     for name in ("real", "sim"):
         (tmp_path / f"{name}.json").write_bytes((files / f"{name}.json").read_bytes())
-    record = {"version": "9", "scene": {"name": "hall", "sha256": "5c"}, "camera": {"name": "plain", "sha256": "ca"},
-              "engine": {"name": "default", "variant": "x"}, "seed": 7}  # fmt: skip
+    record = {
+        "version": "9",
+        "scene": {"name": "hall", "sha256": "5c"},
+        "camera": {"name": "plain", "sha256": "ca"},
+        "engine": {"name": "default", "variant": "x"},
+        "seed": 7,
+    }
     (tmp_path / "sim.json.render.json").write_text(json.dumps(record))
     (tmp_path / "real.json.render.json").write_text("{")
     found = certify([compared(tmp_path, tmp_path / "r")], tmp_path / "dossier")

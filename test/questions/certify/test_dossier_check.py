@@ -15,6 +15,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.method.gap import estimate_gap, gap_behind
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.check import (
@@ -32,8 +34,6 @@ from simjudge.questions.certify.check import (
     gap_behind as gap_behind_again,
 )
 from simjudge.questions.certify.dossier import certify, write_manifest
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +71,11 @@ def sign_again(folder, *, state=True):
             each = said[fact["name"]]
             entries = {"overall": each["overall"], **each["by_class"]}
             fact |= {
-                "parameters": each["parameters"], "margin": each["parameters"]["margin"],
+                "parameters": each["parameters"],
+                "margin": each["parameters"]["margin"],
                 "verdicts": {key: entry["verdict"] for key, entry in entries.items()},
                 "p_of_all_results": p_of_all.get(fact["name"]),
-            }  # fmt: skip
+            }
             texts |= page_texts(fact["name"], each, p_of_all.get(fact["name"]), 0)
         facts |= {"count": len(said), "seal": seal(folder)}
         page = (folder / "index.html").read_text()
@@ -82,9 +83,7 @@ def sign_again(folder, *, state=True):
             page = re.sub(rf'(data-check="{re.escape(place)}">)[^<]*', lambda m, t=text: m[1] + t, page)
         (folder / "index.html").write_text(page)
     names = [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
-    facts["files"] = {
-        name: sha256(folder / name) for name in names if name not in ("dossier.json", "manifest.sha256")
-    }  # fmt: skip
+    facts["files"] = {name: sha256(folder / name) for name in names if name not in ("dossier.json", "manifest.sha256")}
     (folder / "dossier.json").write_text(json.dumps(facts))
     (folder / "manifest.sha256").unlink()
     write_manifest(folder)
@@ -164,8 +163,7 @@ def one_unit(rows):
 
 EDITS = {
     "all verdicts marked untested": (untested, "all classes: verdict is"),
-    "one verdict marked too few": (
-        set_in("overall", "verdict", value="too_few"), "all classes: verdict is"),
+    "one verdict marked too few": (set_in("overall", "verdict", value="too_few"), "all classes: verdict is"),
     "another margin in a class": (set_in("by_class", "1", "margin", value=0.4), "red: margin is 0.05, not 0.4"),
     "another margin everywhere, verdicts kept": (other_margin, "verdict is"),
     "no draws": (no_draws, "draws are 0"),
@@ -173,15 +171,19 @@ EDITS = {
     "a corrected p made large": (set_in("by_class", "1", "p_adjusted", value=0.9), "red: p_adjusted is"),
     "an interval made narrow": (set_in("overall", "gap_high", value=0.01), "all classes: gap_high is"),
     "a gap that would have been shown made small": (
-        set_in("overall", "detectable_gap", value=0.001), "all classes: detectable_gap is"),
+        set_in("overall", "detectable_gap", value=0.001),
+        "all classes: detectable_gap is",
+    ),
     "another threshold": (set_in("parameters", "theta", value=0.5), "is"),
     "another seed": (set_in("parameters", "seed", value=99), "p_value|noise"),
     "a verdict at a neighbouring threshold taken away": (
-        set_in("overall", "verdict_above", value=None), "all classes: verdict_above is"),
+        set_in("overall", "verdict_above", value=None),
+        "all classes: verdict_above is",
+    ),
     "the overlap made whole": (set_in("overall", "overlap_a", value=1.0), "all classes: overlap_a is"),
     "a class taken away": (lambda said: said["by_class"].pop("1"), "red: n_a is"),
     "more objects than there are": (set_in("inputs", "a", "objects", value=9999), "objects and units are"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -203,8 +205,10 @@ ROWS = {
     "objects taken away": (lambda rows: [row for row in rows if float(row["performance"]) > 0], "n_a is|objects"),
     "units joined": (one_unit, "units are 52 and 1|objects and units are"),
     "sets swapped": (
-        lambda rows: [row | {"set": {"a": "b", "b": "a"}[row["set"]]} for row in rows], "objects and units|n_a is"),
-}  # fmt: skip
+        lambda rows: [row | {"set": {"a": "b", "b": "a"}[row["set"]]} for row in rows],
+        "objects and units|n_a is",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -276,8 +280,10 @@ def test_a_second_verdict_on_the_page_is_found(dossier):
     assert check_dossier(dossier)[1] == ["index.html: a verdict stands where none is checked: Predicts within"]
 
 
-@pytest.mark.parametrize(("field", "value"), [("margin", 0.3), ("p_of_all_results", 0.9), ("verdicts", {}),
-                                              ("parameters", {}), ("performance_not_of_boxes", 4)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("margin", 0.3), ("p_of_all_results", 0.9), ("verdicts", {}), ("parameters", {}), ("performance_not_of_boxes", 4)],
+)
 def test_edited_facts_are_found(dossier, field, value):
     facts = json.loads((dossier / "dossier.json").read_text())
     facts["results"][0][field] = value
@@ -304,14 +310,18 @@ def test_a_result_that_was_taken_away_is_missed(dossier):
 
 
 HOSTILE = {
-    "draws": (lambda said: (all_entries(draws=10**12)(said), set_in("parameters", "draws", value=10**12)(said)),
-              "1,000,000,000,000 draws are more than"),
+    "draws": (
+        lambda said: (all_entries(draws=10**12)(said), set_in("parameters", "draws", value=10**12)(said)),
+        "1,000,000,000,000 draws are more than",
+    ),
     "patch": (set_in("parameters", "patch", value=[100_000, 100_000]), "pixels are more than"),
-    "negative draws": (lambda said: (all_entries(draws=-5)(said), set_in("parameters", "draws", value=-5)(said)),
-                       "-5 draws"),
+    "negative draws": (
+        lambda said: (all_entries(draws=-5)(said), set_in("parameters", "draws", value=-5)(said)),
+        "-5 draws",
+    ),
     "a word for a number": (set_in("parameters", "theta", value="high"), "cannot be computed: ValueError"),
     "nothing": (lambda said: said["parameters"].clear(), "cannot be computed: KeyError"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -339,8 +349,9 @@ def test_units_without_bound_are_refused(dossier, column):
 def test_masks_whose_runs_do_not_fill_them_are_refused(dossier):
     first = dossier / "results/first"
     for side, words in [
-        (100_000, "10,000,000,000 pixels are more than"), (10, "the runs of row 0 do not fill 10 x 10 pixels"),
-    ]:  # fmt: skip
+        (100_000, "10,000,000,000 pixels are more than"),
+        (10, "the runs of row 0 do not fill 10 x 10 pixels"),
+    ]:
         (first / "masks.csv").write_text(f"row,left,top,width,height,runs\n0,0,0,{side},{side},0 5\n")
         assert words in dossier_check.compare_numbers(first)[1][0]
 
@@ -354,9 +365,14 @@ def video(name, seed, frames=240):
     shift = np.maximum(0, 6 + blur[frame] + thing[number] + random.normal(0, 0.5, len(frame)))
     box = np.stack([30 + 50 * place, np.full(len(frame), 60.5), 60 + 50 * place, np.full(len(frame), 84.5)], axis=1)
     kind, found = np.ones(len(frame), int), box + shift[:, None] * [1, 0, 1, 0]
-    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box, instance=number),
-                          Predictions.build(frame, kind, found, np.full(len(frame), 0.9)), class_names={1: "red"},
-                          stamp=np.arange(frames) * 100_000_000)  # fmt: skip
+    return FrameSet.build(
+        name,
+        [[240, 160]] * frames,
+        Objects.build(frame, kind, box, instance=number),
+        Predictions.build(frame, kind, found, np.full(len(frame), 0.9)),
+        class_names={1: "red"},
+        stamp=np.arange(frames) * 100_000_000,
+    )
 
 
 def unlike(name, seed, frames=150):
@@ -369,8 +385,14 @@ def unlike(name, seed, frames=150):
     frame, found = np.arange(frames), random.random(frames) < 0.85
     kind, score = np.ones(frames, int), np.full(frames, 0.9)
     predictions = Predictions.build(frame[found], kind[found], prediction[found], score[found])
-    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box), predictions,
-                          class_names={1: "red"}, independent=True)  # fmt: skip
+    return FrameSet.build(
+        name,
+        [[240, 160]] * frames,
+        Objects.build(frame, kind, box),
+        predictions,
+        class_names={1: "red"},
+        independent=True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -399,8 +421,12 @@ def test_quantiles_of_t_are_those_of_scipy(freedom):
 def test_the_gap_is_that_of_the_method():
     random = np.random.default_rng(0)
     noise = random.uniform(0.02, 0.1, 40)
-    boot = {"noise": noise, "weight": np.full(40, 1 / 40), "square": noise**2 * math.pi / 2,
-            "adjusted": noise + random.uniform(0, 0.2, 40)}  # fmt: skip
+    boot = {
+        "noise": noise,
+        "weight": np.full(40, 1 / 40),
+        "square": noise**2 * math.pi / 2,
+        "adjusted": noise + random.uniform(0, 0.2, 40),
+    }
     right = estimate_gap(boot["adjusted"], noise, boot["square"], boot["weight"])
     assert gap_again(boot) == pytest.approx((right.mean, right.share, right.size), rel=1e-12)
     assert gap_behind_again(0.15, boot) == pytest.approx(gap_behind(0.15, noise, boot["weight"]), rel=1e-12)

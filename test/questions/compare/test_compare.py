@@ -72,8 +72,20 @@ def test_a_comparison_leaves_a_result_and_a_table(place):
 
 @pytest.mark.slow
 def test_a_sweep_leaves_curves(place):
-    done = run("sweep", "a.json", "b.json", "--thetas", "0.5,0.8", "--patch", "120", "--patches", "60,120",
-               "--out", "s", cwd=place)  # fmt: skip
+    done = run(
+        "sweep",
+        "a.json",
+        "b.json",
+        "--thetas",
+        "0.5,0.8",
+        "--patch",
+        "120",
+        "--patches",
+        "60,120",
+        "--out",
+        "s",
+        cwd=place,
+    )
     assert done.returncode == 0, done.stderr
     curves = json.loads((place / "s" / "sweep.json").read_text())["curves"]
     assert [(c["patch"], c["theta"]) for c in curves] == [([60, 60], 0.8), ([120, 120], 0.5), ([120, 120], 0.8)]

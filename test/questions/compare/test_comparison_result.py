@@ -10,7 +10,7 @@ import pytest
 from random_frames import made
 
 import simjudge as sj
-from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
+from simjudge.results.saved_result import CONTEXTS, RESULT, SWEEP
 
 FEW = {"theta": 0.3, "draws": 20}
 
@@ -117,8 +117,10 @@ def test_a_result_read_again_can_be_saved_elsewhere(loaded, tmp_path):
 
 def test_a_sweep(swept, tmp_path):
     assert [(point["theta"], point["patch"]) for point in swept.points] == [
-        (0.3, [56, 56]), (0.5, [56, 56]), (0.8, [80, 80]),
-    ]  # fmt: skip
+        (0.3, [56, 56]),
+        (0.5, [56, 56]),
+        (0.8, [80, 80]),
+    ]
     assert len(str(swept).splitlines()) == 2 + len(swept.points)
     swept.save(tmp_path / "s")
     again = sj.load_result(tmp_path / "s")

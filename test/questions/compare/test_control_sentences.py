@@ -23,14 +23,23 @@ def said(**control: Control) -> str:
     ("control", "words"),
     [
         ({}, ""),
-        ({"a": Control(NONE, 5, 1)},
-         "A (hall) against itself shows a gap in 1 of 5 splits into random halves (median 0.004, 95 %: up to 0.021)."),
-        ({"b": Control(EntryNumbers(gap=0.1, verdict=Verdict.TOO_FEW, units_a=3, units_b=2), 5, 0)},
-         "B (sim) against itself is too little to be halved (3 and 2 independent units)."),
-        ({"b": Control(EntryNumbers(verdict=Verdict.NO_OVERLAP), 5, 0)},
-         "B (sim) against itself has nothing in common to compare."),
+        (
+            {"a": Control(NONE, 5, 1)},
+            (
+                "A (hall) against itself shows a gap in 1 of 5 splits into random halves (median 0.004, "
+                "95 %: up to 0.021)."
+            ),
+        ),
+        (
+            {"b": Control(EntryNumbers(gap=0.1, verdict=Verdict.TOO_FEW, units_a=3, units_b=2), 5, 0)},
+            "B (sim) against itself is too little to be halved (3 and 2 independent units).",
+        ),
+        (
+            {"b": Control(EntryNumbers(verdict=Verdict.NO_OVERLAP), 5, 0)},
+            "B (sim) against itself has nothing in common to compare.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_halves_show(control: dict, words: str) -> None:
     assert said(**control) == words
 

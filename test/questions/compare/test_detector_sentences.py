@@ -10,7 +10,8 @@ import pytest
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.detector_sentences import (
+from simjudge.questions.compare.facts import next_step
+from simjudge.questions.compare.words import (
     judged_words,
     measure_notes,
     measure_rows,
@@ -19,25 +20,53 @@ from simjudge.questions.compare.detector_sentences import (
     verdicts_said,
     worst_measure,
 )
-from simjudge.questions.compare.next_steps import next_step
-from simjudge.questions.report.rerun_export import summary_text
+from simjudge.questions.report.report import summary_text
 from simjudge.results.saved_result import Result, ResultEntry
 
 CALM = {
-    "value_a": 0.5, "value_b": 0.51, "difference": 0.01, "low": -0.02, "high": 0.04, "p_value": 0.5, "p_adjusted": 0.9,
-    "margin": 0.05, "units_a": 50, "units_b": 300, "draws": 1000, "adjusted": False, "verdict": "predicts",
+    "value_a": 0.5,
+    "value_b": 0.51,
+    "difference": 0.01,
+    "low": -0.02,
+    "high": 0.04,
+    "p_value": 0.5,
+    "p_adjusted": 0.9,
+    "margin": 0.05,
+    "units_a": 50,
+    "units_b": 300,
+    "draws": 1000,
+    "adjusted": False,
+    "verdict": "predicts",
     "verdict_reason": "",
-}  # fmt: skip
+}
 INVENTED = CALM | {
-    "value_a": 5.0, "value_b": 0.1, "difference": -4.9, "low": -5.4, "high": -4.4, "p_adjusted": 0.002, "margin": 0.15,
+    "value_a": 5.0,
+    "value_b": 0.1,
+    "difference": -4.9,
+    "low": -5.4,
+    "high": -4.4,
+    "p_adjusted": 0.002,
+    "margin": 0.15,
     "verdict": "large_gap",
-}  # fmt: skip
+}
 
 
 def made(performance: str = "predicts", **measures: dict) -> Result:
-    numbers = {"mean_w1": 0.03, "noise": 0.03, "gap": 0.0, "gap_low": 0.0, "gap_high": 0.03, "p_value": 0.4,
-               "p_adjusted": 0.4, "draws": 1000, "units_a": 50, "units_b": 300, "overlap_a": 0.9, "margin": 0.05,
-               "detectable_gap": 0.06}  # fmt: skip
+    numbers = {
+        "mean_w1": 0.03,
+        "noise": 0.03,
+        "gap": 0.0,
+        "gap_low": 0.0,
+        "gap_high": 0.03,
+        "p_value": 0.4,
+        "p_adjusted": 0.4,
+        "draws": 1000,
+        "units_a": 50,
+        "units_b": 300,
+        "overlap_a": 0.9,
+        "margin": 0.05,
+        "detectable_gap": 0.06,
+    }
     inputs = {"a": {"name": "hall"}, "b": {"name": "sim"}}
     header = {"inputs": inputs, "parameters": {"min_score": 0.3}, "measures": measures}
     entry = ResultEntry("overall", "all classes", EntryNumbers.from_json(numbers | {"verdict": performance}))

@@ -20,19 +20,21 @@ from matplotlib.colors import to_hex
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
+from simjudge.page.figures import ReportFigure, plain_text, spread_positions
 from simjudge.page.palette import DARK, LIGHT, SERIES, series_colours
-from simjudge.page.point_labels import spread_positions
-from simjudge.page.report_figure import ReportFigure, plain_text
-from simjudge.questions.compare import figures
+from simjudge.questions.compare import charts as figures
 from simjudge.questions.compare.class_figures import MAP_COLUMNS
-from simjudge.questions.compare.result_figures import save_figures
+from simjudge.questions.compare.figures import save_figures
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 
 KEYS = ("overall", "1", "2")
 BY_CLASS = (
-    figures.w1_histogram, figures.performance_distributions, figures.difference_histogram, figures.performance_vs_size,
+    figures.w1_histogram,
+    figures.performance_distributions,
+    figures.difference_histogram,
+    figures.performance_vs_size,
     figures.context_map,
-)  # fmt: skip
+)
 WHOLE = (figures.plot, figures.gap_by_class, figures.w1_vs_overlap, figures.sweep_curves)
 
 
@@ -158,8 +160,14 @@ def test_names_cover_no_point_and_no_interval(seed: int) -> None:
     points = []
     for number, colour in enumerate(SERIES):
         w1, overlap = float(rng.uniform(0.02, 0.4)), float(rng.choice([0.95, 0.85, 0.4]) + rng.uniform(-0.03, 0.03))
-        fields = {"mean_w1": w1, "noise": 0.02, "gap_low": 0.9 * w1 - 0.02, "gap_high": 1.1 * w1 - 0.02,
-                  "overlap_a": overlap, "verdict": "gap"}  # fmt: skip
+        fields = {
+            "mean_w1": w1,
+            "noise": 0.02,
+            "gap_low": 0.9 * w1 - 0.02,
+            "gap_high": 1.1 * w1 - 0.02,
+            "overlap_a": overlap,
+            "verdict": "gap",
+        }
         label = f"class number {number}"
         points.append(OverlapPoint(ResultEntry(str(number), label, EntryNumbers.from_json(fields)), label, colour))
     figure = figures.overlap_figure(points)

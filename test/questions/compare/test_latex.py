@@ -11,13 +11,22 @@ from made_results import made_contexts, made_set, write_result
 import simjudge as sj
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.questions.compare.result_tables import latex_table, latex_text
+from simjudge.questions.compare.tables import latex_table, latex_text
 
 PLAIN = {
-    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textless{}": "<",
-    r"\textgreater{}": ">", r"\textbar{}": "|", r"\textquotedbl{}": '"', r"$\leq$": "≤", r"$\geq$": "≥",
-    r"$\times$": "×", r"$\pm$": "±", "$-$": "−",
-}  # fmt: skip
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textquotedbl{}": '"',
+    r"$\leq$": "≤",
+    r"$\geq$": "≥",
+    r"$\times$": "×",
+    r"$\pm$": "±",
+    "$-$": "−",
+}
 
 
 def read_text(tex: str) -> str:

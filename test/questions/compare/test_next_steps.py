@@ -10,13 +10,20 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.next_steps import next_step
+from simjudge.questions.compare.facts import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
 SURE = {
-    "mean_w1": 0.1, "gap": 0.02, "gap_high": 0.1, "detectable_gap": 0.08, "margin": 0.05, "units_a": 41,
-    "units_b": 9, "overlap_a": 0.9, "verdict_reason": "",
-}  # fmt: skip
+    "mean_w1": 0.1,
+    "gap": 0.02,
+    "gap_high": 0.1,
+    "detectable_gap": 0.08,
+    "margin": 0.05,
+    "units_a": 41,
+    "units_b": 9,
+    "overlap_a": 0.9,
+    "verdict_reason": "",
+}
 
 
 def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = False, **more: object) -> Result:
@@ -39,8 +46,10 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent units (81 "),
         (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot_tell", margin=0.0), "Record more frames."),
-        (made("too_few", verdict_reason="few_units"),
-         "6 independent units of each set are the least, and 50 are a good start."),
+        (
+            made("too_few", verdict_reason="few_units"),
+            "6 independent units of each set are the least, and 50 are a good start.",
+        ),
         (made("too_few", verdict_reason="lone_units"), "at a lower --theta"),
         (made("too_few", verdict_reason="uneven_units"), "Record longer, at new places and of new things"),
         (made("too_few", verdict_reason="never_predicted"), "--rename"),
@@ -64,8 +73,11 @@ def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
         ResultEntry(key, label, EntryNumbers.from_json(SURE | {"verdict": verdict, "gap": gap}))
         for key, label, verdict, gap in (
-            ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
-    )  # fmt: skip
+            ("1", "red", "gap", 0.1),
+            ("2", "green", "large_gap", 0.2),
+            ("3", "blue", "cannot_tell", 0.3),
+        )
+    )
     assert next_step(made("gap", classes)).startswith("Begin with class green, whose gap is 0.200. ")
     assert next_step(made("gap", classes[:1])).startswith("The report's kinds of contexts")
 

@@ -32,9 +32,9 @@ def test_each_overlap_says_what_is_missing() -> None:
         (0.49, 0.9, "O_A is low and O_B high: B (sim) is repetitive and misses the variety of A (hall)."),
         (0.3, 0.3, "Both overlaps are low: the sets show unlike contexts, and a detector trained on B (sim) may fail"),
     ],
-)  # fmt: skip
+)
 def test_both_overlaps_are_read_together(overlap_a: float, overlap_b: float, said: str) -> None:
-    assert joint_overlap_sentence(entry(overlap_a=overlap_a, overlap_b=overlap_b), NAMES) .startswith(said)
+    assert joint_overlap_sentence(entry(overlap_a=overlap_a, overlap_b=overlap_b), NAMES).startswith(said)
 
 
 def test_a_small_share_of_a_says_little_about_the_rest() -> None:

@@ -11,7 +11,7 @@ from simjudge.questions.compare.facts import (
     pointwise_sentence,
     share_sentence,
 )
-from simjudge.questions.compare.result_tables import comparison_table
+from simjudge.questions.compare.tables import comparison_table
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import ResultEntry
 

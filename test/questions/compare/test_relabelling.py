@@ -61,9 +61,13 @@ def test_one_thing_has_one_label() -> None:
 def test_title_and_labels_are_on_the_page_and_in_the_tables(folders, tmp_path: Path) -> None:
     before = (folders[0] / "result.json").read_bytes()
     sj.report(
-        folders[0], tmp_path / "p.html", title="Is <it> good?", label={"a": "The lab"},
-        csv=tmp_path / "t.csv", latex=tmp_path / "t.tex",
-    )  # fmt: skip
+        folders[0],
+        tmp_path / "p.html",
+        title="Is <it> good?",
+        label={"a": "The lab"},
+        csv=tmp_path / "t.csv",
+        latex=tmp_path / "t.tex",
+    )
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "<h1>Is &lt;it&gt; good?</h1>" in page
     assert "<title>Is &lt;it&gt; good?</title>" in page

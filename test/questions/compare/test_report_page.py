@@ -14,9 +14,8 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.questions.compare.number_table import FIELDS, write_csv
-from simjudge.questions.compare.page import render_page, write_report
-from simjudge.questions.compare.result_view import CHARTED
+from simjudge.questions.compare.page import CHARTED, render_page, write_report
+from simjudge.questions.compare.tables import FIELDS, write_csv
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
@@ -155,17 +154,35 @@ def many(count: int, classes: int) -> pa.Table:
     other = np.where(a, rng.integers(count // 2, count, count), rng.integers(0, count // 2, count))
     class_id = rng.integers(0, classes, count)
     columns = {
-        "set": np.where(a, "a", "b"), "frame": [f"{i // 8:06d}" for i in range(count)], "object": np.arange(count) % 8,
-        "stamp": pa.nulls(count, pa.int64()), "width": np.full(count, 1280), "height": np.full(count, 720),
-        "class_id": class_id, "class_name": class_id.astype(str), "instance": pa.nulls(count, pa.int64()),
-        "distance": some(rng.uniform(0.5, 30, count), rng.random(count) > 0.1), "visible": rng.random(count),
-        "x0": x, "y0": y, "x1": x + size, "y1": y + size, "predicted_x0": x + 1, "predicted_y0": y,
-        "predicted_x1": x + size, "predicted_y1": y + size, "score": rng.random(count),
-        "performance": rng.random(count), "in_overlap": inside, "w1": some(rng.random(count), inside & a),
-        "mean_difference": some(rng.normal(size=count), inside & a), "batch_a": some(other, inside & a),
-        "batch_b": some(other, inside & a), "match_row": some(other, inside),
+        "set": np.where(a, "a", "b"),
+        "frame": [f"{i // 8:06d}" for i in range(count)],
+        "object": np.arange(count) % 8,
+        "stamp": pa.nulls(count, pa.int64()),
+        "width": np.full(count, 1280),
+        "height": np.full(count, 720),
+        "class_id": class_id,
+        "class_name": class_id.astype(str),
+        "instance": pa.nulls(count, pa.int64()),
+        "distance": some(rng.uniform(0.5, 30, count), rng.random(count) > 0.1),
+        "visible": rng.random(count),
+        "x0": x,
+        "y0": y,
+        "x1": x + size,
+        "y1": y + size,
+        "predicted_x0": x + 1,
+        "predicted_y0": y,
+        "predicted_x1": x + size,
+        "predicted_y1": y + size,
+        "score": rng.random(count),
+        "performance": rng.random(count),
+        "in_overlap": inside,
+        "w1": some(rng.random(count), inside & a),
+        "mean_difference": some(rng.normal(size=count), inside & a),
+        "batch_a": some(other, inside & a),
+        "batch_b": some(other, inside & a),
+        "match_row": some(other, inside),
         "match_similarity": some(rng.random(count), inside),
-    }  # fmt: skip
+    }
     return pa.table(columns)
 
 
@@ -229,12 +246,35 @@ def test_units_and_unlike_objects_are_on_the_page(tmp_path: Path, table: pa.Tabl
 
 
 MEASURES = {
-    "false_positives": {"value_a": 5.0, "value_b": 0.1, "difference": -4.9, "low": -5.4, "high": -4.4, "p_value": 0.001,
-                        "p_adjusted": 0.002, "margin": 0.2, "units_a": 40, "units_b": 40, "draws": 999,
-                        "adjusted": False, "verdict": "large_gap", "verdict_reason": ""},
-    "match_score": {"value_a": None, "value_b": None, "difference": None, "low": None, "high": None, "p_value": None,
-                    "p_adjusted": None, "margin": 0.05, "verdict": "not_tested", "verdict_reason": ""},
-}  # fmt: skip
+    "false_positives": {
+        "value_a": 5.0,
+        "value_b": 0.1,
+        "difference": -4.9,
+        "low": -5.4,
+        "high": -4.4,
+        "p_value": 0.001,
+        "p_adjusted": 0.002,
+        "margin": 0.2,
+        "units_a": 40,
+        "units_b": 40,
+        "draws": 999,
+        "adjusted": False,
+        "verdict": "large_gap",
+        "verdict_reason": "",
+    },
+    "match_score": {
+        "value_a": None,
+        "value_b": None,
+        "difference": None,
+        "low": None,
+        "high": None,
+        "p_value": None,
+        "p_adjusted": None,
+        "margin": 0.05,
+        "verdict": "not_tested",
+        "verdict_reason": "",
+    },
+}
 
 
 def test_what_else_the_detector_does_has_a_table_and_the_first_word(tmp_path: Path, table: pa.Table) -> None:

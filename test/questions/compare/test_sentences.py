@@ -8,7 +8,7 @@ from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.page.number_format import format_number, format_p, format_percent
 from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS
-from simjudge.questions.compare.number_table import GROUPS, Footnotes, format_cell
+from simjudge.questions.compare.tables import GROUPS, Footnotes, format_cell
 from simjudge.questions.compare.words import (
     SetNames,
     correction_sentence,
@@ -22,19 +22,37 @@ from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
-    "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "gap_low": 0.5, "gap_high": 0.58, "noise": 0.12,
-    "noise_q95": 0.15, "gap": 0.54, "gap_share": 1.0, "gap_size": 0.54, "drawn_share": 1.0,
-    "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
+    "n_a": 117,
+    "n_b": 108,
+    "compared": 96,
+    "mean_w1": 0.66,
+    "gap_low": 0.5,
+    "gap_high": 0.58,
+    "noise": 0.12,
+    "noise_q95": 0.15,
+    "gap": 0.54,
+    "gap_share": 1.0,
+    "gap_size": 0.54,
+    "drawn_share": 1.0,
+    "p_value": 0.001,
+    "p_adjusted": 0.001,
+    "verdict": "large_gap",
     "overlap_a": 96 / 117,
-    "margin": 0.05, "detectable_gap": 0.15, "draws": 999, "units_a": 30, "units_b": 4,
+    "margin": 0.05,
+    "detectable_gap": 0.15,
+    "draws": 999,
+    "units_a": 30,
+    "units_b": 4,
     "verdict_reason": "",
-    "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
-}  # fmt: skip
+    "overlap_b": 1.0,
+    "n_overlap_a": 96,
+    "n_overlap_b": 108,
+    "mean_performance_a": 0.9,
+    "mean_performance_b": 0.2,
+}
 SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
 UNTESTED = {"verdict": "not_tested", "draws": 0} | dict.fromkeys(("noise", "p_value", "gap", "gap_low", "gap_high"))
-ABSENT = dict.fromkeys(
-    ("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted")
-)
+ABSENT = dict.fromkeys(("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted"))
 
 
 FEW = {"verdict_reason": "few_units"}
@@ -61,24 +79,41 @@ def entry(**changes: object) -> ResultEntry:
         (SMALL | {"verdict": "predicts", "margin": 0.1}, "B (sim) predicts A (hall) to within 0.1."),
         (SMALL, "one of 0.05 or more is not ruled out: more frames would tell."),
         ({"verdict": "too_few", "verdict_reason": "never_predicted"}, "this detector has no such class"),
-        ({"verdict": "too_few", "verdict_reason": "few_units"},
-         ("only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed at least: "
-          "longer recordings of new places and things would help, more passes of the same would not.")),
+        (
+            {"verdict": "too_few", "verdict_reason": "few_units"},
+            (
+                "only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed "
+                "at least: "
+                "longer recordings of new places and things would help, more passes of the same would not."
+            ),
+        ),
         ({"verdict": "too_few", "verdict_reason": "lone_units"}, "most contexts find only one on a side"),
         ({"verdict": "too_few", "verdict_reason": "uneven_units"}, "even the largest difference could be chance"),
         ({"verdict": "too_few", "verdict_reason": "few_draws"}, "999 draws are too few"),
         (SMALL | {"gap": 0.0, "gap_low": 0.0, "gap_high": 0.03}, "The gap is 0.000 (95 %: 0.000 to 0.030)"),
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
         (UNTESTED, "nothing was drawn: W1 alone does not tell whether there is a gap"),
-        (SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
-         ("its mean performance is 0.010 and 0.040, so even a useless simulation would have come out as “cannot tell”: "
-          "this says nothing about the simulation.")),
-        ({"verdict": "too_few", "verdict_reason": "never_predicted", "mean_performance_a": 0, "mean_performance_b": 0},
-         "it predicts no such class; its mean performance is 0.000 and 0.000"),
+        (
+            SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
+            (
+                "its mean performance is 0.010 and 0.040, so even a useless simulation would have come out "
+                "as “cannot tell”: "
+                "this says nothing about the simulation."
+            ),
+        ),
+        (
+            {
+                "verdict": "too_few",
+                "verdict_reason": "never_predicted",
+                "mean_performance_a": 0,
+                "mean_performance_b": 0,
+            },
+            "it predicts no such class; its mean performance is 0.000 and 0.000",
+        ),
         (ABSENT | {"verdict": "no_overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
         (ABSENT | {"verdict": "no_overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
     ],
-)  # fmt: skip
+)
 def test_verdict_sentence(changes: dict, said: str) -> None:
     assert said in verdict_sentence(entry(**changes), NAMES).replace("\u00a0", " ")
 
@@ -96,14 +131,18 @@ def test_a_gap_that_is_everywhere_or_not_shown_sits_in_no_part_of_the_contexts(c
         ({"overlap_a": 0.04, "verdict": "predicts"}, "Predicts within 0.05, over 4 % of A"),
         ({"overlap_a": 0.04, "verdict": "too_few"}, "Too few"),
         ({"overlap_a": 0.5}, "Large gap"),
-        ({"mean_performance_a": 0.04, "mean_performance_b": 0.0, "verdict": "predicts"},
-         "The detector finds next to nothing in either set"),
-        ({"mean_performance_a": 0.04, "mean_performance_b": 0.0, "margin": 0.01},
-         "The detector finds next to nothing in either set"),
+        (
+            {"mean_performance_a": 0.04, "mean_performance_b": 0.0, "verdict": "predicts"},
+            "The detector finds next to nothing in either set",
+        ),
+        (
+            {"mean_performance_a": 0.04, "mean_performance_b": 0.0, "margin": 0.01},
+            "The detector finds next to nothing in either set",
+        ),
         ({"mean_performance_a": 0.04, "mean_performance_b": 0.05}, "Large gap"),
         ({"mean_performance_a": 0.0, "mean_performance_b": 0.0, "verdict": "no_overlap"}, "No overlap"),
     ],
-)  # fmt: skip
+)
 def test_the_first_words_say_over_how_much_and_whether_the_detector_can_judge(changes: dict, said: str) -> None:
     assert headline(entry(**changes)).replace("\u00a0", " ") == said
 
@@ -139,9 +178,17 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(0.0, "0 %"), (1.0, "100 %"), (0.5, "50 %"), (0.999, "99.9 %"), (0.9999, "over 99.9 %"), (0.001, "0.1 %"),
-     (0.0001, "under 0.1 %"), (None, "–")],
-)  # fmt: skip
+    [
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (0.5, "50 %"),
+        (0.999, "99.9 %"),
+        (0.9999, "over 99.9 %"),
+        (0.001, "0.1 %"),
+        (0.0001, "under 0.1 %"),
+        (None, "–"),
+    ],
+)
 def test_a_share_is_never_rounded_to_all_or_nothing(share: float | None, said: str) -> None:
     assert format_percent(share).replace("\u00a0", " ") == said
 

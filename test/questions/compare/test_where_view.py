@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_results import made_contexts, made_set, write_result
 
-from simjudge.questions.compare.where_view import where_view
+from simjudge.questions.compare.facts import where_view
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import Result, load_result
 
@@ -36,8 +36,14 @@ def test_a_result_of_an_earlier_version_shows_none(result: Result) -> None:
 
 def test_shares_of_the_confusion_are_of_the_labelled_objects(result: Result) -> None:
     counts = {"1": {"1": 6, "2": 1, "none": 3}, "2": {"2": 4}, "none": {"2": 7}}
-    given = Result(result.name, result.folder, {**result.header, "confusion": {"a": counts, "b": counts}},
-                   result.overall, result.classes, result.contexts)  # fmt: skip
+    given = Result(
+        result.name,
+        result.folder,
+        {**result.header, "confusion": {"a": counts, "b": counts}},
+        result.overall,
+        result.classes,
+        result.contexts,
+    )
     first, second = where_view(given, SetNames("A (hall)", "B")).confusion
     assert (first.name, second.name, first.heads) == ("A (hall)", "B", ["red", "green", "missed"])
     shown = [(label, total, [cell.text.replace("\u00a0", " ") for cell in cells]) for label, total, cells in first.rows]
@@ -50,8 +56,14 @@ def test_shares_of_the_confusion_are_of_the_labelled_objects(result: Result) -> 
 
 def test_of_many_classes_the_frequent_confusions_are_listed(result: Result) -> None:
     counts = {str(k): {str(k): 10, str((k + 1) % 40): k} for k in range(40)}
-    given = Result(result.name, result.folder, {**result.header, "confusion": {"a": counts}},
-                   result.overall, result.classes, result.contexts)  # fmt: skip
+    given = Result(
+        result.name,
+        result.folder,
+        {**result.header, "confusion": {"a": counts}},
+        result.overall,
+        result.classes,
+        result.contexts,
+    )
     (table,) = where_view(given, SetNames("A", "B")).confusion
     assert not table.rows
     assert [cell.text for cell in table.pairs[0]] == ["39", "0", "39", "80\u00a0%"]

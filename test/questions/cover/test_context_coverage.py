@@ -11,7 +11,7 @@ from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.pool import Samples
-from simjudge.questions.cover.context_coverage import (
+from simjudge.questions.cover.result import (
     NEVER,
     choose_pictures,
     coverage_curve,
@@ -40,9 +40,7 @@ def naive_choice(covers, most):
 def test_the_greedy_choice_is_that_of_a_naive_loop(seed, most):
     random = np.random.default_rng(seed)
     covers = [np.flatnonzero(random.random(40) < random.uniform(0, 0.3)) for _ in range(30)]
-    assert choose_pictures(covers, 40, most) == naive_choice(
-        [each.tolist() for each in covers], most
-    )
+    assert choose_pictures(covers, 40, most) == naive_choice([each.tolist() for each in covers], most)
 
 
 def test_nothing_is_chosen_that_covers_nothing_new():
@@ -82,8 +80,10 @@ def test_the_pairs_are_those_of_a_loop_over_pixels():
     a, b = made(3), made(4)
     pairs = similar_pairs(a, b, METHOD)
     found = dict(zip(zip(pairs.row.tolist(), pairs.column.tolist(), strict=True), pairs.similarity, strict=True))
-    planes = [[object_contexts(s, METHOD, np.array([row])).planes(0, (40, 40)) for row in range(len(s.objects))]
-              for s in (a, b)]  # fmt: skip
+    planes = [
+        [object_contexts(s, METHOD, np.array([row])).planes(0, (40, 40)) for row in range(len(s.objects))]
+        for s in (a, b)
+    ]
     for i, left in enumerate(planes[0]):
         for j, right in enumerate(planes[1]):
             inter = sum(np.count_nonzero(left[k] & right[k]) for k in {*left} & {*right})

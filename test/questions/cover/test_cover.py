@@ -18,9 +18,15 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import no_progress
 from simjudge.detectors.assignment import assign
-from simjudge.questions.cover.context_coverage import similar_pairs
-from simjudge.questions.cover.newly_covered import judge_newly_covered
-from simjudge.questions.cover.unreachable import CLASS_MISSING, NOT_FOUND, TOO_MANY, TOO_NEAR, TOO_SMALL
+from simjudge.questions.cover.result import (
+    CLASS_MISSING,
+    NOT_FOUND,
+    TOO_MANY,
+    TOO_NEAR,
+    TOO_SMALL,
+    judge_newly_covered,
+    similar_pairs,
+)
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -62,9 +68,7 @@ def test_o_a_is_that_of_a_comparison_of_the_rendered_set(covered, place):
     found, out = covered
     a, b = sj.read(place / "a"), sj.read(out / "pictures")
     empty = sj.Predictions.empty()
-    compared = sj.compare(
-        a.with_predictions(empty), b.with_predictions(empty), patch="24x24", draws=0
-    )
+    compared = sj.compare(a.with_predictions(empty), b.with_predictions(empty), patch="24x24", draws=0)
     overall = compared.numbers.overall
     assert overall.overlap_a == pytest.approx(found.curve.overlap[-1])
     assert overall.compared / overall.n_a == pytest.approx(found.curve.resembled[-1])
@@ -99,14 +103,26 @@ def test_the_poses_render_the_same_labels_again(covered, place, tmp_path):
     with (out / "poses.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert sorted(int(row["rank"]) for row in rows) == list(range(1, found.count + 1))
-    sj.render(place / "tiny.yaml", tmp_path / "again", camera=place / "camera.yaml", poses=out / "poses.csv",
-              mount="optical", min_size=3.0)  # fmt: skip
+    sj.render(
+        place / "tiny.yaml",
+        tmp_path / "again",
+        camera=place / "camera.yaml",
+        poses=out / "poses.csv",
+        mount="optical",
+        min_size=3.0,
+    )
     again, pictures = sj.read(tmp_path / "again"), sj.read(out / "pictures")
     assert np.array_equal(again.objects.frame, pictures.objects.frame)
     assert np.array_equal(again.objects.box, pictures.objects.box)
     with pytest.raises(UsageError, match="column scene_seed"):
-        sj.render(place / "tiny.yaml", tmp_path / "other", camera=place / "camera.yaml", poses=out / "poses.csv",
-                  mount="optical", scenes=2)  # fmt: skip
+        sj.render(
+            place / "tiny.yaml",
+            tmp_path / "other",
+            camera=place / "camera.yaml",
+            poses=out / "poses.csv",
+            mount="optical",
+            scenes=2,
+        )
 
 
 def test_each_pose_sees_the_placement_of_its_seed(covered, place, tmp_path):
@@ -219,9 +235,28 @@ def ended():
 
 def test_from_the_command_line(place, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
-    line = ["cover", place / "a", "--scene", place / "tiny.yaml", "--camera", place / "camera.yaml", "--out", out,
-            "-n", 2, "--tries", 5, "--refinements", 200, "--patch", "24x24", "--min-size", 3,
-            "--model", "cones_red_green"]  # fmt: skip
+    line = [
+        "cover",
+        place / "a",
+        "--scene",
+        place / "tiny.yaml",
+        "--camera",
+        place / "camera.yaml",
+        "--out",
+        out,
+        "-n",
+        2,
+        "--tries",
+        5,
+        "--refinements",
+        200,
+        "--patch",
+        "24x24",
+        "--min-size",
+        3,
+        "--model",
+        "cones_red_green",
+    ]
     monkeypatch.setattr(sys, "argv", ["simjudge", *map(str, line)])
     assert ended() == 0
     told = capsys.readouterr().err

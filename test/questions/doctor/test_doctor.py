@@ -19,9 +19,9 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.images import ArrayImages, encode_png
 from simjudge.core.object_tables import Objects
-from simjudge.questions.doctor import findings as names
-from simjudge.questions.doctor.doctor import diagnose
-from simjudge.questions.doctor.usable_for import NO, QUESTIONS, WITH_LOSS, YES, answer_questions
+from simjudge.questions.doctor import diagnosis as names
+from simjudge.questions.doctor.diagnosis import NO, QUESTIONS, WITH_LOSS, YES, answer_questions
+from simjudge.questions.doctor.run import diagnose
 from simjudge.ros.graphs import GRAPHS
 
 START = 1_700_000_000 * SECOND
@@ -41,8 +41,20 @@ def camera_info(stamp, *, size=SIZE, fx=50.0, centre=None, model="plumb_bob", co
     region = message("sensor_msgs/msg/RegionOfInterest", 0, 0, 0, 0, False)
     k = np.array([fx, 0, cx, 0, fx, cy, 0, 0, 1.0])
     p = np.array([fx, 0, cx, 0, 0, fx, cy, 0, 0, 0, 1.0, 0])
-    return message("sensor_msgs/msg/CameraInfo", header(stamp, FRAME), size[1], size[0], model, np.zeros(count), k,
-                   np.eye(3).reshape(-1), p, 0, 0, region)  # fmt: skip
+    return message(
+        "sensor_msgs/msg/CameraInfo",
+        header(stamp, FRAME),
+        size[1],
+        size[0],
+        model,
+        np.zeros(count),
+        k,
+        np.eye(3).reshape(-1),
+        p,
+        0,
+        0,
+        region,
+    )
 
 
 def detections(stamp, size=SIZE):
@@ -64,8 +76,10 @@ def whole():
     out = [("/tf_static", START, transform(START, "base_link", FRAME, 0.3, optical))]
     for number in range(5 * COUNT):
         stamp = START + number * SECOND // (5 * RATE)
-        out += [("/odom", stamp, odometry(stamp, 0.01 * number)),
-                ("/tf", stamp, transform(stamp, "odom", "base_link", 0.01 * number))]  # fmt: skip
+        out += [
+            ("/odom", stamp, odometry(stamp, 0.01 * number)),
+            ("/tf", stamp, transform(stamp, "odom", "base_link", 0.01 * number)),
+        ]
         if number % 5 == 0:
             out += [
                 ("/camera/image_raw", stamp, picture(stamp, number)),
@@ -108,9 +122,10 @@ def restamped(shift):
     def change(row):
         stamp, content = shift(row.time), row.content
         if hasattr(content, "transforms"):
-            return replace(content, transforms=[
-                replace(each, header=header(stamp, each.header.frame_id)) for each in content.transforms
-            ])  # fmt: skip
+            return replace(
+                content,
+                transforms=[replace(each, header=header(stamp, each.header.frame_id)) for each in content.transforms],
+            )
         return replace(content, header=header(stamp, content.header.frame_id))
 
     return change
@@ -135,8 +150,10 @@ def info(**given):
 def clock(rows):
     """Two publishers of /clock whose times differ."""
     kind = "builtin_interfaces/msg/Time"
-    made = [("/clock", time, message("rosgraph_msgs/msg/Clock", message(kind, 10 + number % 2, number)))
-            for number, (_, time, _) in enumerate(rows)]  # fmt: skip
+    made = [
+        ("/clock", time, message("rosgraph_msgs/msg/Clock", message(kind, 10 + number % 2, number)))
+        for number, (_, time, _) in enumerate(rows)
+    ]
     return [*rows, *made]
 
 
@@ -159,34 +176,45 @@ def turned_up(row):
 def resized(row):
     topic, number, time, _ = row
     size = (SIZE[0] * 2, SIZE[1] * 2)
-    return {PICTURES[0]: lambda: picture(time, number, size), TRUTH[0]: lambda: labels(time, size=size),
-            FOUND[0]: lambda: detections(time, size)}[topic]()  # fmt: skip
+    return {
+        PICTURES[0]: lambda: picture(time, number, size),
+        TRUTH[0]: lambda: labels(time, size=size),
+        FOUND[0]: lambda: detections(time, size),
+    }[topic]()
 
 
 DEFECTS = {
     "zero stamps": (changed(PICTURES, restamped(lambda _time: 0)), names.STAMPS, names.FAIL),
-    "back in time": (changed(INFO, restamped(lambda time: time - 5 * SECOND), first_half), names.RISING,
-                     names.FAIL),
+    "back in time": (changed(INFO, restamped(lambda time: time - 5 * SECOND), first_half), names.RISING, names.FAIL),
     "another clock": (changed(CAMERA, restamped(lambda time: time + 3 * SECOND)), names.ONE_CLOCK, names.FAIL),
     "half the pace": (
-        changed([*CAMERA, "/odom", "/tf", "/tf_static"],
-                restamped(lambda time: START + (time - START) // 2)), names.PACE, names.FAIL,
+        changed([*CAMERA, "/odom", "/tf", "/tf_static"], restamped(lambda time: START + (time - START) // 2)),
+        names.PACE,
+        names.FAIL,
     ),
     "two clocks": (clock, names.CLOCK_TOPIC, names.FAIL),
     "gap": (changed(CAMERA, gone, lambda number: not 5 <= number < 14), names.RATE, names.FAIL),
-    "no frame": (changed(INFO, lambda row: replace(row.content, header=header(row.time, ""))), names.FRAME_IDS,
-                 names.FAIL),
+    "no frame": (
+        changed(INFO, lambda row: replace(row.content, header=header(row.time, ""))),
+        names.FRAME_IDS,
+        names.FAIL,
+    ),
     "two parents": (second_parent, names.TREE, names.FAIL),
-    "no number": (changed(["/odom"], lambda row: odometry(row.time, np.nan),
-                          lambda number: number != 7), names.POSES, names.FAIL),
+    "no number": (
+        changed(["/odom"], lambda row: odometry(row.time, np.nan), lambda number: number != 7),
+        names.POSES,
+        names.FAIL,
+    ),
     "a jump": (changed(["/odom"], moved), names.JUMPS, names.FAIL),
     "poses end": (changed(["/odom"], gone, lambda number: number < 50), names.COVERED, names.FAIL),
     "no mount": (changed(["/tf_static"], gone), names.MOUNT, names.MISSING),
     "mount ahead": (changed(["/tf_static"], turned_up), names.OPTICAL, names.FAIL),
-    "an encoding": (changed(PICTURES, lambda row: replace(row.content, encoding="9UC9"), first_half),
-                    names.ENCODING, names.FAIL),
-    "black": (changed(PICTURES, black, first_half),
-              names.ENCODING, names.FAIL),
+    "an encoding": (
+        changed(PICTURES, lambda row: replace(row.content, encoding="9UC9"), first_half),
+        names.ENCODING,
+        names.FAIL,
+    ),
+    "black": (changed(PICTURES, black, first_half), names.ENCODING, names.FAIL),
     "two sizes": (changed([*PICTURES, *TRUTH, *FOUND], resized, first_half), names.IMAGE_SIZE, names.FAIL),
     "uncalibrated": (info(fx=0.0), names.CALIBRATION, names.FAIL),
     "no camera_info": (changed(INFO, gone), names.CALIBRATION, names.MISSING),
@@ -194,17 +222,22 @@ DEFECTS = {
     "centre": (info(centre=(20.0, 23.5)), names.CENTRE, names.FAIL),
     "model": (info(model="my_own"), names.DISTORTION, names.FAIL),
     "coefficients": (info(count=3), names.DISTORTION, names.FAIL),
-    "zoom": (changed(INFO, lambda row: camera_info(row.time, fx=60.0), first_half), names.CONSTANT,
-             names.FAIL),
+    "zoom": (changed(INFO, lambda row: camera_info(row.time, fx=60.0), first_half), names.CONSTANT, names.FAIL),
     "no labels": (changed(TRUTH, gone), names.LABELS, names.MISSING),
-    "late labels": (changed(TRUTH, restamped(lambda time: time + 20_000_000), first_half), names.LABELS_FIT,
-                    names.FAIL),
+    "late labels": (
+        changed(TRUTH, restamped(lambda time: time + 20_000_000), first_half),
+        names.LABELS_FIT,
+        names.FAIL,
+    ),
     "no detections": (changed(FOUND, gone), names.PREDICTIONS, names.MISSING),
-    "late detections": (changed(FOUND, restamped(lambda time: time + 20_000_000), first_half),
-                        names.PREDICTIONS_FIT, names.FAIL),
+    "late detections": (
+        changed(FOUND, restamped(lambda time: time + 20_000_000), first_half),
+        names.PREDICTIONS_FIT,
+        names.FAIL,
+    ),
     "no odometry": (changed(["/odom"], gone), names.MOTION, names.MISSING),
     "no input": (changed(["/cmd_vel"], gone), names.INPUT, names.MISSING),
-}  # fmt: skip
+}
 HARMLESS = (names.CLOUDS,)
 """What the whole recording lacks, as a robot without a lidar does."""
 
@@ -215,8 +248,11 @@ def written(path, mutate=lambda rows: rows):
 
 
 def troubles(found):
-    return {(each.check, each.verdict) for each in found.findings
-            if each.verdict in names.TROUBLE and each.check not in HARMLESS}  # fmt: skip
+    return {
+        (each.check, each.verdict)
+        for each in found.findings
+        if each.verdict in names.TROUBLE and each.check not in HARMLESS
+    }
 
 
 def test_whole_recording_passes_every_check(tmp_path):
@@ -254,15 +290,15 @@ def test_the_transforms_and_poses_of_another_robot_are_not_this_ones(tmp_path, r
         ((0, 0), (10, 20, 64, 48), names.PASS),
         ((2, 2), (10, 20, 128, 96), names.PASS),
         ((2, 1), (10, 20, 128, 96), names.FAIL),
+        ((0, 0), (600, 20, 64, 48), names.FAIL),  # beyond the sensor
     ],
 )
 def test_camera_info_with_binning_or_a_region_is_that_of_the_pictures(tmp_path, binning, region, verdict):
     full = (region[2] and (640, 480)) or (SIZE[0] * binning[0], SIZE[1] * binning[1])
     x, y, width, height = region
-    centre = (x + (width or full[0]) / 2 - 0.5, y + (height or full[1]) / 2 - 0.5)
 
     def change(row):
-        made = camera_info(row.time, size=full, centre=centre)
+        made = camera_info(row.time, size=full)  # the centre of the sensor, wherever the region lies
         roi = message("sensor_msgs/msg/RegionOfInterest", x, y, height, width, False)
         return replace(made, binning_x=binning[0], binning_y=binning[1], roi=roi)
 
@@ -296,11 +332,16 @@ def test_simulation_that_begins_at_zero_and_joint_states_without_a_frame_are_no_
     def mutate(rows):
         topics = list(dict.fromkeys(topic for topic, *_ in rows if topic != "/cmd_vel"))
         rows = changed(topics, restamped(lambda time: time - START))(rows)
-        joints = [message("sensor_msgs/msg/JointState", header(time - START, ""), [], *[np.zeros(0)] * 3)
-                  for topic, time, _ in rows if topic == "/odom"]  # fmt: skip
-        return [*((topic, time - START, content) for topic, time, content in rows),
-                ("/joint_states", 0, joints[0]),  # the first one twice: with the first image, and at its own rate
-                *(("/joint_states", number * SECOND // 50, each) for number, each in enumerate(joints))]  # fmt: skip
+        joints = [
+            message("sensor_msgs/msg/JointState", header(time - START, ""), [], *[np.zeros(0)] * 3)
+            for topic, time, _ in rows
+            if topic == "/odom"
+        ]
+        return [
+            *((topic, time - START, content) for topic, time, content in rows),
+            ("/joint_states", 0, joints[0]),  # the first one twice: with the first image, and at its own rate
+            *(("/joint_states", number * SECOND // 50, each) for number, each in enumerate(joints)),
+        ]
 
     assert not troubles(diagnose(written(tmp_path / "simulated.mcap", mutate)))
 
@@ -353,6 +394,26 @@ def test_offset_between_clocks_is_what_it_was_made(tmp_path):
     assert row.about == PICTURES[0]
 
 
+@pytest.mark.parametrize("hours", [1, -1])
+def test_offset_between_two_topics_is_not_halved(tmp_path, hours):
+    late = changed(PICTURES, restamped(lambda time: time + hours * 3600 * SECOND))
+    found = diagnose(written(tmp_path / "x.mcap", lambda rows: late([r for r in rows if r[0] in (*PICTURES, "/odom")])))
+    (row,) = (each for each in found.findings if each.check == names.ONE_CLOCK)
+    assert row.figure == "3600.000 s at most"
+    assert f"--time-offset {-3600 * hours}.000" in row.mend
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1000, names.FAIL), (1e-6, names.FAIL), (20, names.PASS), (0.01, names.PASS)]
+)
+def test_stamps_of_another_unit_are_no_simulated_time(tmp_path, factor, verdict):
+    """A driver wrote milliseconds since its start as seconds, or as nanoseconds; a simulation runs slowly, or fast."""
+    other = changed([*CAMERA, "/odom", "/tf"], restamped(lambda time: SECOND + round((time - START) * factor)))
+    found = diagnose(written(tmp_path / "x.mcap", other))
+    (row,) = (each for each in found.findings if each.check == names.PACE)
+    assert row.verdict == verdict, row
+
+
 @pytest.mark.parametrize(
     ("start", "said"), [(0, "time is that of the computers"), (START - SECOND, "stamps are those of a simulation")]
 )
@@ -395,8 +456,12 @@ def test_command_prints_writes_json_and_ends_with_the_right_code(tmp_path):
     content = json.loads((tmp_path / "x.json").read_text())
     assert set(content["questions"]) == {each.name for each in QUESTIONS}
     assert content["questions"]["compare"] | {"command": ""} == {
-        "text": "judge a detector", "usable": YES, "losses": [], "lacking": [], "command": "",
-    }  # fmt: skip
+        "text": "judge a detector",
+        "usable": YES,
+        "losses": [],
+        "lacking": [],
+        "command": "",
+    }
     assert run(app, ["doctor", str(bad)]).exit_code == 1
     assert run(app, ["doctor", str(bad), "--for", "compare"]).exit_code == 0
     assert run(app, ["doctor", str(good), "--for", "lidar"]).exit_code == 1
@@ -487,17 +552,21 @@ def test_recording_of_a_turtlebot():
     assert held[names.POSES].figure.startswith("2639 of base_link in odom")
 
 
-@pytest.mark.parametrize(("lacking", "answer"), [
-    ({("/front", names.BOXES), ("/rear", names.CLOUD_FIELDS)}, NO),
-    ({("/front", names.BOXES), ("/front", names.CLOUD_FIELDS)}, YES),
-    ({("/front", names.BOXES), ("/rear", names.BOXES)}, NO),
-    (set(), YES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lacking", "answer"),
+    [
+        ({("/front", names.BOXES), ("/rear", names.CLOUD_FIELDS)}, NO),
+        ({("/front", names.BOXES), ("/front", names.CLOUD_FIELDS)}, YES),
+        ({("/front", names.BOXES), ("/rear", names.BOXES)}, NO),
+        (set(), YES),
+    ],
+)
 def test_one_lidar_must_have_all_that_is_asked_of_lidars(lacking, answer):
     findings = [
         names.Finding.measured(check, about, "", "", good=(about, check) not in lacking)
-        for about in ("/front", "/rear") for check in (names.CLOUDS, names.CLOUD_FIELDS, names.BOXES)
-    ]  # fmt: skip
+        for about in ("/front", "/rear")
+        for check in (names.CLOUDS, names.CLOUD_FIELDS, names.BOXES)
+    ]
     assert next(each for each in answer_questions(findings) if each.question.name == "lidar").answer == answer
 
 

@@ -10,28 +10,30 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.data.sets import read_set
-from simjudge.questions.doctor import findings as names
-from simjudge.questions.doctor.doctor import diagnose
-from simjudge.questions.doctor.recording_diagnosis import diagnose_recording
-from simjudge.questions.doctor.simulator_checks import live_line
-from simjudge.questions.doctor.usable_for import NO
-from simjudge.sim.capture.simulators.found_simulators import find_simulator_labels
+from simjudge.questions.doctor import diagnosis as names
+from simjudge.questions.doctor.diagnosis import NO
+from simjudge.questions.doctor.label_checks import live_line
+from simjudge.questions.doctor.run import diagnose, diagnose_recording
+from simjudge.sim.capture.simulators.labelling import find_simulator_labels
 
 IMAGE, BOXES, SOLIDS = "sensor_msgs/msg/Image", "vision_msgs/msg/Detection2DArray", "vision_msgs/msg/Detection3DArray"
 
 
-@pytest.mark.parametrize(("topic", "kind", "simulator", "form", "classes"), [
-    ("/segmentation/labels_map", IMAGE, "gazebo", "pictures", True),
-    ("/boxes_3d", SOLIDS, "gazebo", "solids", True),
-    ("/boxes", BOXES, "gazebo", "boxes", True),
-    ("/front/instance_segmentation", IMAGE, "isaac_sim", "pictures", False),
-    ("/front/bbox_2d_tight", BOXES, "isaac_sim", "boxes", False),
-    ("/carla/ego/semantic_segmentation_front/image", IMAGE, "carla", "pictures", False),
-    ("/carla/objects", "derived_object_msgs/msg/ObjectArray", "carla", "solids", False),
-    ("/carla/ego/instance/image", IMAGE, "carla_native", "pictures", False),
-    ("/car/camera/recognitions/webots", "webots_ros2_msgs/msg/CameraRecognitionObjects", "webots", "boxes", False),
-    ("/chrono_ros_node/output/barrel/pose", "geometry_msgs/msg/PoseStamped", "chrono_ros", "things", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("topic", "kind", "simulator", "form", "classes"),
+    [
+        ("/segmentation/labels_map", IMAGE, "gazebo", "pictures", True),
+        ("/boxes_3d", SOLIDS, "gazebo", "solids", True),
+        ("/boxes", BOXES, "gazebo", "boxes", True),
+        ("/front/instance_segmentation", IMAGE, "isaac_sim", "pictures", False),
+        ("/front/bbox_2d_tight", BOXES, "isaac_sim", "boxes", False),
+        ("/carla/ego/semantic_segmentation_front/image", IMAGE, "carla", "pictures", False),
+        ("/carla/objects", "derived_object_msgs/msg/ObjectArray", "carla", "solids", False),
+        ("/carla/ego/instance/image", IMAGE, "carla_native", "pictures", False),
+        ("/car/camera/recognitions/webots", "webots_ros2_msgs/msg/CameraRecognitionObjects", "webots", "boxes", False),
+        ("/chrono_ros_node/output/barrel/pose", "geometry_msgs/msg/PoseStamped", "chrono_ros", "things", False),
+    ],
+)
 def test_each_simulator_is_known_by_its_topics(topic, kind, simulator, form, classes):
     (found,) = find_simulator_labels({topic: kind, "/camera/image": IMAGE})
     assert (found.simulator, found.form, found.topics, found.needs_classes) == (simulator, form, (topic,), classes)
@@ -49,8 +51,10 @@ def gazebo(path):
     messages = []
     for stamp, seen in ((stamp, view(number)) for number, stamp in enumerate(stamps(4))):
         pixels = np.dstack([seen.instances % 256, seen.instances // 256, seen.classes])
-        messages += [("/camera/image", stamp, photograph(stamp, seen)),
-                     ("/segmentation/labels_map", stamp, raw_image(stamp, pixels, "rgb8"))]  # fmt: skip
+        messages += [
+            ("/camera/image", stamp, photograph(stamp, seen)),
+            ("/segmentation/labels_map", stamp, raw_image(stamp, pixels, "rgb8")),
+        ]
     write_mcap(path, messages)
     return path
 
@@ -76,17 +80,29 @@ def test_the_line_for_a_running_graph_is_that_of_ground_truth_node(tmp_path):
     found = diagnose_recording(gazebo(tmp_path / "g.mcap"), None, live=True)
     line = next(line for line, checks in found.remedies.items() if names.LABELS in checks)
     assert shlex.split(line, comments=True) == [
-        "simjudge", "run", "label", "simulator:=gazebo", "form:=pictures", "labels:=/segmentation/labels_map",
+        "simjudge",
+        "run",
+        "label",
+        "simulator:=gazebo",
+        "form:=pictures",
+        "labels:=/segmentation/labels_map",
         "classes:=1=car",
-    ]  # fmt: skip
+    ]
 
 
 def test_missing_json_of_isaac_sim_is_said(tmp_path):
     (stamp,), seen = stamps(1), view(0)
     number = seen.instances.astype(np.uint16)
-    write_mcap(tmp_path / "i.mcap", [
-        ("/rgb", stamp, photograph(stamp, seen)), ("/instance_segmentation", stamp, raw_image(stamp, number, "16UC1")),
-    ])  # fmt: skip
-    lacking = [each for each in diagnose(tmp_path / "i.mcap").findings
-               if each.check == names.SIMULATOR_LABELS and each.verdict == names.MISSING]  # fmt: skip
+    write_mcap(
+        tmp_path / "i.mcap",
+        [
+            ("/rgb", stamp, photograph(stamp, seen)),
+            ("/instance_segmentation", stamp, raw_image(stamp, number, "16UC1")),
+        ],
+    )
+    lacking = [
+        each
+        for each in diagnose(tmp_path / "i.mcap").findings
+        if each.check == names.SIMULATOR_LABELS and each.verdict == names.MISSING
+    ]
     assert "semantic_labels_instance" in lacking[0].note

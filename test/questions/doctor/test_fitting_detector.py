@@ -8,7 +8,7 @@ from painted_streets import paint_streets
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.data.sets import read_set
-from simjudge.questions.doctor.fitting_detector import OWN_DETECTOR, fitting_detector, has_only_label_pictures
+from simjudge.questions.doctor.diagnosis import OWN_DETECTOR, fitting_detector, has_only_label_pictures
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from bag_samples import TYPES, header, write_mcap
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.questions.doctor import findings as names
-from simjudge.questions.doctor.graph_checks import GraphTopic, TopicEnd, check_graph
-from simjudge.questions.doctor.live_diagnosis import diagnose_graph
-from simjudge.questions.doctor.survey import survey_recording
-from simjudge.sim.sensors.lidar_contract.outcomes import PASS
+from simjudge.questions.doctor import diagnosis as names
+from simjudge.questions.doctor.clock_checks import survey_recording
+from simjudge.questions.doctor.live_diagnosis import GraphTopic, TopicEnd, check_graph, diagnose_graph
+from simjudge.sim.sensors.lidar.checked_scans import PASS
 
 IMAGE = "sensor_msgs/msg/Image"
 

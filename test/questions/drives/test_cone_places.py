@@ -9,11 +9,21 @@ from drive_samples import made_drive
 from driving_scenes import STRAIGHT, scene_file
 
 from simjudge.core.errors import UsageError
-from simjudge.questions.drives.comparison import compare_drive_sets
-from simjudge.questions.drives.course_line import NO_CONE, LaneCones, fine_line, lane_cones, line_length, next_cones
-from simjudge.questions.drives.driven_line import driven_line
+from simjudge.questions.drives.driven_line import (
+    AHEAD,
+    NO_CONE,
+    ConesAhead,
+    LaneCones,
+    cut_windows,
+    driven_line,
+    fine_line,
+    lane_cones,
+    line_length,
+    median_speed,
+    next_cones,
+)
+from simjudge.questions.drives.run import compare_drive_sets
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.questions.drives.windows import AHEAD, ConesAhead, cut_windows, median_speed
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
 
@@ -87,9 +97,7 @@ def test_windows_hold_the_cones_ahead_of_their_start_whatever_the_lap(tmp_path):
 def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
     course = str(scene_file(tmp_path, STRAIGHT, spacing=0.8))
     real = [made_drive(seed, laps=0.14) for seed in range(5)]
-    plain = DriveComparisonSettings(
-        draws=0, course=course, curvature_tolerance=1, speed_tolerance=1
-    )
+    plain = DriveComparisonSettings(draws=0, course=course, curvature_tolerance=1, speed_tolerance=1)
     scene = read_scene(course)
     line = fine_line(scene.course)
     for count, tolerance in ((0, 0.25), (1, 0.25), (1, 0.05), (2, 0.5)):
@@ -98,10 +106,12 @@ def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
         wanted = []
         for first in windows[0].window:
             ours = naive_cones(scene, line, 0.5 * first, count, 1.5)
-            wanted.append(sum(
-                np.all(np.abs(ours - naive_cones(scene, line, 0.5 * other, count, 1.5)) <= tolerance)
-                for other in windows[1].window
-            ))  # fmt: skip
+            wanted.append(
+                sum(
+                    np.all(np.abs(ours - naive_cones(scene, line, 0.5 * other, count, 1.5)) <= tolerance)
+                    for other in windows[1].window
+                )
+            )
         np.testing.assert_array_equal(result.results[0].comparison.batch[:, 1], wanted)
         assert count == 0 or min(wanted) < len(windows[1].window)
 

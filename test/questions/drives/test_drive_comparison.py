@@ -7,20 +7,29 @@ import pytest
 from drive_samples import LAP, RADIUS, made_drive, write_csv
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.steering_units import RADIANS
+from simjudge.data.drive_logs import RADIANS
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.drives.comparison import BLOCKS, DRIVES, compare_drive_sets
-from simjudge.questions.drives.course_line import SPACING, fine_line, line_curvature, line_length
-from simjudge.questions.drives.driven_line import driven_line, mean_line
+from simjudge.questions.drives.driven_line import (
+    SPACING,
+    cut_windows,
+    driven_line,
+    fine_line,
+    line_curvature,
+    line_length,
+    mean_line,
+    median_speed,
+)
+from simjudge.questions.drives.run import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.questions.drives.settings import HEADING, LATERAL, METRICS, SPEED, DriveComparisonSettings
-from simjudge.questions.drives.windows import cut_windows, median_speed
 
 QUICK = DriveComparisonSettings(draws=200)
 
 
 def sets(count=6, laps=1.05, first=0, **changed):
-    return ([made_drive(first + seed, laps=laps) for seed in range(count)],
-            [made_drive(first + 100 + seed, laps=laps, **changed) for seed in range(count)])  # fmt: skip
+    return (
+        [made_drive(first + seed, laps=laps) for seed in range(count)],
+        [made_drive(first + 100 + seed, laps=laps, **changed) for seed in range(count)],
+    )
 
 
 def verdicts(result):
@@ -140,16 +149,25 @@ def test_a_side_without_drives_is_refused(which):
 
 def test_a_drive_elsewhere_is_said():
     real, sim = sets(count=1)
-    short = replace(sim[0], **{name: getattr(sim[0], name)[:4] for name in
-                               ("time", "position", "yaw", "speed", "steering", "throttle")})  # fmt: skip
+    short = replace(
+        sim[0],
+        **{name: getattr(sim[0], name)[:4] for name in ("time", "position", "yaw", "speed", "steering", "throttle")},
+    )
     with pytest.raises(SimjudgeError, match=r"none passes a stretch of 0\.5 m"):
         compare_drive_sets(real, [short], QUICK)
 
 
 def test_a_car_that_stands_has_no_stretch():
     real, sim = sets(count=1)
-    stands = replace(sim[0], time=sim[0].time[:9], position=np.tile(sim[0].position[0], (9, 1)), yaw=np.zeros(9),
-                     speed=np.zeros(9), steering=np.zeros(9), throttle=np.zeros(9))  # fmt: skip
+    stands = replace(
+        sim[0],
+        time=sim[0].time[:9],
+        position=np.tile(sim[0].position[0], (9, 1)),
+        yaw=np.zeros(9),
+        speed=np.zeros(9),
+        steering=np.zeros(9),
+        throttle=np.zeros(9),
+    )
     with pytest.raises(SimjudgeError, match="simulated drives: none passes a stretch"):
         compare_drive_sets(real, [stands], QUICK)
     moves = compare_drive_sets(real, [stands, *sim], QUICK)
@@ -190,8 +208,10 @@ def test_neither_side_errs_less_than_the_other_by_construction(counts):
 def test_the_line_does_not_follow_the_drive_that_is_recorded_most_often():
     drives = [made_drive(0, noise=0.0), made_drive(1, noise=0.0, bias=0.2)]
     often = np.linspace(0, len(drives[1]) - 1, 10 * len(drives[1]))
-    columns = {name: np.interp(often, np.arange(len(drives[1])), getattr(drives[1], name))
-               for name in ("time", "yaw", "speed", "steering", "throttle")}  # fmt: skip
+    columns = {
+        name: np.interp(often, np.arange(len(drives[1])), getattr(drives[1], name))
+        for name in ("time", "yaw", "speed", "steering", "throttle")
+    }
     place = np.stack([np.interp(often, np.arange(len(drives[1])), axis) for axis in drives[1].position.T], 1)
     course = mean_line([drives[0], replace(drives[1], position=place, **columns)])
     assert driven_line(course, drives[0]).values[:, 0].mean() == pytest.approx(-0.1, abs=0.01)

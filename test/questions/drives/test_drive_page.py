@@ -12,10 +12,8 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.drives.figures import lines_figure
-from simjudge.questions.drives.page import render_drives_page
-from simjudge.questions.drives.saved import load_drive_result
-from simjudge.questions.drives.words import headline, metric_sentence, number, worst_verdict
+from simjudge.questions.drives.page import lines_figure, render_drives_page
+from simjudge.questions.drives.result import headline, load_drive_result, metric_sentence, number, worst_verdict
 
 FEW = ["--draws", "200"]
 
@@ -86,9 +84,12 @@ def test_words_follow_the_verdicts(result):
     lateral = saved.metrics[0]
     assert metric_sentence(lateral).startswith("Lateral error: large gap. The gap is 0.19")
     for verdict, words in {
-        "predicts": "one of 0.05 m or more is ruled out", "cannot_tell": "may hide",
-        "no_overlap": "never drives a stretch", "too_few": "too few", "not_tested": "no draws",
-    }.items():  # fmt: skip
+        "predicts": "one of 0.05 m or more is ruled out",
+        "cannot_tell": "may hide",
+        "no_overlap": "never drives a stretch",
+        "too_few": "too few",
+        "not_tested": "no draws",
+    }.items():
         reason = "few_units" if verdict == "too_few" else ""
         assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
     quiet = {**lateral, "verdict": "cannot_tell", "detectable_gap": 0.0712}

@@ -5,9 +5,8 @@ import pytest
 from drive_samples import made_drive
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.steering_units import RADIANS
-from simjudge.questions.drives.comparison import compare_drive_sets
-from simjudge.questions.drives.live import LiveDrives, compare_live
+from simjudge.data.drive_logs import RADIANS
+from simjudge.questions.drives.run import LiveDrives, compare_drive_sets, compare_live
 from simjudge.questions.drives.settings import DriveComparisonSettings
 
 START = 1_700_000_000_000_000_000

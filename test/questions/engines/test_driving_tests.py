@@ -6,7 +6,7 @@ import pytest
 
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 
 @pytest.mark.slow

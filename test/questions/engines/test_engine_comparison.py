@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from simjudge.core.object_tables import Objects
-from simjudge.questions.engines.comparison import (
+from simjudge.questions.engines.run import (
     EngineView,
     compare_boxes,
     comparison_numbers,
     image_difference,
     root_mean_square,
     views_as_frames,
+    write_engines_page,
 )
-from simjudge.questions.engines.page import write_page
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 
 
 def view(boxes, value=100):
@@ -77,7 +77,7 @@ def test_the_page_stands_alone(tmp_path):
     b = [view({1: (1, 10, 10, 30, 40), 9: (2, 5, 5, 40, 40)}) for _ in range(30)]
     boxes = compare_boxes(a, b)
     found = comparison_numbers(a, b, boxes)
-    write_page(tmp_path / "index.html", "a <b> c", (("one", "v1"), ("two", "v2")), (a, b), boxes, found, None)
+    write_engines_page(tmp_path / "index.html", "a <b> c", (("one", "v1"), ("two", "v2")), (a, b), boxes, found, None)
     page = (tmp_path / "index.html").read_text()
     assert "a &lt;b&gt; c" in page
     assert page.count("data:image/jpeg;base64,") == 72

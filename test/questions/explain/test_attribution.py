@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from simjudge.questions.explain.attribution import (
+from simjudge.questions.explain.result import (
     all_subsets,
     forward_order,
     order_certainty,
@@ -30,8 +30,10 @@ def test_values_are_those_of_all_orders(count):
     found = shapley_values(given, NAMES[:count])
     orders = list(permutations(NAMES[:count]))
     for name in NAMES[:count]:
-        steps = [given[frozenset(order[: order.index(name)])] - given[frozenset(order[: order.index(name) + 1])]
-                 for order in orders]  # fmt: skip
+        steps = [
+            given[frozenset(order[: order.index(name)])] - given[frozenset(order[: order.index(name) + 1])]
+            for order in orders
+        ]
         assert found[name] == pytest.approx(np.mean(steps, axis=0), abs=1e-14)
     assert sum(found.values()) == pytest.approx(given[frozenset()] - given[frozenset(NAMES[:count])])
 

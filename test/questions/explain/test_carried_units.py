@@ -3,9 +3,8 @@
 import numpy as np
 
 from simjudge.core.object_tables import Objects
-from simjudge.questions.explain.carried_units import carried_units, same_places
-from simjudge.studies.units.sampling_units import SampleUnits
-from simjudge.studies.units.words import SideUnits
+from simjudge.judging.units.sampling_units import SampleUnits, SideUnits
+from simjudge.questions.explain.changed_sets import carried_units, same_places
 
 
 def objects(*rows):
@@ -30,8 +29,15 @@ def test_an_object_is_found_by_its_frame_then_class_then_number_then_place():
 def test_units_and_blocks_of_both_sets_are_carried():
     fewer = objects((0, 0, 31, 2), (2, 0, 20, 1), (2, 0, 24, 1))
     side = SideUnits(4, "frames", 3, 4)
-    units = SampleUnits((np.arange(4), np.arange(4, 8)), 8, (np.array([0, 0, 0, 1]), np.array([2, 2, 2, 3])), 4,
-                        (np.arange(3), np.arange(3, 6)), 6, (side, side))  # fmt: skip
+    units = SampleUnits(
+        (np.arange(4), np.arange(4, 8)),
+        8,
+        (np.array([0, 0, 0, 1]), np.array([2, 2, 2, 3])),
+        4,
+        (np.arange(3), np.arange(3, 6)),
+        6,
+        (side, side),
+    )
     carried = carried_units(units, (BEFORE, BEFORE), (BEFORE, fewer))
     assert [each.tolist() for each in carried.unit] == [[0, 1, 2, 3], [5, 7, 7]]
     assert carried.block is not None

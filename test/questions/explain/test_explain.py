@@ -12,16 +12,16 @@ from painted_discs import RedDetector, paint, seen_by
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.detectors.detection import detect
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.method.verdicts import GAPS
 from simjudge.questions.explain import run as explain_module
-from simjudge.questions.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
-from simjudge.questions.explain.label_margins import LabelMargins
-from simjudge.questions.explain.run import explain_sets
+from simjudge.questions.explain.changed_sets import LabelMargins
+from simjudge.questions.explain.result import CANNOT_TELL_CAUSE, EXPLAINS
+from simjudge.questions.explain.run import explain
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sim.sensors.camera_matching.estimation_error import REFITS, EstimationError
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
+from simjudge.sim.sensors.camera_matching.camera_estimation import REFITS, EstimationError
 
 FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 BALANCE = Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})
@@ -34,8 +34,13 @@ def scene():
 
 @pytest.fixture(scope="module")
 def explained(scene):
-    return explain_sets(seen_by(scene, [BALANCE, Step("gaussian_noise", {"sigma": 3.0})]), scene,
-                        detector=RedDetector(), paired=True, **FAST)  # fmt: skip
+    return explain(
+        seen_by(scene, [BALANCE, Step("gaussian_noise", {"sigma": 3.0})]),
+        scene,
+        detector=RedDetector(),
+        paired=True,
+        **FAST,
+    )
 
 
 def test_a_hidden_white_balance_is_the_first_cause(explained):
@@ -62,8 +67,14 @@ def test_its_numbers_are_json(explained):
 
 def test_no_gap_is_not_explained(scene):
     """Noise that the detector does not mind: there is nothing to share, and nothing is claimed."""
-    found = explain_sets(seen_by(scene, [Step("gaussian_noise", {"sigma": 1.5})]), scene, detector=RedDetector(),
-                         paired=True, causes="noise,white_balance", **FAST)  # fmt: skip
+    found = explain(
+        seen_by(scene, [Step("gaussian_noise", {"sigma": 1.5})]),
+        scene,
+        detector=RedDetector(),
+        paired=True,
+        causes="noise,white_balance",
+        **FAST,
+    )
     assert not found.is_gap
     assert {cause.verdict for cause in found.causes} <= {CANNOT_TELL_CAUSE}
     assert found.rest_share is None
@@ -71,7 +82,7 @@ def test_no_gap_is_not_explained(scene):
 
 def test_label_margins_are_told_from_the_camera(scene):
     wider = LabelMargins(np.array([0.2, 0.2, 0.2, 0.2])).apply(scene)
-    found = explain_sets(wider, scene, detector=RedDetector(), paired=True, **FAST)
+    found = explain(wider, scene, detector=RedDetector(), paired=True, **FAST)
     assert [cause.name for cause in found.causes] == ["label_margins", "objects", "background"]
     assert [cause.share.value for cause in found.causes[1:]] == [0, 0], "the pictures are the same"
     assert found.causes[0].share.value == pytest.approx(1, abs=0.1)
@@ -98,7 +109,7 @@ def test_it_says_gap_just_where_compare_does(a, b, given, monkeypatch):
     monkeypatch.setattr(explain_module, "estimation_error", lambda *_, **__: EstimationError((known,), known))
     given = FAST | given
     detector = RedDetector()
-    explained = explain_sets(a, b, detector=detector, causes="white_balance", **given)
+    explained = explain(a, b, detector=detector, causes="white_balance", **given)
     del given["sample"]
     settings = CompareSettings(**given | {"patch": (24, 24)})
     compared = compare_sets(detect(a, detector), detect(b, detector), settings).result
@@ -114,11 +125,11 @@ def test_an_explanation_goes_on_where_it_was_stopped(scene, tmp_path):
         write_set(frames, tmp_path / name, "coco")
     folder = tmp_path / "out"
     given = {"detector": RedDetector(), "paired": True, "causes": "white_balance", **FAST}
-    first = explain_sets(tmp_path / "a", tmp_path / "b", folder, **given)
+    first = explain(tmp_path / "a", tmp_path / "b", folder, **given)
     assert 3 < first.runs <= 3 + REFITS + 1, "both sets, B changed, and B under every other estimate"
     for damaged in sorted((folder / "detections").iterdir())[:1]:
         damaged.write_bytes(b"PK")
-    again = explain_sets(tmp_path / "a", tmp_path / "b", folder, **given)
+    again = explain(tmp_path / "a", tmp_path / "b", folder, **given)
     assert again.runs == 1
     assert again.content() == first.content()
     assert sorted(path.name for path in folder.iterdir()) == ["detections", "explain.csv", "explain.json"]
@@ -127,15 +138,15 @@ def test_an_explanation_goes_on_where_it_was_stopped(scene, tmp_path):
 
 def test_what_makes_no_sense_is_refused(scene, tmp_path):
     with pytest.raises(UsageError, match="--model"):
-        explain_sets(scene, scene)
+        explain(scene, scene)
     with pytest.raises(UsageError, match="white_balance"):
-        explain_sets(scene, scene, detector=RedDetector(), causes="white_balanse")
+        explain(scene, scene, detector=RedDetector(), causes="white_balanse")
     with pytest.raises(UsageError, match="draws"):
-        explain_sets(scene, scene, detector=RedDetector(), draws=0)
+        explain(scene, scene, detector=RedDetector(), draws=0)
     other = replace(scene, class_names={class_id: f"not {name}" for class_id, name in scene.class_names.items()})
     with pytest.raises(SimjudgeError, match="no class in common"):
-        explain_sets(other, scene, tmp_path / "x", detector=RedDetector())
+        explain(other, scene, tmp_path / "x", detector=RedDetector())
     assert not (tmp_path / "x").exists()
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(SimjudgeError, match=r"mine\.txt"):
-        explain_sets(scene, scene, tmp_path, detector=RedDetector())
+        explain(scene, scene, tmp_path, detector=RedDetector())

@@ -11,27 +11,34 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.method.certainty import Certainty
-from simjudge.questions.explain.explanation import CauseShare, Explanation, Interval
-from simjudge.questions.explain.waterfall import waterfall_figure
-from simjudge.questions.explain.words import (
+from simjudge.questions.explain.page import (
     UNLISTED_WORDS,
     detail_sentences,
     explanation_table,
     filter_words,
     headline,
     lead,
+    waterfall_figure,
 )
+from simjudge.questions.explain.result import CauseShare, Explanation, Interval
 from simjudge.sim.sensors.camera.chain import Step
 
-SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001,
-                 verdict="large_gap")  # fmt: skip
+SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001, verdict="large_gap")
 
 
 def cause(name: str, low: float, high: float) -> CauseShare:
     middle = (low + high) / 2
     w1 = Interval(middle / 10, low / 10, high / 10)
-    return CauseShare(name, name.replace("_", " "), "b", ({"name": "x", "parameters": {"sigma": 1.25}},), w1, w1, w1,
-                      Interval(middle, low, high))  # fmt: skip
+    return CauseShare(
+        name,
+        name.replace("_", " "),
+        "b",
+        ({"name": "x", "parameters": {"sigma": 1.25}},),
+        w1,
+        w1,
+        w1,
+        Interval(middle, low, high),
+    )
 
 
 def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), certainty: Certainty = SURE):
@@ -42,18 +49,29 @@ def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), ce
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (explanation(cause("white_balance", 0.62, 0.81), cause("noise", -0.1, 0.2)),
-         "Most of the gap is white balance (62 to 81 %); nothing else can be told at this size."),
-        (explanation(cause("white_balance", 0.3, 0.81), cause("noise", -0.1, 0.2)),
-         "The largest part of the gap seems to be white balance (30 to 81 %); nothing else can be told at this size."),
-        (explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3), rest=(0.05, 0.2)),
-         "Most of the gap is blur (50 to 70 %); noise is 10 to 30 %."),
+        (
+            explanation(cause("white_balance", 0.62, 0.81), cause("noise", -0.1, 0.2)),
+            "Most of the gap is white balance (62 to 81 %); nothing else can be told at this size.",
+        ),
+        (
+            explanation(cause("white_balance", 0.3, 0.81), cause("noise", -0.1, 0.2)),
+            (
+                "The largest part of the gap seems to be white balance (30 to 81 %); nothing else can be told "
+                "at this size."
+            ),
+        ),
+        (
+            explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3), rest=(0.05, 0.2)),
+            "Most of the gap is blur (50 to 70 %); noise is 10 to 30 %.",
+        ),
         (explanation(cause("blur", -0.1, 0.7)), "Which cause the gap has cannot be told at this size."),
         (explanation(), "The gap is none of the causes that were looked for: the cameras show no difference."),
-        (explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_value=0.2, verdict="cannot_tell")),
-         "What causes a gap cannot be told: W1 0.120 is not above what chance gives (0.020, p 0.20)."),
+        (
+            explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_value=0.2, verdict="cannot_tell")),
+            "What causes a gap cannot be told: W1 0.120 is not above what chance gives (0.020, p 0.20).",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_answer_is_one_sentence(found, words):
     assert headline(found) == words
 
@@ -70,8 +88,14 @@ def test_details_name_order_rest_and_causes_that_hide_others():
 
 def test_what_is_left_is_the_scene_only_where_b_was_rendered_again():
     found = explanation(cause("blur", 0.5, 0.7), rest=(0.2, 0.4))
-    untried = replace(found, not_tried={"lens": "B's scene is not known: give --scene", "motion": "B's scene is not"
-                                        " known: give --scene", "lighting": "give --paired"})  # fmt: skip
+    untried = replace(
+        found,
+        not_tried={
+            "lens": "B's scene is not known: give --scene",
+            "motion": "B's scene is not known: give --scene",
+            "lighting": "give --paired",
+        },
+    )
     lines = " ".join(detail_sentences(untried))
     assert "It may be the lens, the exposure time, lighting, the scene or camera effects that are not" in lines
     assert "Not tried: the lens and the exposure time. B's scene is not known: give --scene." in lines
@@ -119,13 +143,36 @@ def test_python_and_command_write_page_table_and_figure(tmp_path):
     assert headline(found) in page
     assert page.count("<img") == 9
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "detections", "explain.json", "explain.csv", "explain.html",
-        "waterfall.svg", "waterfall.pdf", "waterfall.png", "waterfall.csv"}  # fmt: skip
+        "detections",
+        "explain.json",
+        "explain.csv",
+        "explain.html",
+        "waterfall.svg",
+        "waterfall.pdf",
+        "waterfall.png",
+        "waterfall.csv",
+    }
     (tmp_path / "red.yaml").write_text(
         "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
     )
-    line = ["explain", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24",
-            "--sample", "3", "--draws", "40", "--causes", "white_balance"]  # fmt: skip
+    line = [
+        "explain",
+        "a",
+        "b",
+        "--out",
+        "told",
+        "--model",
+        "red.yaml",
+        "--paired",
+        "--patch",
+        "24x24",
+        "--sample",
+        "3",
+        "--draws",
+        "40",
+        "--causes",
+        "white_balance",
+    ]
     line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

@@ -8,8 +8,8 @@ import pytest
 from red_room import FAST, RedBoxes, photograph, write_camera, write_drive, write_poses, write_room
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.explain.explanation import EXPLAINS
-from simjudge.questions.explain.run import explain_sets
+from simjudge.questions.explain.result import EXPLAINS
+from simjudge.questions.explain.run import explain
 from simjudge.sim.capture.replaying import replay
 
 pytestmark = pytest.mark.slow
@@ -47,8 +47,17 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     """The detector finds things in the middle only, and the lens moves boxes there."""
     barrel = write_camera(folder, "barrel", BARREL)
     real = photograph(room, barrel, poses, folder / "lens")
-    found = explain_sets(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
-                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    found = explain(
+        real,
+        simulated,
+        folder / "why",
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=barrel,
+        **FAST,
+    )
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lens", EXPLAINS)
@@ -60,8 +69,17 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     assert found.not_tried == {}
     assert found.changed_b is not None
     assert json.loads((folder / "why" / "explain.json").read_text())["causes"][0]["cause"] == "lens"
-    again = explain_sets(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
-                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    again = explain(
+        real,
+        simulated,
+        folder / "why",
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=barrel,
+        **FAST,
+    )
     assert again.runs == 0
     assert again.content() == found.content()
 
@@ -70,8 +88,9 @@ def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room
     """The detector wants bright red."""
     dim = write_room(folder, "dim", lamp=15.0)
     real = photograph(dim, plain, poses, folder / "dim_set")
-    found = explain_sets(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
-                         a_camera=plain, **FAST)  # fmt: skip
+    found = explain(
+        real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room, a_camera=plain, **FAST
+    )
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lighting", EXPLAINS)
@@ -84,8 +103,9 @@ def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room
 def test_all_light_of_half_the_brightness_is_an_exposure(folder, room, plain, poses, simulated):
     darker = write_camera(folder, "darker_camera", "gain: 0.5")
     real = photograph(room, darker, poses, folder / "darker_set")
-    found = explain_sets(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
-                         a_camera=plain, **FAST)  # fmt: skip
+    found = explain(
+        real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room, a_camera=plain, **FAST
+    )
     assert found.is_gap
     assert found.causes[0].name in ("exposure", "contrast")
     assert "lighting" in found.without_effect
@@ -95,10 +115,10 @@ def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
     """The camera drives past the boxes at 3 m/s: boxes are smeared by 15 pixels."""
     slow = write_camera(folder, "slow", "exposure_time: 0.03\nexposure_samples: 8")
     drive = write_drive(folder)
-    real, simulated = (photograph(room, camera, drive, folder / name)
-                       for name, camera in (("smeared", slow), ("sharp", plain)))  # fmt: skip
-    found = explain_sets(real, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room, a_camera=slow,
-                         **FAST)  # fmt: skip
+    real, simulated = (
+        photograph(room, camera, drive, folder / name) for name, camera in (("smeared", slow), ("sharp", plain))
+    )
+    found = explain(real, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room, a_camera=slow, **FAST)
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("motion", EXPLAINS)
@@ -107,7 +127,7 @@ def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
 
 
 def test_what_is_not_known_is_not_tried(simulated):
-    found = explain_sets(simulated, simulated, detector=RedBoxes(), paired=True, **FAST)
+    found = explain(simulated, simulated, detector=RedBoxes(), paired=True, **FAST)
     assert set(found.not_tried) == {"lens", "resolution", "motion", "lighting"}
     assert all("--scene" in reason for reason in found.not_tried.values())
     assert not found.rendered
@@ -115,8 +135,17 @@ def test_what_is_not_known_is_not_tried(simulated):
 
 def test_an_exposure_time_is_not_tried_where_the_camera_stands_still(folder, room, plain, simulated):
     slow = write_camera(folder, "slow", "exposure_time: 0.03\nexposure_samples: 8")
-    found = explain_sets(simulated, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room,
-                         a_camera=slow, causes="motion,lens", **FAST)  # fmt: skip
+    found = explain(
+        simulated,
+        simulated,
+        detector=RedBoxes(),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=slow,
+        causes="motion,lens",
+        **FAST,
+    )
     assert "far apart in time" in found.not_tried["motion"]
     assert found.without_effect == ("lens",)
 
@@ -127,8 +156,16 @@ def test_a_replay_is_rendered_again_and_the_lens_is_in_the_recording(folder, roo
     real, simulated = folder / "real.mcap", folder / "sim.mcap"
     for out, camera in ((real, barrel), (simulated, plain)):
         replay(drive, out, scene=room, camera=camera, mount="body", align="0.2,0.1,0,2", rate=8)
-    found = explain_sets(real, simulated, detector=RedBoxes(middle=0.757), paired=True, camera=plain, scene=room,
-                         causes="lens,motion", **FAST)  # fmt: skip
+    found = explain(
+        real,
+        simulated,
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        causes="lens,motion",
+        **FAST,
+    )
     assert [cause.name for cause in found.causes] == ["lens"]
     assert found.causes[0].filters[0]["parameters"]["k1"] == -0.25
     assert found.rest.value == pytest.approx(0, abs=0.02)
@@ -139,11 +176,11 @@ def test_a_camera_or_a_scene_that_is_not_b_s_is_refused(folder, room, plain, sim
     given = {"detector": RedBoxes(), "paired": True, "a_camera": plain, **FAST}
     other = write_room(folder, "darker", lamp=2.0)
     with pytest.raises(SimjudgeError, match=r"frame \d+_0{9} rendered again is off by .* grey levels"):
-        explain_sets(simulated, simulated, scene=other, camera=plain, **given)
+        explain(simulated, simulated, scene=other, camera=plain, **given)
     small = write_camera(folder, "small", size=(160, 90))
     with pytest.raises(SimjudgeError, match="192x108 pixels, camera small makes 160x90"):
-        explain_sets(simulated, simulated, scene=room, camera=small, **given)
+        explain(simulated, simulated, scene=room, camera=small, **given)
     with pytest.raises(UsageError, match="--camera: is missing"):
-        explain_sets(simulated, simulated, scene=room, **given)
+        explain(simulated, simulated, scene=room, **given)
     with pytest.raises(UsageError, match="--a-camera: needs --scene"):
-        explain_sets(simulated, simulated, **given)
+        explain(simulated, simulated, **given)

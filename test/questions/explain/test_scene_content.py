@@ -12,10 +12,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.sets import write_set
-from simjudge.questions.explain.explanation import UNLISTED
-from simjudge.questions.explain.run import explain_sets
-from simjudge.questions.explain.scene_content import NO_PAIRS, paste_step
-from simjudge.questions.explain.words import detail_sentences, filter_words, headline
+from simjudge.questions.explain.changed_sets import NO_PAIRS, paste_step
+from simjudge.questions.explain.page import detail_sentences, filter_words, headline
+from simjudge.questions.explain.result import UNLISTED
+from simjudge.questions.explain.run import explain
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
@@ -70,7 +70,7 @@ def scene():
     [(paler_discs, RedDetector(), "objects"), (dazzling_corners, DazzledRedDetector(), "background")],
 )
 def test_the_part_of_the_scene_that_differs_has_the_gap(scene, change, detector, first):
-    found = explain_sets(change(scene), scene, detector=detector, paired=True, causes=SCENE, **FAST)
+    found = explain(change(scene), scene, detector=detector, paired=True, causes=SCENE, **FAST)
     assert found.is_gap
     shares = {cause.name: cause.share.value for cause in found.causes}
     assert found.causes[0].verdict == UNLISTED, "A's pixels carry A's camera too"
@@ -84,27 +84,27 @@ def test_the_scene_comes_after_the_camera(scene):
     """A white balance and paler discs: the camera has its part, the discs the rest, and both make the whole."""
     hidden = [Step("white_balance", {"red": 0.72, "green": 1.0, "blue": 1.15})]
     real = seen_by(paler_discs(scene), hidden)
-    found = explain_sets(real, scene, detector=RedDetector(), paired=True, causes=f"white_balance,{SCENE}", **FAST)
+    found = explain(real, scene, detector=RedDetector(), paired=True, causes=f"white_balance,{SCENE}", **FAST)
     parts = {cause.name: cause.w1.value for cause in found.shared}
     assert parts["white_balance"] > 0.05
     assert parts["objects"] > 0.05
     assert abs(parts["background"]) < 0.02
     assert sum(parts.values()) + found.rest.value == pytest.approx(found.certainty.gap)
-    camera = explain_sets(real, scene, detector=RedDetector(), paired=True, causes="white_balance", **FAST)
+    camera = explain(real, scene, detector=RedDetector(), paired=True, causes="white_balance", **FAST)
     assert camera.causes[0].w1 == next(cause for cause in found.causes if cause.name == "white_balance").w1
     assert any("A's pixels come last" in line for line in detail_sentences(found))
 
 
 def test_where_nothing_is_left_over_the_scene_is_not_asked(scene):
     balance = [Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})]
-    found = explain_sets(seen_by(scene, balance), scene, detector=RedDetector(), paired=True, **FAST)
+    found = explain(seen_by(scene, balance), scene, detector=RedDetector(), paired=True, **FAST)
     assert found.is_gap
     assert not {cause.name for cause in found.causes} & {"objects", "background"}
     assert not found.not_tried.keys() & {"objects", "background"}
 
 
 def test_without_pairs_it_says_what_would_help(scene):
-    found = explain_sets(paler_discs(scene), scene, detector=RedDetector(), causes=SCENE, **FAST)
+    found = explain(paler_discs(scene), scene, detector=RedDetector(), causes=SCENE, **FAST)
     assert found.is_gap
     assert found.not_tried == {"objects": NO_PAIRS, "background": NO_PAIRS}
     words = f"{SCENE_CAUSES['objects']} and {SCENE_CAUSES['background']}"
@@ -115,12 +115,12 @@ def test_it_goes_on_where_it_was_stopped(scene, tmp_path):
     for name, frames in (("a", paler_discs(scene)), ("b", scene), ("other", dazzling_corners(scene))):
         write_set(frames, tmp_path / name, "coco")
     given = {"detector": RedDetector(), "paired": True, "causes": SCENE, **FAST}
-    first = explain_sets(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
+    first = explain(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
     assert first.runs == 5, "two sets, and B with three choices of A's pixels"
-    again = explain_sets(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
+    again = explain(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
     assert again.runs == 0
     assert again.content() == first.content()
-    assert explain_sets(tmp_path / "other", tmp_path / "b", tmp_path / "out", **given).runs > 0, "another A"
+    assert explain(tmp_path / "other", tmp_path / "b", tmp_path / "out", **given).runs > 0, "another A"
 
 
 @pytest.mark.parametrize("causes", [("objects",), ("background",), ("objects", "background")])
@@ -135,8 +135,10 @@ def test_pixels_are_those_of_a_naive_loop(causes):
     expected = b.copy()
     for y in range(20):
         for x in range(30):
-            inside = any(np.floor(x0) - 2 <= x < np.ceil(x1) + 2 and np.floor(y0) - 2 <= y < np.ceil(y1) + 2
-                         for x0, y0, x1, y1 in [*box_a, *box_b])  # fmt: skip
+            inside = any(
+                np.floor(x0) - 2 <= x < np.ceil(x1) + 2 and np.floor(y0) - 2 <= y < np.ceil(y1) + 2
+                for x0, y0, x1, y1 in [*box_a, *box_b]
+            )
             if ("objects" if inside else "background") in causes:
                 expected[y, x] = a[y, x]
     np.testing.assert_array_equal(made, expected)

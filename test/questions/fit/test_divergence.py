@@ -11,18 +11,18 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.box_points import points_in_boxes
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
+from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.questions.fit.divergence import fit_divergence
-from simjudge.questions.fit.lidar_fit import DIVERGENCE
+from simjudge.questions.fit.lidar_estimates import fit_divergence
+from simjudge.questions.fit.result import DIVERGENCE
 from simjudge.sim.capture.scanning import LidarCapture
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints, points_on_objects
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.lidar.object_points import ObjectPoints, points_on_objects
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 WIDTHS = (0.0, 1.0, 2.0, 4.0, 6.0)
@@ -79,9 +79,14 @@ def test_points_on_things_are_those_of_a_plain_count():
     for axis, spread in zip("xyz", (20, 20, 2), strict=True):
         table[axis] = rng.uniform(-spread, spread, len(table))
     turned = Rotation.from_rotvec(np.outer(rng.uniform(0, 6, 30), [0, 0, 1]))
-    boxes = CloudBoxes(np.repeat([0, 1], 15), np.zeros(30, np.int64), np.full(30, -1),
-                       np.column_stack([rng.uniform(-15, 15, (30, 2)), rng.uniform(-1, 1, 30)]), turned.as_quat(),
-                       rng.uniform(0.3, 3.0, (30, 3)))  # fmt: skip
+    boxes = CloudBoxes(
+        np.repeat([0, 1], 15),
+        np.zeros(30, np.int64),
+        np.full(30, -1),
+        np.column_stack([rng.uniform(-15, 15, (30, 2)), rng.uniform(-1, 1, 30)]),
+        turned.as_quat(),
+        rng.uniform(0.3, 3.0, (30, 3)),
+    )
     clouds = CloudSet("c", ["0", "1"], np.array([1, 2]), lambda index: Cloud(table[index::2]), boxes=boxes)
     foot = np.maximum(0.05, 0.15 * boxes.size[:, 2])
     size = boxes.size + np.column_stack([np.full(30, 0.2), np.full(30, 0.2), 0.1 - foot])
@@ -125,8 +130,10 @@ def scans(file, name, count=24):
     for number in range(count):
         rng = np.random.default_rng(number)
         angle, away = np.arange(10) * np.pi / 5 + rng.uniform(-0.2, 0.2, 10), rng.uniform(4, 32, 10)
-        posts = [Thing(f"p{k}", box(0.3, 0.3, 1.4), Surface(), Pose((r * np.cos(a), r * np.sin(a), -1.5)), 1, k + 1)
-                 for k, (a, r) in enumerate(zip(angle, away, strict=True))]  # fmt: skip
+        posts = [
+            Thing(f"p{k}", box(0.3, 0.3, 1.4), Surface(), Pose((r * np.cos(a), r * np.sin(a), -1.5)), 1, k + 1)
+            for k, (a, r) in enumerate(zip(angle, away, strict=True))
+        ]
         floor = Thing("floor", box(200.0, 200.0, 0.1), Surface(), Pose((0, 0, -1.6)))
         with closing(make_engine("default", Scene("yard", (*posts, floor), ()))) as engine:
             found = LidarCapture(engine, spec.model()).capture(number + 1, Keyframes.build([0.0], [[Pose()]]))
@@ -138,10 +145,23 @@ def scans(file, name, count=24):
         rows += [number] * len(found.boxes)
         boxes.append(found.boxes)
     joined = {key: np.concatenate([getattr(each, key) for each in boxes]) for key in ("centre", "rotation", "size")}
-    labels = CloudBoxes(np.array(rows), np.zeros(len(rows), np.int64), np.full(len(rows), -1), joined["centre"],
-                        Rotation.from_matrix(joined["rotation"]).as_quat(), joined["size"])  # fmt: skip
-    return CloudSet(name, [f"{n}" for n in range(count)], 10**9 * np.arange(1, count + 1), lambda n: Cloud(tables[n]),
-                    boxes=labels, labelled=np.ones(count, bool), class_names={0: "post"})  # fmt: skip
+    labels = CloudBoxes(
+        np.array(rows),
+        np.zeros(len(rows), np.int64),
+        np.full(len(rows), -1),
+        joined["centre"],
+        Rotation.from_matrix(joined["rotation"]).as_quat(),
+        joined["size"],
+    )
+    return CloudSet(
+        name,
+        [f"{n}" for n in range(count)],
+        10**9 * np.arange(1, count + 1),
+        lambda n: Cloud(tables[n]),
+        boxes=labels,
+        labelled=np.ones(count, bool),
+        class_names={0: "post"},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -160,9 +180,19 @@ def rendered(tmp_path_factory):
 
 def given(rendered):
     model = rendered[0.0][0].with_name("post.yaml")
-    return {"model": model, "sensor": "lidar", "cuboid_iou": "bev", "paired": True, "patch": (8, 24), "theta": 0.5,
-            "range_columns": 360, "elevations": (-14, 4, 37), "draws": 40, "block": 0,
-            "evaluations": 0}  # fmt: skip
+    return {
+        "model": model,
+        "sensor": "lidar",
+        "cuboid_iou": "bev",
+        "paired": True,
+        "patch": (8, 24),
+        "theta": 0.5,
+        "range_columns": 360,
+        "elevations": (-14, 4, 37),
+        "draws": 40,
+        "block": 0,
+        "evaluations": 0,
+    }
 
 
 @pytest.mark.slow
@@ -202,7 +232,7 @@ def test_renderings_that_do_not_fit_are_refused(rendered, tmp_path):
         ({"sensors": own, "rendered": {**wide, single: narrow}}, SimjudgeError, "samples 1: its beams are single rays"),
         ({"sensors": rendered[2.0][0], "rendered": wide}, UsageError, "have the same horizontal divergence, 2 mrad"),
         ({"sensors": own, "rendered": {**wide, rendered[8.0][0]: fewer}}, SimjudgeError, "have other stamps"),
-    )  # fmt: skip
+    )
     for more, error, words in cases:
         with pytest.raises(error, match=words):
             sj.fit(rendered[3.0][1], narrow, **given(rendered), **more)

@@ -11,8 +11,8 @@ from painted_discs import RedDetector, paint, seen_by
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.fit import run as fit_module
-from simjudge.questions.fit.camera_fit import write_fitted_camera
-from simjudge.questions.fit.fitted_vector import PARAMETERS, chosen_parameters, decode, encode
+from simjudge.questions.fit.result import write_fitted_camera
+from simjudge.questions.fit.run import PARAMETERS, chosen_parameters, decode, encode
 from simjudge.questions.fit.run import fit_camera as fit
 from simjudge.questions.fit.settings import FITTED
 from simjudge.sim.sensors.camera.camera_file import read_camera
@@ -39,8 +39,9 @@ def fitted(scene):
 
 
 def searched(scene):
-    return fit(seen_by(scene, HIDDEN), scene, detector=RedDetector(), parameters="blur,white_balance", evaluations=16,
-               **FAST)  # fmt: skip
+    return fit(
+        seen_by(scene, HIDDEN), scene, detector=RedDetector(), parameters="blur,white_balance", evaluations=16, **FAST
+    )
 
 
 def test_the_hidden_parameters_are_found(fitted):
@@ -106,11 +107,36 @@ def test_filters_are_written_behind_those_of_the_camera(tmp_path):
 def test_coordinates_are_the_parameters_and_back():
     every = chosen_parameters(FITTED)
     assert every == list(PARAMETERS)
-    given = CameraDifference(1.44, 0.2, 0.8, 1.1, 0.9, 1.2, read=3.0, haze=0.3, motion=(3.0, -4.0), red_size=1.004,
-                             blue_size=0.997, sharpening=0.8)  # fmt: skip
+    given = CameraDifference(
+        1.44,
+        0.2,
+        0.8,
+        1.1,
+        0.9,
+        1.2,
+        read=3.0,
+        haze=0.3,
+        motion=(3.0, -4.0),
+        red_size=1.004,
+        blue_size=0.997,
+        sharpening=0.8,
+    )
     back = decode(encode(given, every), every)
-    for name in ("blur", "vignetting", "gain", "red", "blue", "exponent", "shot", "read", "haze", "motion",
-                 "red_size", "blue_size", "sharpening"):  # fmt: skip
+    for name in (
+        "blur",
+        "vignetting",
+        "gain",
+        "red",
+        "blue",
+        "exponent",
+        "shot",
+        "read",
+        "haze",
+        "motion",
+        "red_size",
+        "blue_size",
+        "sharpening",
+    ):
         assert getattr(back, name) == pytest.approx(getattr(given, name))
     assert decode(np.full(len(every), 1e9), every).blur == 36
 

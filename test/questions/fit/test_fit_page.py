@@ -12,14 +12,18 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.method.certainty import Certainty
-from simjudge.questions.fit.camera_fit import PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
-from simjudge.questions.fit.figures import course_figure, held_out_figure
-from simjudge.questions.fit.lidar_figures import drop_out_figure, range_noise_figure
-from simjudge.questions.fit.lidar_fit import LidarFit
-from simjudge.questions.fit.page import fit_word, write_lidar_fit_page
-from simjudge.questions.fit.ring_distributions import ring_distributions
+from simjudge.questions.fit.lidar_estimates import ring_distributions
+from simjudge.questions.fit.page import (
+    course_figure,
+    drop_out_figure,
+    fit_word,
+    held_out_figure,
+    range_noise_figure,
+    write_lidar_fit_page,
+)
+from simjudge.questions.fit.result import PAGE_FILES, CameraFit, HeldOutW1, LidarFit, ParameterFit
 from simjudge.sim.sensors.camera.chain import Step
-from simjudge.sim.sensors.lidar.ring_statistics import RingSamples
+from simjudge.sim.sensors.lidar.cloud_statistics import RingSamples
 
 FLOOR = {"noise": 0.02, "noise_q95": 0.03}
 
@@ -29,12 +33,23 @@ def made(after: float, p: float) -> CameraFit:
         return HeldOutW1(w1, Certainty(p_value=p, p_adjusted=p, **FLOOR))
 
     red = ParameterFit("red", "", 1.0, 0.8, 0.82, 0.8, 0.84, 0.09)
-    return CameraFit((red,), (), held(0.1, 0.001), held(0.04, 0.01), held(after, p), (0.11, 0.05, 0.024), (20, 20), 3,
-                     (0.05, 0.061, 0.024))  # fmt: skip
+    return CameraFit(
+        (red,),
+        (),
+        held(0.1, 0.001),
+        held(0.04, 0.01),
+        held(after, p),
+        (0.11, 0.05, 0.024),
+        (20, 20),
+        3,
+        (0.05, 0.061, 0.024),
+    )
 
 
-@pytest.mark.parametrize(("after", "p", "word"), [(0.025, 0.3, "No gap can be told"),
-                                                  (0.06, 0.01, "A gap is left"), (0.2, 0.01, "No better")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("after", "p", "word"),
+    [(0.025, 0.3, "No gap can be told"), (0.06, 0.01, "A gap is left"), (0.2, 0.01, "No better")],
+)
 def test_the_outcome_is_said_in_a_few_words(after, p, word):
     assert fit_word(made(after, p)) == word
 
@@ -54,18 +69,44 @@ def test_figures_show_the_numbers_of_the_fit():
 
 def test_the_page_of_a_lidar_shows_its_rings_and_what_is_not_told(tmp_path):
     camera, rng, ring = made(0.025, 0.3), np.random.default_rng(1), np.arange(4)
-    samples = [RingSamples(rng.normal(0, sigma, 50_000), ring, np.full(4, 1000 - lost), np.full(4, lost))
-               for sigma, lost in ((0.03, 250), (0.01, 40), (0.02, 150))]  # fmt: skip
-    numbers = (ParameterFit("range_noise", "m", 0.0, 0.028, 0.0283, 0.02, 0.03, 0.09),
-               ParameterFit("drop_out", "", 0.0, 0.21, 0.22, 0.0, 0.4, 0.08))  # fmt: skip
-    found = LidarFit(numbers, False, (samples[0].statistics(), samples[1].statistics()), camera.before, camera.start,
-                     camera.after, camera.fitted_w1, True, (5, 7), camera.course,
-                     ring_distributions(samples))  # fmt: skip
+    samples = [
+        RingSamples(rng.normal(0, sigma, 50_000), ring, np.full(4, 1000 - lost), np.full(4, lost))
+        for sigma, lost in ((0.03, 250), (0.01, 40), (0.02, 150))
+    ]
+    numbers = (
+        ParameterFit("range_noise", "m", 0.0, 0.028, 0.0283, 0.02, 0.03, 0.09),
+        ParameterFit("drop_out", "", 0.0, 0.21, 0.22, 0.0, 0.4, 0.08),
+    )
+    found = LidarFit(
+        numbers,
+        False,
+        (samples[0].statistics(), samples[1].statistics()),
+        camera.before,
+        camera.start,
+        camera.after,
+        camera.fitted_w1,
+        True,
+        (5, 7),
+        camera.course,
+        ring_distributions(samples),
+    )
     write_lidar_fit_page(found, ("track", "sim"), tmp_path)
     page = (tmp_path / "fit.html").read_text()
-    for text in ("The lidar under which sim predicts track best", "0.0283", "0.0200 to 0.0300", "25.0 %", "4.0 %",
-                 "15.0 %", "These clouds cannot tell drop_out.", "The judge cannot tell", "Divergence is not fitted",
-                 "5 clouds were fitted and 7 held out", "lidars tried", "0.100", "0.025"):  # fmt: skip
+    for text in (
+        "The lidar under which sim predicts track best",
+        "0.0283",
+        "0.0200 to 0.0300",
+        "25.0 %",
+        "4.0 %",
+        "15.0 %",
+        "These clouds cannot tell drop_out.",
+        "The judge cannot tell",
+        "Divergence is not fitted",
+        "5 clouds were fitted and 7 held out",
+        "lidars tried",
+        "0.100",
+        "0.025",
+    ):
         assert text in page
     assert "range_noise." not in page
     curves = {line.get_label(): line.get_ydata().tolist() for line in drop_out_figure(found).axes[0].get_lines()}
@@ -95,8 +136,16 @@ def test_python_and_command_write_page_and_figures(tmp_path):
     scene = paint(2, 20)
     for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):
         sj.write(frames, tmp_path / name, "coco")
-    given = {"paired": True, "draws": 40, "patch": (24, 24), "theta": 0.6, "sample": 4,
-             "block": 0, "parameters": "white_balance", "evaluations": 0}  # fmt: skip
+    given = {
+        "paired": True,
+        "draws": 40,
+        "patch": (24, 24),
+        "theta": 0.6,
+        "sample": 4,
+        "block": 0,
+        "parameters": "white_balance",
+        "evaluations": 0,
+    }
     found = sj.fit(tmp_path / "a", tmp_path / "b", tmp_path / "out", detector=RedDetector(), **given)
     page = (tmp_path / "out" / "fit.html").read_text()
     assert found.sentences()[0] in page
@@ -108,8 +157,26 @@ def test_python_and_command_write_page_and_figures(tmp_path):
     (tmp_path / "red.yaml").write_text(
         "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
     )
-    line = ["fit", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24", "--evaluations",
-            "0", "--sample", "3", "--draws", "40", "--parameters", "exposure"]  # fmt: skip
+    line = [
+        "fit",
+        "a",
+        "b",
+        "--out",
+        "told",
+        "--model",
+        "red.yaml",
+        "--paired",
+        "--patch",
+        "24x24",
+        "--evaluations",
+        "0",
+        "--sample",
+        "3",
+        "--draws",
+        "40",
+        "--parameters",
+        "exposure",
+    ]
     line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

@@ -11,14 +11,19 @@ from markupsafe import escape
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
-from simjudge.questions.fit.lidar_fit import DIVERGENCE, LIDAR_PAGE_FILES
-from simjudge.questions.fit.lidar_sides import take_clouds
-from simjudge.questions.fit.ring_distributions import ring_distributions
-from simjudge.questions.fit.run_lidar import fit_lidar
-from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_cloud, degraded_clouds
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
+from simjudge.questions.fit.lidar_estimates import ring_distributions
+from simjudge.questions.fit.result import DIVERGENCE, LIDAR_PAGE_FILES
+from simjudge.questions.fit.run_lidar import fit_lidar, take_clouds
+from simjudge.sim.sensors.lidar.cloud_statistics import (
+    CloudDegradation,
+    RingSamples,
+    degraded_cloud,
+    degraded_clouds,
+    ring_samples,
+    ring_statistics,
+)
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.lidar.ring_statistics import RingSamples, ring_samples, ring_statistics
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2")])
@@ -66,11 +71,23 @@ def yard(seed, count=12):
         tables.append(scan(posts))
         cloud += [index] * 6
         centre += [(x + 0.25 * x / r, y + 0.25 * y / r, -0.7) for (x, y), r in zip(posts, away, strict=True)]
-    boxes = CloudBoxes(np.array(cloud), np.zeros(len(cloud), np.int64), np.full(len(cloud), -1), np.array(centre),
-                       np.tile([0.0, 0, 0, 1], (len(cloud), 1)), np.tile([0.8, 0.8, 1.6], (len(cloud), 1)))  # fmt: skip
-    return CloudSet(f"yard {seed}", [f"{n}" for n in range(count)], 10**9 * np.arange(1, count + 1),
-                    lambda index: Cloud(tables[index]), boxes=boxes, labelled=np.ones(count, bool),
-                    class_names={0: "post"})  # fmt: skip
+    boxes = CloudBoxes(
+        np.array(cloud),
+        np.zeros(len(cloud), np.int64),
+        np.full(len(cloud), -1),
+        np.array(centre),
+        np.tile([0.0, 0, 0, 1], (len(cloud), 1)),
+        np.tile([0.8, 0.8, 1.6], (len(cloud), 1)),
+    )
+    return CloudSet(
+        f"yard {seed}",
+        [f"{n}" for n in range(count)],
+        10**9 * np.arange(1, count + 1),
+        lambda index: Cloud(tables[index]),
+        boxes=boxes,
+        labelled=np.ones(count, bool),
+        class_names={0: "post"},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +119,23 @@ def test_points_move_along_their_beams_and_some_are_lost(clean):
 def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
     pytest.importorskip("cma", reason="cma (the extra `fit`) is not installed")
     (tmp_path / "post.yaml").write_text(DETECTOR)
-    (tmp_path / "car.yaml").write_text("top: {kind: lidar, rate: 10, rings: {lowest: -24, highest: 2, count: 24},"
-                                       " noise: {range: 0.04}}\n")  # fmt: skip
+    (tmp_path / "car.yaml").write_text(
+        "top: {kind: lidar, rate: 10, rings: {lowest: -24, highest: 2, count: 24}, noise: {range: 0.04}}\n"
+    )
     a = replace(degraded_clouds(clean, HIDDEN, 99), name="hidden")
-    given = {"model": tmp_path / "post.yaml", "sensor": "lidar", "cuboid_iou": "bev", "patch": (8, 24), "theta": 0.5,
-             "range_columns": 360, "elevations": (-24, 2, 24), "draws": 40, "block": 0,
-             "evaluations": 9, "sensors": tmp_path / "car.yaml"}  # fmt: skip
+    given = {
+        "model": tmp_path / "post.yaml",
+        "sensor": "lidar",
+        "cuboid_iou": "bev",
+        "patch": (8, 24),
+        "theta": 0.5,
+        "range_columns": 360,
+        "elevations": (-24, 2, 24),
+        "draws": 40,
+        "block": 0,
+        "evaluations": 9,
+        "sensors": tmp_path / "car.yaml",
+    }
     found = sj.fit(a, clean, tmp_path / "out", **given)
     noise, lost = found.parameters
     assert noise.start == pytest.approx(HIDDEN.range_noise, abs=0.005)
@@ -132,9 +160,15 @@ def check_page(found, folder):
     assert {path.name for path in folder.iterdir()} == {"fit.json", "sensors.yaml", "tried.json", *figures}
     page = (folder / "fit.html").read_text()
     noise, lost = found.parameters
-    for text in (f"{noise.value:.4f}", f"{noise.low:.4f} to {noise.high:.4f}", f"{lost.start:.4f}",
-                 f"{found.before.mean_w1:.3f}", "5 clouds were fitted and 7 held out", "a lidar fitted by the judge",
-                 *found.sentences()):  # fmt: skip
+    for text in (
+        f"{noise.value:.4f}",
+        f"{noise.low:.4f} to {noise.high:.4f}",
+        f"{lost.start:.4f}",
+        f"{found.before.mean_w1:.3f}",
+        "5 clouds were fitted and 7 held out",
+        "a lidar fitted by the judge",
+        *found.sentences(),
+    ):
         assert str(escape(text)) in page
     real, before, after = found.distributions.statistics
     assert (real.range_noise, before.range_noise) == (pytest.approx(0.03, rel=0.05), pytest.approx(0, abs=1e-3))
@@ -152,8 +186,14 @@ def check_page(found, folder):
 def test_distributions_are_those_of_known_noise():
     rng = np.random.default_rng(5)
     ring, many = np.array([3, 7, 9]), np.array([900, 500, 10])
-    samples = [RingSamples(rng.normal(0, sigma, 200_000), ring, many, lost) for sigma, lost in (
-        (0.02, np.array([100, 500, 10])), (0.01, np.array([0, 0, 0])), (0.02, np.array([100, 0, 0])))]  # fmt: skip
+    samples = [
+        RingSamples(rng.normal(0, sigma, 200_000), ring, many, lost)
+        for sigma, lost in (
+            (0.02, np.array([100, 500, 10])),
+            (0.01, np.array([0, 0, 0])),
+            (0.02, np.array([100, 0, 0])),
+        )
+    ]
     found = ring_distributions(samples)
     middle = (found.edges[1:] + found.edges[:-1]) / 2
     normal = np.exp(-((middle / 0.02) ** 2) / 2) / (0.02 * np.sqrt(2 * np.pi))

@@ -16,12 +16,12 @@ from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method import algorithm
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.compare.neighbour_figures import neighbour_figures
+from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.compare.result import compare
-from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.figures import set_figures
-from simjudge.questions.many_sets.page import report_sets
-from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.page import SETS_PAGE
+from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.results.saved_result import load_result
 
 SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}
@@ -168,14 +168,18 @@ def test_sets_are_read_from_files_and_pairs_may_name_a_net(tmp_path):
         ({"pairs": [["r1", "r1"]]}, "pairs: r1, r1: two different sets"),
         ({"pairs": [["r1", "r2", "best"]]}, "pairs: r1, r2, best: give two sets, or two sets and a net"),
         ({"twins": [["r1"]]}, "twins: r1: two different sets"),
-        ({"paired": True}, "paired: does not go with many sets"),
-        ({"model": "detector.onnx"}, "model: does not go with many sets"),
         ({"classes": ["cat"]}, "--class cat: no set has this class"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changed, message):
     with pytest.raises(UsageError, match=message):
         compare_many_sets(study_sets(2), **{"domains": DOMAINS, **SETTINGS, **changed})
+
+
+@pytest.mark.parametrize("name", ["paired", "model", "a_predictions", "a_image_topic", "b_rename", "sensor"])
+def test_settings_that_are_said_set_by_set_are_not_offered(name):
+    with pytest.raises(TypeError, match=f"has no argument '{name}'"):
+        compare_many_sets(study_sets(2), domains=DOMAINS, **{name: "x"})
 
 
 def test_a_set_without_a_net_and_a_damaged_result_are_refused(tmp_path):
@@ -211,6 +215,6 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
         assert alone.overall.numbers.p_value == expected.numbers.p_value
         assert neighbour_figures(alone)
     assert any(name.startswith("neighbours_highest_") for name in set_figures(saved))
-    report_sets(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
+    SETS_PAGE.report(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<h2>Contexts with their neighbours: ") == 2

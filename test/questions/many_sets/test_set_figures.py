@@ -16,10 +16,10 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figure_files import DrawnMark, drawn_marks
+from simjudge.page.figures import DrawnMark, drawn_marks
 from simjudge.questions.many_sets.figures import overlap_matrix, overlap_scatter
-from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets
-from simjudge.questions.many_sets.tables import kind_rows, kind_sentences
+from simjudge.questions.many_sets.page import kind_rows, kind_sentences
+from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets
 
 PAIRS = list(permutations(DOMAINS, 2))
 CROSSED = [(a, b) for a, b in PAIRS if DOMAINS[a] != DOMAINS[b]]
@@ -75,8 +75,9 @@ def test_the_matrix_has_a_row_for_each_set_that_is_predicted(folder: Path) -> No
     cells = {(each.panel, each.y_name, each.x_name): each.value for each in marks_of(folder, "matrix_w1_all", "cell")}
     expected = {
         (panel, a, b): pytest.approx(made_number(a, b, net, "overall"))
-        for panel, net in enumerate(NETS, start=1) for a, b in PAIRS
-    }  # fmt: skip
+        for panel, net in enumerate(NETS, start=1)
+        for a, b in PAIRS
+    }
     assert cells == expected
     overlaps = {(each.y_name, each.x_name): each.value for each in marks_of(folder, "matrix_overlap_2_green", "cell")}
     assert overlaps["lab", "hall"] == 0.8

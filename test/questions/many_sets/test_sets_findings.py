@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.judging.study_findings import NO, UNDECIDED, YES
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.findings import (
     StudiedNets,
@@ -18,16 +19,23 @@ from simjudge.questions.many_sets.findings import (
     sweep_findings,
     two_nets_findings,
 )
-from simjudge.questions.many_sets.saved import ManySetsResult, SetsComparison
+from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Curve, Result, ResultEntry
-from simjudge.studies.study_findings import NO, UNDECIDED, YES
 
 NETS = StudiedNets("net_sim", "net_real")
 
 
 def entry(w1, label="all classes", low=None, high=None, **fields):
-    numbers = {"mean_w1": w1, "noise": 0.02, "gap_low": low, "gap_high": high, "overlap_a": 0.6,
-               "mean_performance_a": 0.8, "mean_performance_b": 0.8, "verdict_study": "cannot_tell"}  # fmt: skip
+    numbers = {
+        "mean_w1": w1,
+        "noise": 0.02,
+        "gap_low": low,
+        "gap_high": high,
+        "overlap_a": 0.6,
+        "mean_performance_a": 0.8,
+        "mean_performance_b": 0.8,
+        "verdict_study": "cannot_tell",
+    }
     return ResultEntry("overall", label, EntryNumbers.from_json(numbers | fields))
 
 
@@ -61,33 +69,48 @@ def test_two_nets_as_the_source_has_it():
 def test_two_nets_decide_nothing_where_their_intervals_overlap_and_deny_where_it_is_the_other_way():
     apart = entry(0.4, low=0.3, high=0.5, mean_performance_b=0.5)
     near = entry(0.3, low=0.2, high=0.35)
-    assert agreed(two_nets_findings(result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): apart,
-                                    ("real-sim", "net_real"): near}), NETS))[:2] == [UNDECIDED, NO]  # fmt: skip
+    assert agreed(
+        two_nets_findings(
+            result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): apart, ("real-sim", "net_real"): near}), NETS
+        )
+    )[:2] == [UNDECIDED, NO]
     unknown = {("real-sim", "net_sim"): entry(0.4), ("real-sim", "net_real"): entry(0.1, mean_performance_a=None)}
     found = list(two_nets_findings(result({"r": "real", "s": "sim"}, unknown), NETS))
     assert found[1].agrees == UNDECIDED, "one is as expected, the other is not known"
     low = entry(0.1, low=0.05, high=0.12)
     high = entry(0.4, low=0.3, high=0.5)
-    assert agreed(two_nets_findings(result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): low,
-                                    ("real-sim", "net_real"): high}), NETS))[0] == NO  # fmt: skip
+    assert (
+        agreed(
+            two_nets_findings(
+                result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): low, ("real-sim", "net_real"): high}), NETS
+            )
+        )[0]
+        == NO
+    )
 
 
 def test_a_net_that_finds_nothing_agrees_with_nothing():
     """No W1 of it can be large, and it cannot lose much: that is no finding about the simulation."""
     blind = {"mean_performance_a": 0.0, "mean_performance_b": 0.02}
-    numbers = {("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4),
-               ("real-sim", "net_real"): entry(0.01, low=0.0, high=0.02, **blind)}  # fmt: skip
+    numbers = {
+        ("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4),
+        ("real-sim", "net_real"): entry(0.01, low=0.0, high=0.02, **blind),
+    }
     found = list(two_nets_findings(result({"r": "real", "s": "sim"}, numbers), NETS))
     assert agreed(found) == [UNDECIDED, NO, UNDECIDED]
     assert "net_real finds next to nothing (mean performance 0.020 at best)" in found[0].here
-    numbers = {(kind, net): entry(0.01, **(blind if net == "net_real" else {}))
-               for kind in ("sim-sim", "real-real", "real-sim") for net in ("net_sim", "net_real")}  # fmt: skip
+    numbers = {
+        (kind, net): entry(0.01, **(blind if net == "net_real" else {}))
+        for kind in ("sim-sim", "real-real", "real-sim")
+        for net in ("net_sim", "net_real")
+    }
     assert agreed(splits_findings(result(PARTS, numbers), NETS))[-1] == UNDECIDED
 
 
 def test_w1_stands_beside_its_noise():
-    numbers = {(kind, net): entry(0.03) for kind in ("sim-sim", "real-real", "real-sim")
-               for net in ("net_sim", "net_real")}  # fmt: skip
+    numbers = {
+        (kind, net): entry(0.03) for kind in ("sim-sim", "real-real", "real-sim") for net in ("net_sim", "net_real")
+    }
     for findings in (splits_findings, all_findings):
         found = next(findings(result(PARTS, numbers), NETS))
         assert found.here.startswith("sim-sim 0.030 (noise 0.020), real-real 0.030 (noise 0.020)")
@@ -102,16 +125,21 @@ PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
 )
 def test_splits_order_the_kinds_of_pairs(w1, expected):
     kinds = ("sim-sim", "real-real", "real-sim")
-    numbers = {(kind, "net_sim"): entry(value, overlap_a=0.5 if kind == "real-sim" else 0.6)
-               for kind, value in zip(kinds, w1, strict=True)}  # fmt: skip
+    numbers = {
+        (kind, "net_sim"): entry(value, overlap_a=0.5 if kind == "real-sim" else 0.6)
+        for kind, value in zip(kinds, w1, strict=True)
+    }
     numbers |= {(kind, "net_real"): entry(0.03) for kind in kinds}
     assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [expected, YES, YES]
 
 
 def test_a_real_net_whose_kinds_differ_is_not_alike():
     kinds = {"sim-sim": 0.02, "real-real": 0.05, "real-sim": 0.2}
-    numbers = {(kind, net): entry(value, verdict_study="gap") for kind, value in kinds.items()
-               for net in ("net_sim", "net_real")}  # fmt: skip
+    numbers = {
+        (kind, net): entry(value, verdict_study="gap")
+        for kind, value in kinds.items()
+        for net in ("net_sim", "net_real")
+    }
     last = list(splits_findings(result(PARTS, numbers), NETS))[-1]
     assert last.agrees == NO
     assert "12 pairs with a gap" in last.here
@@ -119,8 +147,11 @@ def test_a_real_net_whose_kinds_differ_is_not_alike():
 
 def test_all_against_all():
     kinds = {"sim-sim": 0.05, "real-real": 0.15, "real-sim": 0.3}
-    numbers = {(kind, net): entry(value, overlap_a=0.1 if kind == "sim-sim" else 0.4) for kind, value in kinds.items()
-               for net in ("net_sim", "net_real")}  # fmt: skip
+    numbers = {
+        (kind, net): entry(value, overlap_a=0.1 if kind == "sim-sim" else 0.4)
+        for kind, value in kinds.items()
+        for net in ("net_sim", "net_real")
+    }
     found = list(all_findings(result(PARTS, numbers), NETS))
     assert agreed(found) == [YES, YES]
     assert found[1].here.startswith("2 of 12 pairs below 0.2; lowest 0.100")
@@ -165,5 +196,15 @@ def test_what_is_no_study_or_no_comparison_is_refused(tmp_path):
     with pytest.raises(SimjudgeError, match=r"sets\.json"):
         find_sets(tmp_path, tmp_path / "out", study="splits")
     with pytest.raises(SimjudgeError, match="one real set is needed, not 2"):
-        list(two_nets_findings(result(PARTS, dict.fromkeys([(k, n) for k in ("real-real", "real-sim", "sim-sim")
-             for n in ("net_sim", "net_real")], entry(0.1))), NETS))  # fmt: skip
+        list(
+            two_nets_findings(
+                result(
+                    PARTS,
+                    dict.fromkeys(
+                        [(k, n) for k in ("real-real", "real-sim", "sim-sim") for n in ("net_sim", "net_real")],
+                        entry(0.1),
+                    ),
+                ),
+                NETS,
+            )
+        )

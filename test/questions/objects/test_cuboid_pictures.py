@@ -7,7 +7,7 @@ from object_sets import block_drive
 
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.objects.lidar_series import lidar_objects
-from simjudge.questions.objects.cuboid_pictures import REAL, TRUE, VIRTUAL, cuboid_picture
+from simjudge.questions.objects.page import REAL, TRUE, VIRTUAL, cuboid_picture
 
 
 def picture(real, virtual):

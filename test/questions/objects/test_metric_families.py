@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, WHOLE_METRICS
-from simjudge.questions.objects.words import (
+from simjudge.questions.objects.result import (
     FAMILIES,
     MOMENTS,
     OTHERS,
@@ -17,13 +17,28 @@ from simjudge.questions.objects.words import (
 )
 
 
-@pytest.mark.parametrize(("metric", "family"), [
-    ("centroid velocity x", PLACES), ("offset along", PLACES), ("yaw error", PLACES),
-    ("box flicker while standing", SIZES), ("region pixels", SIZES), ("height", SIZES),
-    ("seen", SIGHTS), ("objects (cone)", SIGHTS), ("precision", SIGHTS), ("pole matches on labels", SIGHTS),
-    ("piqe noise share", QUALITY), ("niqe", QUALITY), ("hu 7 (gray)", MOMENTS), ("J3 by intensity", MOMENTS),
-    ("points above ground", RETURNS), ("intensity", RETURNS), ("something new", OTHERS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("metric", "family"),
+    [
+        ("centroid velocity x", PLACES),
+        ("offset along", PLACES),
+        ("yaw error", PLACES),
+        ("box flicker while standing", SIZES),
+        ("region pixels", SIZES),
+        ("height", SIZES),
+        ("seen", SIGHTS),
+        ("objects (cone)", SIGHTS),
+        ("precision", SIGHTS),
+        ("pole matches on labels", SIGHTS),
+        ("piqe noise share", QUALITY),
+        ("niqe", QUALITY),
+        ("hu 7 (gray)", MOMENTS),
+        ("J3 by intensity", MOMENTS),
+        ("points above ground", RETURNS),
+        ("intensity", RETURNS),
+        ("something new", OTHERS),
+    ],
+)
 def test_the_family_of_a_metric(metric, family):
     assert metric_family(metric) == family
 

@@ -15,12 +15,11 @@ from simjudge.data.sets import write_set
 from simjudge.geometry.poses import Pose
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.image_quality.colour_histograms import colour_differences, colour_histograms
-from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
-from simjudge.questions.objects.comparison import compare_by_objects
-from simjudge.questions.objects.pictures import object_pictures
-from simjudge.questions.objects.saved import load_object_result
+from simjudge.objects.occupancy import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
+from simjudge.questions.objects.result import load_object_result
+from simjudge.questions.objects.run import compare_by_objects, object_pictures
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.results.series_verdicts import AGAIN, DIFFERS, HALVES, NOT_SHOWN
+from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN
 
 
 def compared(real, virtual, again=None, **settings):
@@ -113,12 +112,15 @@ def test_damaged_pictures_are_counted_once():
 
 
 def test_clouds_without_stamps_are_compared_at_a_rate(clouds):
-    bare = [replace(block_drive(name, seed, shift=shift, bright=bright), stamp=np.full(8, -1))
-            for name, seed, shift, bright in (("real", 0, 0.0, 1.0), ("sim", 1, 0.3, 2.0), ("again", 2, 0.0, 1.0))]
+    bare = [
+        replace(block_drive(name, seed, shift=shift, bright=bright), stamp=np.full(8, -1))
+        for name, seed, shift, bright in (("real", 0, 0.0, 1.0), ("sim", 1, 0.3, 2.0), ("again", 2, 0.0, 1.0))
+    ]
     found, _ = compared(*bare, frame_rate=10.0)
     names = "metric", "subject", "real_mean", "virtual_mean", "difference"
     assert [[row[name] for name in names] for row in found.content()["rows"]] == [
-        [row[name] for name in names] for row in clouds.content()["rows"]]
+        [row[name] for name in names] for row in clouds.content()["rows"]
+    ]
     for settings in ({"sensor": "lidar"}, {}):
         with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* give --frame-rate"):
             compared(*bare, **settings)

@@ -8,18 +8,21 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.objects.figures import range_figure
-from simjudge.questions.objects.saved import ResultPicture, SeriesPair, load_object_result, save_object_result
-from simjudge.questions.objects.words import (
+from simjudge.questions.objects.page import range_figure
+from simjudge.questions.objects.result import (
+    ResultPicture,
+    SeriesPair,
     fact_lines,
     headline,
     lead,
+    load_object_result,
     objects_table,
     rest_line,
     row_number,
+    save_object_result,
     signed,
 )
-from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 TIME = np.arange(12) / 10
 PICTURE = ResultPicture("occupancy_map", "Both maps", "red: real", np.zeros((4, 5, 3), np.uint8))
@@ -34,13 +37,32 @@ CLEAREST = (
 def row(metric, verdict, subject="", *, is_single=False, difference=2.0, sensor="camera", **more):
     told = verdict != TOO_FEW
     return {
-        "sensor": sensor, "metric": metric, "unit": "px", "subject": subject, "is_single": is_single, "frames": 11,
-        "real_mean": 10.0, "virtual_mean": 10.0 + difference, "difference": difference,
-        "low": difference - 0.5 if told else None, "high": difference + 0.5 if told else None,
-        "p_adjusted": 0.0004 if told else None, "floor": 0.5, "floor_source": "halves of the real recording",
-        "times_floor": difference / 0.5, "limited": False, "shift": None, "shift_spread": None, "unpaired_real": 0,
-        "unpaired_virtual": 1, "missing_real": 0, "missing_virtual": 1, "missing_both": 0, "verdict": verdict, **more,
-    }  # fmt: skip
+        "sensor": sensor,
+        "metric": metric,
+        "unit": "px",
+        "subject": subject,
+        "is_single": is_single,
+        "frames": 11,
+        "real_mean": 10.0,
+        "virtual_mean": 10.0 + difference,
+        "difference": difference,
+        "low": difference - 0.5 if told else None,
+        "high": difference + 0.5 if told else None,
+        "p_adjusted": 0.0004 if told else None,
+        "floor": 0.5,
+        "floor_source": "halves of the real recording",
+        "times_floor": difference / 0.5,
+        "limited": False,
+        "shift": None,
+        "shift_spread": None,
+        "unpaired_real": 0,
+        "unpaired_virtual": 1,
+        "missing_real": 0,
+        "missing_virtual": 1,
+        "missing_both": 0,
+        "verdict": verdict,
+        **more,
+    }
 
 
 def saved(folder, *rows, pictures=(), **more):
@@ -67,7 +89,7 @@ MIXED = (
         ((row("piqe", NOT_SHOWN),), "No difference shown", "None of the 1 metrics shows a difference"),
         ((row("piqe", TOO_FEW),), "Cannot tell", "No metric has enough frames"),
     ],
-)  # fmt: skip
+)
 def test_the_verdict_in_words(tmp_path, rows, head, first):
     result = saved(tmp_path / "out", *rows)
     assert headline(result) == head
@@ -90,8 +112,10 @@ def test_further_facts(tmp_path):
 def test_the_table_has_all_metrics_and_single_objects_that_differ(tmp_path):
     table = objects_table(saved(tmp_path / "out", *MIXED))
     assert [cells[1:4] for cells in table.rows] == [
-        ("box width", "all objects", DIFFERS), ("piqe", "", WITHIN_FLOOR), ("box width", "cone 1", DIFFERS),
-    ]  # fmt: skip
+        ("box width", "all objects", DIFFERS),
+        ("piqe", "", WITHIN_FLOOR),
+        ("box width", "cone 1", DIFFERS),
+    ]
     assert table.rows[2][7:13] == ("+2", "+1.5 to +2.5", "0.5", "4", "< 0.001", "+0.020")
 
 
@@ -123,8 +147,12 @@ def test_the_table_has_families_in_order_and_few_single_objects(tmp_path):
 
 
 def test_the_page_has_families_and_folds_single_objects(tmp_path):
-    rows = [row("hu 1 (gray)", DIFFERS), row("box width", DIFFERS, "all objects"), *many_singles(160),
-            row("seen", TOO_FEW, "cone 1", is_single=True)]  # fmt: skip
+    rows = [
+        row("hu 1 (gray)", DIFFERS),
+        row("box width", DIFFERS, "all objects"),
+        *many_singles(160),
+        row("seen", TOO_FEW, "cone 1", is_single=True),
+    ]
     saved(tmp_path / "out", *rows)
     sj.report(tmp_path / "out", tmp_path / "page.html")
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -134,10 +162,16 @@ def test_the_page_has_families_and_folds_single_objects(tmp_path):
     assert html.count('<td class="word">cone ') == 150
 
 
-@pytest.mark.parametrize(("value", "text", "change"), [
-    (12720.4, "12720", "+12700"), (-2995.0, "-2995", "-3000"), (3.2e6, "3.2e+06", "+3.2e+06"), (0.5, "0.5", "+0.5"),
-    (1e-7, "1e-07", "+1e-07"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "text", "change"),
+    [
+        (12720.4, "12720", "+12700"),
+        (-2995.0, "-2995", "-3000"),
+        (3.2e6, "3.2e+06", "+3.2e+06"),
+        (0.5, "0.5", "+0.5"),
+        (1e-7, "1e-07", "+1e-07"),
+    ],
+)
 def test_numbers_without_needless_exponents(value, text, change):
     assert (row_number(value), signed(value)) == (text, change)
 
@@ -151,8 +185,14 @@ def test_means_that_differ_by_rounding_are_drawn_as_equal():
 
 
 def test_the_page_shows_rows_series_and_pictures(tmp_path):
-    saved(tmp_path / "out", *MIXED, row("points", NOT_SHOWN, sensor="lidar"), pictures=[PICTURE], losses=["2 scans"],
-          facts=[{"sensor": "lidar", "name": "F1 of the maps", "value": 0.9723}])  # fmt: skip
+    saved(
+        tmp_path / "out",
+        *MIXED,
+        row("points", NOT_SHOWN, sensor="lidar"),
+        pictures=[PICTURE],
+        losses=["2 scans"],
+        facts=[{"sensor": "lidar", "name": "F1 of the maps", "value": 0.9723}],
+    )
     page, table = tmp_path / "page.html", tmp_path / "rows.csv"
     report = sj.report(tmp_path / "out", page, csv=table)
     html = page.read_text()
@@ -215,8 +255,16 @@ def test_a_picture_that_is_missing_or_elsewhere_is_refused(tmp_path):
 
 def test_histograms_of_colour_are_drawn(tmp_path):
     shares = [0.5, 0.25, 0.25]
-    colour = {"subject": "", "channel": "value", "unit": "", "edges": [0, 1 / 3, 2 / 3, 1], "real": shares,
-              "virtual": shares[::-1], "distance": 0.1667, "floor": None}  # fmt: skip
+    colour = {
+        "subject": "",
+        "channel": "value",
+        "unit": "",
+        "edges": [0, 1 / 3, 2 / 3, 1],
+        "real": shares,
+        "virtual": shares[::-1],
+        "distance": 0.1667,
+        "floor": None,
+    }
     hue = {**colour, "subject": "sky <1>", "channel": "hue", "unit": "deg", "edges": [0, 120, 240, 360], "floor": 3.25}
     saved(tmp_path / "result", *MIXED, colours=[colour, hue])
     sj.report(tmp_path / "result", tmp_path / "page.html")
@@ -229,7 +277,15 @@ def test_histograms_of_colour_are_drawn(tmp_path):
 
 
 def test_a_histogram_without_a_value_for_each_bin_is_refused(tmp_path):
-    colour = {"subject": "", "channel": "value", "unit": "", "edges": [0, 1], "real": [1.0], "virtual": [],
-              "distance": 0.0, "floor": None}  # fmt: skip
+    colour = {
+        "subject": "",
+        "channel": "value",
+        "unit": "",
+        "edges": [0, 1],
+        "real": [1.0],
+        "virtual": [],
+        "distance": 0.0,
+        "floor": None,
+    }
     with pytest.raises(SimjudgeError, match="a histogram needs one value for each bin"):
         saved(tmp_path / "result", *MIXED, colours=[colour])

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.questions.objects.saved import (
+from simjudge.questions.objects.result import (
     ResultPicture,
     SeriesPair,
     is_object_result,
@@ -17,12 +17,23 @@ from simjudge.questions.objects.saved import (
 )
 
 ROW = {
-    "sensor": "camera", "metric": "box width", "unit": "px", "subject": "cone 1", "frames": 2, "verdict": "differs",
-    "unpaired_real": 0, "unpaired_virtual": 0, "missing_real": 0, "missing_virtual": 1, "missing_both": 0,
-}  # fmt: skip
+    "sensor": "camera",
+    "metric": "box width",
+    "unit": "px",
+    "subject": "cone 1",
+    "frames": 2,
+    "verdict": "differs",
+    "unpaired_real": 0,
+    "unpaired_virtual": 0,
+    "missing_real": 0,
+    "missing_virtual": 1,
+    "missing_both": 0,
+}
 CONTENT = {
-    "parameters": {}, "inputs": {"real": {"name": "r"}, "virtual": {"name": "v"}}, "rows": [ROW, ROW],
-}  # fmt: skip
+    "parameters": {},
+    "inputs": {"real": {"name": "r"}, "virtual": {"name": "v"}},
+    "rows": [ROW, ROW],
+}
 PAIRS = [
     SeriesPair(np.array([0.0, 0.5, 1.0]), np.array([1.0, 2.0, 3.0]), np.array([1.0, np.nan, 4.0])),
     SeriesPair(np.array([2.0]), np.array([np.nan]), np.array([7.0])),
@@ -59,18 +70,21 @@ def test_an_earlier_result_is_replaced_and_a_strangers_folder_is_not(folder):
     ("change", "said"),
     [
         (lambda f: (f / "objects.json").write_text("{"), "objects.json"),
-        (lambda f: (f / "objects.json").write_text(json.dumps({**CONTENT, "rows": [{**ROW, "verdict": "maybe"}]})),
-         "verdict"),
+        (
+            lambda f: (f / "objects.json").write_text(json.dumps({**CONTENT, "rows": [{**ROW, "verdict": "maybe"}]})),
+            "verdict",
+        ),
         (lambda f: (f / "objects.json").write_text(json.dumps({**CONTENT, "rows": [ROW]})), "does not belong"),
         (lambda f: (f / "series.parquet").unlink(), "is missing"),
         (lambda f: (f / "series.parquet").write_bytes(b"PAR1"), "cannot be read as a table"),
-        (lambda f: pq.write_table(pa.table({"row": [0], "time": [0.0], "real": [0.0]}), f / "series.parquet"),
-         "lacks the column virtual"),
-        (lambda f: pq.write_table(TEXTS, f / "series.parquet"),
-         "cannot be read as a table"),
+        (
+            lambda f: pq.write_table(pa.table({"row": [0], "time": [0.0], "real": [0.0]}), f / "series.parquet"),
+            "lacks the column virtual",
+        ),
+        (lambda f: pq.write_table(TEXTS, f / "series.parquet"), "cannot be read as a table"),
         (lambda f: (f / "objects.json").unlink(), "holds no objects.json"),
     ],
-)  # fmt: skip
+)
 def test_what_is_damaged_is_refused_in_a_line(folder, change, said):
     change(folder)
     with pytest.raises(SimjudgeError, match=said) as told:

@@ -34,8 +34,11 @@ def test_the_table_and_the_verdict_are_printed(recordings):
     assert f"simjudge report {recordings / 'out'}" in done.stderr
     content = json.loads((recordings / "out" / "objects.json").read_text())
     assert {picture["file"] for picture in content["pictures"]} == {
-        "cameras_0.png", "cameras_1.png", "cameras_2.png", "piqe_maps.png",
-    }  # fmt: skip
+        "cameras_0.png",
+        "cameras_1.png",
+        "cameras_2.png",
+        "piqe_maps.png",
+    }
 
 
 def test_no_common_time_ends_the_command_with_one_line_and_no_folder(recordings):

@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.questions.plan.table import plan_sentences, plan_table
+from simjudge.questions.plan.plan import plan_sentences, plan_table
 
 FAST = {"theta": 0.6, "draws": 200}
 PILOTS = 12

@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from simjudge.questions.recording.cloud_pictures import GROUND, box_corners, cloud_pictures, draw_points, draw_segments
-from simjudge.questions.recording.cloud_scale import CloudScale, grid_places
-from simjudge.questions.recording.cloud_views import PerspectiveView, TopView
+from simjudge.questions.recording.cloud_pictures import (
+    GROUND,
+    CloudScale,
+    PerspectiveView,
+    TopView,
+    box_corners,
+    cloud_pictures,
+    draw_points,
+    draw_segments,
+    grid_places,
+)
 
 VIEWS = (
     TopView(10.0, 40),
@@ -84,8 +92,10 @@ def test_corners_are_those_of_turned_boxes(random):
     for k in range(4):
         wanted = {
             tuple(np.round(turns[k].apply(np.array([x, y, z]) * size[k] / 2) + centre[k], 9))
-            for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
-        }  # fmt: skip
+            for x in (-1, 1)
+            for y in (-1, 1)
+            for z in (-1, 1)
+        }
         assert {tuple(np.round(corner, 9)) for corner in found[k]} == wanted
 
 

@@ -9,9 +9,8 @@ from drive_recordings import CLOUDS, METRES_NORTH, MOUNT, OFFSETS, START, cloud,
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.page.report_settings import ReportSettings
+from simjudge.questions.recording.page import MOST_POINTS, choose_clouds, envelope, make_recording_view, thinned
 from simjudge.questions.recording.recorded_sensors import read_recorded_sensors
-from simjudge.questions.recording.recording_charts import MOST_POINTS, envelope, thinned
-from simjudge.questions.recording.recording_view import choose_clouds, make_recording_view
 from simjudge.questions.report.report import report
 
 
@@ -79,7 +78,7 @@ def test_instants_with_a_picture_are_preferred(tmp_path):
 
 
 def test_figures_are_saved(drive, tmp_path, monkeypatch):
-    monkeypatch.setattr("simjudge.page.figure_files.KINDS", ("svg",))
+    monkeypatch.setattr("simjudge.page.figures.KINDS", ("svg",))
     report(drive, tmp_path / "x.html", instants=1, figures=tmp_path / "figures", radius=8.0)
     names = {"scan_points_0.20s_top", "scan_points_0.20s_perspective", "course", "gps_1", "imu_1"}
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {
@@ -93,7 +92,7 @@ def test_figures_are_saved(drive, tmp_path, monkeypatch):
     ("settings", "words"),
     [
         ({"at": (9.0,)}, r"--at 9: the clouds of /scan/points end at 0.40 s"),
-        ({"topic": "scan/point"}, r"scan/point is no topic of point clouds in it; is /scan/points meant"),
+        ({"topic": "scan/point"}, r"scan/point is not a topic of point clouds in it; is /scan/points meant"),
         ({"csv": "x.csv"}, r"--csv is for results of compare and sweep"),
         ({"label": "a=b"}, r"--label is for results"),
     ],

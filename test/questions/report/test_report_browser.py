@@ -20,10 +20,18 @@ from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
     "--virtual-time-budget=3000",
-)  # fmt: skip
+)
 MEASURE = """<script>
 const wide = [...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll, svg")
   && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className);
@@ -117,9 +125,7 @@ document.documentElement.dataset.said = said.join("|");
 </script>"""
 
 
-def test_rows_are_ordered_by_a_click_and_chosen_by_words(
-    chromium: str, tmp_path: Path, pages: dict[str, Path]
-) -> None:
+def test_rows_are_ordered_by_a_click_and_chosen_by_words(chromium: str, tmp_path: Path, pages: dict[str, Path]) -> None:
     asked = tmp_path / "asked.html"
     html = pages["one"].read_text(encoding="utf-8")
     asked.write_text(html.replace("</body>", ORDER + "</body>"), encoding="utf-8")

@@ -15,10 +15,8 @@ from saved_screens import chunks
 import simjudge as sj
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.data.sets import read_set, write_set
-from simjudge.questions.compare.context_overlay import OUTSIDE_COLOUR, w1_colour
-from simjudge.questions.compare.result_frames import read_result_frames
-from simjudge.questions.report.rerun_export import context_text
-from simjudge.questions.watch.watch_screen import is_installed
+from simjudge.questions.report.report import context_text, read_result_frames
+from simjudge.questions.watch import OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import load_result
 
 FRAMES = 5

@@ -5,10 +5,8 @@ import pytest
 from simjudge.core.documents import read_document
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import STUDY, find_file, shipped_files
-from simjudge.questions.study.file import StudyFields, read_study
-from simjudge.questions.study.steps import Verb
+from simjudge.questions.study.file import StepReference, StudyFields, Verb, put_paths, read_study
 from simjudge.questions.study.study import VERBS
-from simjudge.questions.study.values import StepReference, put_paths
 
 CONTENT = """
 title: How do letters join?
@@ -65,8 +63,14 @@ def study_file(tmp_path):
 def test_a_matrix_makes_a_step_of_each_combination(study_file, verbs):
     study = read_study(study_file(MATRIX.replace('"${set"', "plain")), verbs)
     assert [step.name for step in study.steps] == [
-        "made-a", "seen-a-c", "seen-a-d", "made-b", "seen-b-c", "seen-b-d", "scores",
-    ]  # fmt: skip
+        "made-a",
+        "seen-a-c",
+        "seen-a-d",
+        "made-b",
+        "seen-b-c",
+        "seen-b-d",
+        "scores",
+    ]
     steps = {step.name: step for step in study.steps}
     assert steps["made-a"].arguments == {"at": "a", "by": 4, "tables": ["x", "y"]}
     assert steps["seen-b-c"].arguments == {"at": StepReference("made-b"), "by": "c of b", "tables": {"c": "b"}}
@@ -132,7 +136,7 @@ def test_files_folders_and_inputs(study_file, verbs, tmp_path):
         ("full: {times: 5}", "full: {}", r"letters.yaml:3: sizes.full: times: other sizes have it, this one has not"),
         ("title: How do letters join?", "titel: x", r"letters.yaml:2: titel: no such field.*title"),
     ],
-)  # fmt: skip
+)
 def test_what_a_file_may_not_say(study_file, verbs, old, new, words):
     assert old in CONTENT
     with pytest.raises(SimjudgeError, match=words):

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.core.exit_codes import EXIT_GAP, EXIT_USAGE
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.processes import EXIT_GAP, EXIT_USAGE
 from simjudge.data.sets import write_set
 
 STUDY = """

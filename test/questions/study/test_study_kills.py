@@ -190,12 +190,14 @@ def test_steps_of_a_worker_that_dies_run_elsewhere_and_a_cluster_may_go_away(stu
 
 def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
     needs_dask()
-    monkeypatch.setattr("simjudge.studies.join_cluster._CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("simjudge.judging.join_cluster._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimjudgeError, match=r"--scheduler tcp://127.0.0.1:9: no Dask scheduler answers there"):
         run_steps(
-            read_study(study_file(LABELS), VERBS), tmp_path / "out", VERBS,
+            read_study(study_file(LABELS), VERBS),
+            tmp_path / "out",
+            VERBS,
             options=StudyRunOptions(scheduler="tcp://127.0.0.1:9"),
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.slow

@@ -8,11 +8,9 @@ from simjudge.commands.app import app
 from simjudge.core.errors import UsageError
 from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.listing import list_study
-from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import ONE_JOB, StudyRunOptions, most_at_once, run_steps, seconds_left
-from simjudge.questions.study.study import VERBS, report_study, run_study
-from simjudge.questions.study.work import lock_file
+from simjudge.questions.study.study import VERBS, list_study, report_study, run_study
+from simjudge.questions.study.work import StepRecord, lock_file
 from simjudge.questions.study.workers import share_cores
 
 CONTENT = """
@@ -47,8 +45,11 @@ def test_a_step_that_fails_stops_only_what_needs_it(folder):
 
     listing = list_study(folder / "out")
     assert [(each.name, each.state) for each in listing.steps] == [
-        ("parts", "done"), ("wrong", "failed"), ("behind", "not done"), ("right", "done"),
-    ]  # fmt: skip
+        ("parts", "done"),
+        ("wrong", "failed"),
+        ("behind", "not done"),
+        ("right", "done"),
+    ]
     assert listing.steps[2].note == "needs wrong"
     assert "3.json" in listing.steps[1].note
     shown = CliRunner().invoke(app, ["study", "list", str(folder / "out")])

@@ -8,9 +8,9 @@ from made_results import made_contexts, made_set, write_result, write_sweep
 from many_sets_results import write_many_sets
 
 from simjudge.questions.study.file import Study
-from simjudge.questions.study.page import write_study_page
-from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
+from simjudge.questions.study.study import write_study_page
+from simjudge.questions.study.work import StepRecord
 
 
 def test_comparisons_sweeps_and_many_sets_are_shown(tmp_path: Path) -> None:

@@ -14,9 +14,8 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.listing import list_study
 from simjudge.questions.study.run import StudyRunOptions, run_steps
-from simjudge.questions.study.study import VERBS
+from simjudge.questions.study.study import VERBS, list_study
 
 FIRST = """
 title: Parts of a set
@@ -106,10 +105,14 @@ def truncate(path):
         (lambda d1: (d1 / "parts.step.json").unlink(), ""),
         (lambda d1: truncate(d1 / "parts.step.json"), ""),
         (lambda d1: shutil.rmtree(d1 / "parts"), ""),
-        (lambda d1: (d1 / "parts.step.json").write_text(
-            (d1 / "parts.step.json").read_text().replace('"files"', '"before"')), "has no hashes; parts is not taken"),
+        (
+            lambda d1: (d1 / "parts.step.json").write_text(
+                (d1 / "parts.step.json").read_text().replace('"files"', '"before"')
+            ),
+            "has no hashes; parts is not taken",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_damaged_or_half_is_done_anew(folder, damage, said):
     damage(folder / "d1")
     lines = []

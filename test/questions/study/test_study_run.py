@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.questions.study.file import read_study
+from simjudge.questions.study.file import StepReference, Verb, read_study
 from simjudge.questions.study.run import run_steps
-from simjudge.questions.study.steps import Verb
-from simjudge.questions.study.values import StepReference
 
 CONTENT = """
 title: How do letters join?
@@ -169,7 +167,9 @@ def test_folders_of_others_are_left_alone(file, verbs, tmp_path):
     run_steps(read_study(file, verbs), out, verbs)
     about = json.loads((out / "study.json").read_text())
     assert (about["study"], about["size"], [each["name"] for each in about["steps"]]) == (
-        "letters", "small", ["one", "two", "both"],
-    )  # fmt: skip
+        "letters",
+        "small",
+        ["one", "two", "both"],
+    )
     with pytest.raises(UsageError, match="another study or another size"):
         run_steps(read_study(file, verbs, "full"), out, verbs)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.capture.camera_path import CameraPath, parse_mount, parse_pose
 

@@ -13,8 +13,8 @@ from simjudge.sim.capture.camera_poses import CoursePoses, FilePoses, RandomPose
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
-from simjudge.sim.sensors.camera.shutter import SECOND
+from simjudge.sim.sensors.camera.camera import SECOND
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

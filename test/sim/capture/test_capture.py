@@ -11,16 +11,14 @@ from render_scenes import camera_file, scene_file
 from simjudge.core.errors import Losses
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.questions.engines.comparison import capture_views
+from simjudge.questions.engines.run import capture_views
 from simjudge.sim.capture.camera_path import CameraPath
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at
+from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.render_frames import render_missing as render_frames
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.replay_plan import ReplayPlan
-from simjudge.sim.capture.replay_source import ReplaySource
+from simjudge.sim.capture.rendering import render_missing as render_frames
+from simjudge.sim.capture.replay_plan import ReplayPlan, ReplaySource
 from simjudge.sim.capture.replaying import render_missing as replay_frames
 from simjudge.sim.driving.closed_loop import DrivenFrame
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop, read_drive_setup

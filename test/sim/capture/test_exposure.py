@@ -9,7 +9,7 @@ from PIL import Image
 
 from simjudge.core.images import decode_image
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.exposure import develop, exposure_at, gather_light
+from simjudge.sim.capture.capture import develop, exposure_at, gather_light
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step, apply_steps, frame_seed

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.follow_camera import FollowCamera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.capture.lock_step import FollowCamera
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import Follow
 
 SECOND = 1_000_000_000

@@ -115,9 +115,23 @@ def light(**changes):
 def test_a_fingerprint_follows_from_content_alone():
     assert hash_value({"a": 1, "b": [light(), np.arange(3)]}) == hash_value({"b": [light(), np.arange(3)], "a": 1})
     different = [
-        1, 1.0, "1", True, None, [1], (1, 2), {"a": 1}, np.arange(3), np.arange(3.0), np.arange(4), light(),
-        light(range=2.5), [light()], json.dumps([1]), b"1",
-    ]  # fmt: skip
+        1,
+        1.0,
+        "1",
+        True,
+        None,
+        [1],
+        (1, 2),
+        {"a": 1},
+        np.arange(3),
+        np.arange(3.0),
+        np.arange(4),
+        light(),
+        light(range=2.5),
+        [light()],
+        json.dumps([1]),
+        b"1",
+    ]
     assert len({hash_value(value) for value in different}) == len(different)
 
 

@@ -9,11 +9,10 @@ from solid_scenes import AT_ORIGIN, LENSES, box, cast, cone, grid, labels_of, ra
 
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.ground_truth import distance_to, ground_truth
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling, distance_to, ground_truth
 from simjudge.sim.capture.silhouette import pixels_alone
 from simjudge.sim.engines.contract import Labels, SceneState
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 EVERYTHING = Labelling(0, 0)
 NOW = SceneState(AT_ORIGIN)

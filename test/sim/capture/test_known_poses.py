@@ -6,7 +6,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.known_poses import KnownPoses
+from simjudge.sim.capture.render_record import KnownPoses
 
 SECOND = 1_000_000_000
 CAMERAS = (Pose((0.0, 0.0, 1.0)), Pose((1.0, 0.0, 1.0)), Pose((3.0, 0.0, 1.0)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.capture.label_rules import instance_extents
+from simjudge.sim.capture.ground_truth import instance_extents
 
 
 @pytest.mark.parametrize("size", [(1, 1), (7, 1), (1, 9), (40, 53)])

@@ -7,12 +7,10 @@ from light_scenes import ball, plain, scene, thing
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
-from simjudge.sim.capture.ground_truth import ground_truth
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.seam import without_smaller_parts
+from simjudge.sim.capture.ground_truth import Labelling, ground_truth, without_smaller_parts
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.ray_times import TimedExposure
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("equirectangular", (180, 90), 360)
 CAMERA = Pose((0.3, -0.2, 0.5)).optical_frame()

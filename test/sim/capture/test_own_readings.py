@@ -7,9 +7,9 @@ import pytest
 
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.capture.sensor_feed import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
-from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.sensors.inertial.noise import NoiseModel
 from simjudge.sim.sensors.sensor_file import read_sensors
 
@@ -48,7 +48,7 @@ def test_accelerometer_and_gyroscope_say_only_what_they_know():
 
 
 def test_both_at_one_time_share_a_message():
-    (topic, both), = made(("gyroscope", [0.4, 0.5, 0.6]), ("accelerometer", [1, 2, 9.8])).items()  # fmt: skip
+    ((topic, both),) = made(("gyroscope", [0.4, 0.5, 0.6]), ("accelerometer", [1, 2, 9.8])).items()
     assert topic == "imu/data"
     assert (both.angular_velocity.x, both.linear_acceleration.z) == (0.4, 9.8)
     assert both.orientation_covariance[0] == -1, "nothing is known of it"

@@ -120,9 +120,24 @@ def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
     formula.make(drive, out)
     seen = [scan for scan in formula.read_scans(drive)[0] if scan.number in {12, 13, 14, 15}]
     mount = formula.mount_text(formula.fitted_camera(seen, formula.given_camera()))
-    command = [*SIMJUDGE, "replay", out / "real.mcap", "--scene", out / "scene.yaml", "--camera", out / "camera.yaml",
-               "--cones", out / "cones.txt", "--cone-kinds", "1=1,2=2,3=3,4=4", f"--mount={mount}", "--duration", "3.5",
-               "--out", tmp_path / "sim.mcap"]  # fmt: skip
+    command = [
+        *SIMJUDGE,
+        "replay",
+        out / "real.mcap",
+        "--scene",
+        out / "scene.yaml",
+        "--camera",
+        out / "camera.yaml",
+        "--cones",
+        out / "cones.txt",
+        "--cone-kinds",
+        "1=1,2=2,3=3,4=4",
+        f"--mount={mount}",
+        "--duration",
+        "3.5",
+        "--out",
+        tmp_path / "sim.mcap",
+    ]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     real, sim = read_set(out / "real.mcap"), read_recording(tmp_path / "sim.mcap")
@@ -147,9 +162,26 @@ def test_a_virtual_lidar_sees_the_ground_and_the_cones_as_the_real_one_does(driv
     out, sensor, virtual = tmp_path / "drive", tmp_path / "pandar.yaml", tmp_path / "virtual.mcap"
     formula.make(drive, out)
     (tmp_path / "small.yaml").write_text("size: [64, 48]\nfield_of_view: 60\nrate: 1\n")
-    replay = [*SIMJUDGE, "replay", out / "scans.mcap", "--scene", out / "scene.yaml", "--cones", out / "cones.txt",
-              "--cone-kinds", "1=1,2=2,3=3,4=4", "--camera", tmp_path / "small.yaml", "--mount=0,0,0", "--sensors",
-              sensor, "--max-gap", "1.5", "--out", virtual]  # fmt: skip
+    replay = [
+        *SIMJUDGE,
+        "replay",
+        out / "scans.mcap",
+        "--scene",
+        out / "scene.yaml",
+        "--cones",
+        out / "cones.txt",
+        "--cone-kinds",
+        "1=1,2=2,3=3,4=4",
+        "--camera",
+        tmp_path / "small.yaml",
+        "--mount=0,0,0",
+        "--sensors",
+        sensor,
+        "--max-gap",
+        "1.5",
+        "--out",
+        virtual,
+    ]
     for command in ([*SIMJUDGE, "calibrate", "lidar", drive, "--rate", "20", "--out", sensor], replay):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode in {0, 3}, done.stderr

@@ -14,8 +14,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import CoursePoses, RandomPoses
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.render_sensors import RenderedSensors
 from simjudge.sim.capture.rendering import render
+from simjudge.sim.capture.sensors_on_path import RenderedSensors
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory
@@ -47,8 +47,14 @@ def poses_along_x(place, speed, rate=20, seconds=1.0):
 
 
 def made(place, poses, sensors, **more):
-    return render(place / "tiny.yaml", place / "out.mcap", camera=place / "camera.yaml", poses=poses,
-                  sensors=place / sensors, **more)  # fmt: skip
+    return render(
+        place / "tiny.yaml",
+        place / "out.mcap",
+        camera=place / "camera.yaml",
+        poses=poses,
+        sensors=place / sensors,
+        **more,
+    )
 
 
 def cloud(message):

@@ -18,7 +18,7 @@ from simjudge_command import SIMJUDGE
 from simjudge.cli import main
 from simjudge.data.rosbag2 import read_recording
 from simjudge.data.sets import read_set
-from simjudge.detectors.training_source import read_split
+from simjudge.detectors.training_data import read_split
 from simjudge.sim.sensors.camera.camera_file import read_camera
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

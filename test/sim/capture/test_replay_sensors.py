@@ -8,27 +8,27 @@ import pytest
 from simjudge.core.errors import Losses, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import read_clouds, read_set
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
-from simjudge.sim.capture.replay_sensors import (
+from simjudge.sim.capture.replaying import replay
+from simjudge.sim.capture.sensors_on_path import (
     WITHOUT_POSES,
     MessagesByFrame,
     SensorReplay,
     body_in_scene,
     recorded_cloud_stamps,
 )
-from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
@@ -100,11 +100,14 @@ def test_imu_and_encoders_of_a_steady_drive(specs, engine):
     assert turned == pytest.approx(np.full(4, 2.0 * 3.0 / car.wheel_radius), rel=1e-4)
 
 
-@pytest.mark.parametrize(("text", "vehicle", "words"), [
-    ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: along given poses simjudge alone"),
-    ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "the poses are of the car alone"),
-    ("{a: {kind: encoders, rate: 9, ticks: 9}}", None, "encoders need a car: give --vehicle"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "vehicle", "words"),
+    [
+        ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: along given poses simjudge alone"),
+        ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "the poses are of the car alone"),
+        ("{a: {kind: encoders, rate: 9, ticks: 9}}", None, "encoders need a car: give --vehicle"),
+    ],
+)
 def test_what_poses_cannot_tell_is_refused(tmp_path, text, vehicle, words):
     path = tmp_path / "sensors.yaml"
     path.write_text(text)

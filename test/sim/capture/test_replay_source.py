@@ -11,7 +11,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.data.rosbag2 import write_recording
 from simjudge.geometry.trajectories import MotionLimits
-from simjudge.sim.capture.replay_source import ReplayOptions, _select_frames, read_source
+from simjudge.sim.capture.replay_plan import ReplayOptions, _select_frames, read_source
 
 SECOND, START = samples.SECOND, samples.START
 EVERY = 100_000_000
@@ -20,9 +20,15 @@ POSES = [START + i * EVERY for i in range(31)]
 
 def image(stamp, width=8, height=6):
     return samples.new(
-        "sensor_msgs/msg/Image", header=samples.header(stamp, "lens"), height=height, width=width, encoding="mono8",
-        is_bigendian=0, step=width, data=np.zeros(width * height, np.uint8),
-    )  # fmt: skip
+        "sensor_msgs/msg/Image",
+        header=samples.header(stamp, "lens"),
+        height=height,
+        width=width,
+        encoding="mono8",
+        is_bigendian=0,
+        step=width,
+        data=np.zeros(width * height, np.uint8),
+    )
 
 
 def drive(folder, pictures, poses=POSES, delay=0, camera="/cam"):
@@ -68,9 +74,12 @@ def test_thinning_is_that_of_all_times_due(seed):
 
 def test_names_of_a_data_set_stay(tmp_path):
     frames = FrameSet.build(
-        "x", [[8, 6]] * 3, frame_name=["a", "b", "c"], stamp=POSES[3:6],
+        "x",
+        [[8, 6]] * 3,
+        frame_name=["a", "b", "c"],
+        stamp=POSES[3:6],
         images=ArrayImages([np.zeros((6, 8, 3), np.uint8)] * 3),
-    )  # fmt: skip
+    )
     messages = {stamp: samples.pose_stamped(stamp, samples.turning((stamp - START) / SECOND)) for stamp in POSES}
     bag = tmp_path / "x.mcap"
     write_recording(frames, bag, extra_messages=lambda index: [("/pose", messages[POSES[3 + index]])])
@@ -129,7 +138,7 @@ def test_what_is_no_source(tmp_path):
     (tmp_path / "x.png").write_bytes(b"")
     with pytest.raises(SimjudgeError, match=r"x\.png: neither a recording nor a text file of poses"):
         read(tmp_path / "x.png")
-    with pytest.raises(SimjudgeError, match="is no topic of poses in it; there are /pose"):
+    with pytest.raises(SimjudgeError, match="is not a topic of poses in it; there are /pose"):
         read(drive(tmp_path, POSES), poses="/odom")
     rows = [(topic, START + i, image(START + i)) for topic in ("/left", "/right") for i in range(2)]
     rows += [("/pose", stamp, samples.pose_stamped(stamp, samples.turning(0))) for stamp in POSES]

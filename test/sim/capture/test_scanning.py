@@ -13,8 +13,7 @@ from simjudge.sim.engines.contract import BodyMotion
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box, cylinder
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarNoise
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarNoise, lidar_beams
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
@@ -90,9 +89,16 @@ def test_a_thing_of_several_parts_has_one_box_and_stuff_has_none():
     assert np.count_nonzero(found.class_id == 3) > 100
 
 
-@pytest.mark.parametrize(("returns", "samples", "expected"), [
-    ("strongest", 1, [2]), ("dual", 1, [2]), ("strongest", 2, [2]), ("last", 2, [6]), ("dual", 2, [2, 6]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("returns", "samples", "expected"),
+    [
+        ("strongest", 1, [2]),
+        ("dual", 1, [2]),
+        ("strongest", 2, [2]),
+        ("last", 2, [6]),
+        ("dual", 2, [2, 6]),
+    ],
+)
 def test_a_beam_on_the_edge_of_a_near_wall(returns, samples, expected):
     """Two thirds of the beam's width lie on the near wall, whose edge is left of the beam's middle."""
     divergence = 0.06
@@ -113,11 +119,15 @@ def test_mean_puts_a_point_into_the_air_between():
     assert capture([near, wall("far", 6.0)], lidar).scan.range == pytest.approx([(2 * 2 + 6) / 3], rel=2e-3)
 
 
-@pytest.mark.parametrize(("surface", "expected"), [
-    (Surface((0.5, 0.5, 0.5)), 0.5), (Surface((0.5, 0.5, 0.5), reflectance=0.9), 0.9),
-    (Surface((1.0, 0.0, 0.0)), 0.2126),
-    (Surface((0.5, 0.5, 0.5), texture=np.full((4, 4, 3), 0.5, np.float32)), 0.25),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("surface", "expected"),
+    [
+        (Surface((0.5, 0.5, 0.5)), 0.5),
+        (Surface((0.5, 0.5, 0.5), reflectance=0.9), 0.9),
+        (Surface((1.0, 0.0, 0.0)), 0.2126),
+        (Surface((0.5, 0.5, 0.5), texture=np.full((4, 4, 3), 0.5, np.float32)), 0.25),
+    ],
+)
 def test_intensity_is_reflectance_times_cosine(surface, expected):
     lidar = replace(PLAIN, columns=201, field_of_view=2.0)
     found = capture([wall("w", 3.0, surface=surface)], lidar)

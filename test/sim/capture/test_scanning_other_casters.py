@@ -10,8 +10,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.scanning import LidarCapture
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 

@@ -13,8 +13,7 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from simjudge.data.sets import read_set
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
 from simjudge.sim.capture.sensor_feed import SensorFeed
@@ -23,7 +22,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SPEED, RADIUS, AHEAD = 2.0, 0.3, 3.0
 POST = {
@@ -55,8 +54,15 @@ def test_render_sees_it_at_each_frames_time(folder):
     """The camera stands at the origin; the post's middle goes from column to column by the pinhole's formula."""
     rows = [f"{100 + 0.1 * k:.1f} 0 0 0.5 0 0 0 1" for k in range(11)]
     (folder / "poses.txt").write_text("\n".join(rows) + "\n")
-    done = render(folder / "tiny.yaml", folder / "out.mcap", camera=folder / "camera.yaml", poses=folder / "poses.txt",
-                  mount="body", min_size=1, min_visible=0)  # fmt: skip
+    done = render(
+        folder / "tiny.yaml",
+        folder / "out.mcap",
+        camera=folder / "camera.yaml",
+        poses=folder / "poses.txt",
+        mount="body",
+        min_size=1,
+        min_visible=0,
+    )
     assert done.frames == 11
     objects = read_set(folder / "out.mcap").objects
     width = CAMERA["size"][0]

@@ -19,7 +19,7 @@ from simjudge.sim.scene.solid_meshes import box, plane
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
@@ -67,10 +67,18 @@ def readings(drive, name):
     return [(batch.time, each) for batch in batches for each in batch.events if each.spec.name == name]
 
 
-@pytest.mark.parametrize(("name", "first", "step", "lag"), [
-    ("gyro", 1.0, 0.01, 0), ("accel", 1.01, 0.01, 0), ("imu", 1.01, 0.02, 0), ("gps", 1.0, 0.2, 0.1),
-    ("wheels", 1.0, 0.05, 0), ("roof", 1.1, 0.1, 0.03), ("front", 1.05, 0.1, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "first", "step", "lag"),
+    [
+        ("gyro", 1.0, 0.01, 0),
+        ("accel", 1.01, 0.01, 0),
+        ("imu", 1.01, 0.02, 0),
+        ("gps", 1.0, 0.2, 0.1),
+        ("wheels", 1.0, 0.05, 0),
+        ("roof", 1.1, 0.1, 0.03),
+        ("front", 1.05, 0.1, 0),
+    ],
+)
 def test_each_reading_comes_once_at_its_stamp_and_lag(drive, name, first, step, lag):
     got = readings(drive, name)
     count = round(0.6 / step) + 1
@@ -185,12 +193,18 @@ def test_a_gyroscope_and_an_accelerometer_of_one_place_share_a_message():
     engine.close()
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({"body": "vehicle/wheel_front_lef"}, "no body 'vehicle/wheel_front_lef' that moves; is vehicle/wheel_front_left"),
-    ({"body": "floor"}, "no body 'floor' that moves"),
-    ({"body": "chasis"}, "that moves; there are vehicle, vehicle/wheel_front_left, .*vehicle/wheel_rear_right"),
-    ({"source": "chrono"}, "gyroscope: source chrono: only engine chrono has .* is default; take engine chrono"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"body": "vehicle/wheel_front_lef"},
+            "no body 'vehicle/wheel_front_lef' that moves; is vehicle/wheel_front_left",
+        ),
+        ({"body": "floor"}, "no body 'floor' that moves"),
+        ({"body": "chasis"}, "that moves; there are vehicle, vehicle/wheel_front_left, .*vehicle/wheel_rear_right"),
+        ({"source": "chrono"}, "gyroscope: source chrono: only engine chrono has .* is default; take engine chrono"),
+    ],
+)
 def test_what_cannot_be_is_refused(changes, words):
     engine = make_engine("default", world(), read_vehicle("art1"), Pose())
     spec = next(spec for spec in read_sensors("art1") if spec.name == "gyroscope")

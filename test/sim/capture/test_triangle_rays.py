@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.capture.triangle_rays import meeting_point, triangle_terms
+from simjudge.sim.capture.silhouette import meeting_point, triangle_terms
 
 TRIANGLE = np.array([[-1.0, -1.0, 2.0], [1.0, -1.0, 2.0], [-1.0, 1.0, 2.0]])
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
-from simjudge.sim.driving.barriers import (
+from simjudge.sim.driving.barrier_driver import (
+    BarrierDriver,
     BarrierParameters,
+    ScanPoints,
     barrier_sides,
     cluster_points,
     fit_floor,
@@ -16,8 +17,7 @@ from simjudge.sim.driving.barriers import (
     standing_points,
 )
 from simjudge.sim.driving.centre_line import LEFT, RIGHT, LineModel, straight_line
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 MOUNT = Pose((0.1, 0.0, 0.25))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_world import LENSES
 
-from simjudge.sim.driving.camera_model import OpenCvCameraModel, camera_model_of
+from simjudge.sim.driving.cones import OpenCvCameraModel, camera_model_of
 from simjudge.sim.sensors.camera.lens import Lens
 
 PIXELS = np.stack(np.meshgrid(np.linspace(0, 1279, 9), np.linspace(0, 719, 7)), -1)

@@ -7,10 +7,10 @@ import pytest
 from driving_scenes import track_file
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.clearance import Clearance, outline_distance
+from simjudge.sim.driving.course import Clearance, outline_distance
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 
 def rectangle(x, y, length, width, yaw):

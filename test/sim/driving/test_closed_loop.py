@@ -8,15 +8,14 @@ import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 from simjudge.sim.capture.lock_step import MotionSample
-from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame
+from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame, DriveRecorder
+from simjudge.sim.driving.course import lane_classes, start_pose
 from simjudge.sim.driving.drive import DriveOptions, describe_drive, make_closed_loop
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
-from simjudge.sim.driving.lane import lane_classes, start_pose
-from simjudge.sim.driving.recorder import DriveRecorder
+from simjudge.sim.driving.pilots import GROUND_TRUTH, load_frame_detector
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.vehicle import Command
 

@@ -5,9 +5,9 @@ import pytest
 from toy_world import GREEN, LENSES, RED, detect
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.cone_map import ConeMap, ConeMapParameters
+from simjudge.sim.driving.cone_driver import ConeMap, ConeMapParameters
 from simjudge.sim.driving.cones import ConeObservations, locate_cones
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNT = read_vehicle("art1").mounts["camera"]
 VIEW = LENSES["pinhole"]

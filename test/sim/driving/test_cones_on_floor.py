@@ -11,7 +11,7 @@ from toy_world import GREEN, HEIGHT, LENSES, RADIUS, RED, boxes, detect
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty, filled_angle, floor_points, locate_cones
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 CAMERA = read_vehicle("art1").mounts["camera"].optical_frame()
 PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0, 0.6)])
@@ -19,9 +19,13 @@ PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0
 
 @pytest.mark.parametrize("lens", LENSES)
 @given(
-    height=st.floats(0.05, 2.0), pitch=st.floats(-0.1, 0.6), roll=st.floats(-0.3, 0.3), yaw=st.floats(-3, 3),
-    ahead=st.floats(0.3, 20), across=st.floats(-0.7, 0.7),
-)  # fmt: skip
+    height=st.floats(0.05, 2.0),
+    pitch=st.floats(-0.1, 0.6),
+    roll=st.floats(-0.3, 0.3),
+    yaw=st.floats(-3, 3),
+    ahead=st.floats(0.3, 20),
+    across=st.floats(-0.7, 0.7),
+)
 @settings(max_examples=60, deadline=None)
 def test_a_point_of_the_floor_is_found_again_through_the_lens(lens, height, pitch, roll, yaw, ahead, across):
     view = LENSES[lens]

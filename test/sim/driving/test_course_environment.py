@@ -46,10 +46,13 @@ def made(files):
         each.close()
 
 
-@pytest.mark.parametrize(("imported", "name"), [
-    ("simjudge.sim.driving.gymnasium_plugin", CONE_COURSE),
-    ("gymnasium", f"simjudge.sim.driving.gymnasium_plugin:{CONE_COURSE}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("imported", "name"),
+    [
+        ("simjudge.sim.driving.gymnasium_plugin", CONE_COURSE),
+        ("gymnasium", f"simjudge.sim.driving.gymnasium_plugin:{CONE_COURSE}"),
+    ],
+)
 def test_a_new_program_finds_it_in_both_ways_of_the_page(imported, name):
     """Its page had said that `import gymnasium` is enough: Gymnasium has loaded no plug-ins since 1.0."""
     program = (

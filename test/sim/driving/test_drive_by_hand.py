@@ -29,8 +29,11 @@ def test_keys_drive_and_are_recorded(tmp_path):
     words = ["drive", scene_file(tmp_path, STRAIGHT), "--camera", camera, "--driver", "manual", "--limit", 1.5]
     process = subprocess.Popen(
         [sys.executable, "-m", "simjudge", *map(str, [*words, "--out", out])],
-        stdin=program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=program,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert "keys: w or up faster" in process.stderr.readline()
     deadline = time.monotonic() + 60
     while termios.tcgetattr(program) == before and time.monotonic() < deadline:
@@ -46,8 +49,10 @@ def test_keys_drive_and_are_recorded(tmp_path):
         wanted = [each for each in recording.connections if each.topic == "/vehicle/input"]
         inputs = [recording.deserialize(raw, each.msgtype) for each, _, raw in recording.messages(wanted)]
         odometry = [each for each in recording.connections if each.topic == "/vehicle/odometry"]
-        positions = [recording.deserialize(raw, each.msgtype).pose.pose.position.x
-                     for each, _, raw in recording.messages(odometry)]  # fmt: skip
+        positions = [
+            recording.deserialize(raw, each.msgtype).pose.pose.position.x
+            for each, _, raw in recording.messages(odometry)
+        ]
     assert len(inputs) == len(positions) or len(inputs) == len(positions) - 1, "a command for each motion sample"
     assert max(each.throttle for each in inputs) == pytest.approx(0.5)
     assert positions[-1] > positions[0] + 0.05

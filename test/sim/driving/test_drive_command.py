@@ -112,8 +112,9 @@ def test_ctrl_c_keeps_what_was_driven(tmp_path):
     far = {"start": [0, 0, 0], "pieces": [{"straight": 20.0}]}
     process = subprocess.Popen(
         command(tmp_path, "--rate", "50", "--out", str(out), scene=scene_file(tmp_path, far)),
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert "50 Hz" in process.stderr.readline()
 
     def look():

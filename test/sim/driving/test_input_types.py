@@ -7,10 +7,8 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.input_types import input_converter
-from simjudge.sim.driving.manual import ManualDriver, WantedMotion
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.driving.manual import ManualDriver, WantedMotion, input_converter
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 
 WHEELBASE = 0.3
 
@@ -58,10 +56,12 @@ def test_pedals_and_joystick_are_commands():
 @pytest.mark.parametrize(
     "message",
     [
-        twist(math.nan, 0.0), Message(speed=1.0, steering_angle=math.inf),
-        Message(header=None, steering=0.0, throttle=1.5, braking=0.0), Message(header=None, axes=[0.0], buttons=[1]),
+        twist(math.nan, 0.0),
+        Message(speed=1.0, steering_angle=math.inf),
+        Message(header=None, steering=0.0, throttle=1.5, braking=0.0),
+        Message(header=None, axes=[0.0], buttons=[1]),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused(message):
     with pytest.raises(SimjudgeError):
         converted("x", message)

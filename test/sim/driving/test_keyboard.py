@@ -33,8 +33,17 @@ def test_keys_come_one_by_one_and_unseen(terminal):
         assert local & termios.ISIG, "Ctrl-C stays Ctrl-C"
         os.write(person, b"wWaxd \x1b[A\x1b[D\x1bOCsq")
         assert keyboard.keys() == [
-            "up", "up", "left", "right", "brake", "up", "left", "right", "down", "end",
-        ]  # fmt: skip
+            "up",
+            "up",
+            "left",
+            "right",
+            "brake",
+            "up",
+            "left",
+            "right",
+            "down",
+            "end",
+        ]
         os.write(person, b"\x1b[")
         assert keyboard.keys() == []
         os.write(person, b"B")

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from simjudge.sim.driving.centre_line import LEFT, RIGHT, LineModel, fit_centre_line, straight_line
+from simjudge.sim.driving.cone_driver import DriverParameters, lane_scale, lane_speeds, scale_to_lane
 from simjudge.sim.driving.cones import ConeShape
+from simjudge.sim.driving.course import lane_classes, lane_cones
 from simjudge.sim.driving.drive import drive
-from simjudge.sim.driving.driver import DriverParameters
-from simjudge.sim.driving.lane import lane_classes, lane_cones
-from simjudge.sim.driving.lane_scale import lane_scale, lane_speeds, scale_to_lane
-from simjudge.sim.driving.steering import SpeedController
+from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 

@@ -11,8 +11,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame
+from simjudge.sim.driving.course import start_pose
 from simjudge.sim.driving.drive import DriveOptions, drive, make_closed_loop
-from simjudge.sim.driving.lane import start_pose
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.vehicle import Command
 
@@ -91,8 +91,14 @@ def test_a_barrier_that_is_touched_is_named(made, tmp_path):
 
 def test_a_recorded_drive_has_scans_commands_and_pictures_that_nobody_detected_in(tmp_path):
     out = tmp_path / "laps.mcap"
-    result = drive(track_file(tmp_path), out, camera=camera_file(tmp_path, size=[96, 64]), driver="lidar", limit=1.0,
-                   sensors=lidar_file(tmp_path))  # fmt: skip
+    result = drive(
+        track_file(tmp_path),
+        out,
+        camera=camera_file(tmp_path, size=[96, 64]),
+        driver="lidar",
+        limit=1.0,
+        sensors=lidar_file(tmp_path),
+    )
     assert result.outcome.timed_out
     with AnyReader([out]) as recording:
         counts = {topic: info.msgcount for topic, info in recording.topics.items()}

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.course_progress import CourseProgress
-from simjudge.sim.driving.line_following import follow_line
+from simjudge.sim.driving.course import CourseProgress, follow_line
 from simjudge.sim.scene.model import Course
 
 

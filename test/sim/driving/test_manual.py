@@ -8,8 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.manual import JoystickMap, KeyControls, ManualDriver, WantedMotion
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 

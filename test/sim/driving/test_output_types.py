@@ -7,11 +7,8 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.input_types import input_converter
-from simjudge.sim.driving.manual import ManualDriver, WantedMotion
-from simjudge.sim.driving.output_types import DriveOutput
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.driving.manual import DriveOutput, ManualDriver, WantedMotion, input_converter
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 STAMP = 1_500_000_000

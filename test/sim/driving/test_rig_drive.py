@@ -71,8 +71,9 @@ def test_the_car_is_driven_as_with_the_front_camera_alone(folder):
 
 
 def test_boxes_are_those_of_the_camera_alone(folder):
-    rig, one = (read_set(folder / f"{name}.mcap", topics=topics) for name, topics in
-                (("rig", Topics("front")), ("one", None)))  # fmt: skip
+    rig, one = (
+        read_set(folder / f"{name}.mcap", topics=topics) for name, topics in (("rig", Topics("front")), ("one", None))
+    )
     np.testing.assert_array_equal(rig.objects.box, one.objects.box)
     np.testing.assert_array_equal(rig.predictions.box, one.predictions.box)
     np.testing.assert_array_equal(rig.images.read(3), one.images.read(3))
@@ -91,9 +92,13 @@ def test_frames_of_the_tree_are_where_the_cameras_are(folder):
     path = folder / "rig.mcap"
     (fixed,) = contents(path, "/tf_static")
     assert [(each.header.frame_id, each.child_frame_id) for each in fixed.transforms] == [
-        ("map", "odom"), ("base_link", "front_link"), ("front_link", "front_optical_frame"),
-        ("base_link", "rear_link"), ("rear_link", "rear_optical_frame"), ("base_link", "chassis"),
-    ]  # fmt: skip
+        ("map", "odom"),
+        ("base_link", "front_link"),
+        ("front_link", "front_optical_frame"),
+        ("base_link", "rear_link"),
+        ("rear_link", "rear_optical_frame"),
+        ("base_link", "chassis"),
+    ]
     assert {each.header.frame_id for each in contents(path, "/rear/camera_info")} == {"rear_optical_frame"}
     rear = read_poses(path, "/tf", "odom", "rear_optical_frame").trajectory
     front = read_poses(path, "/tf", "odom", "front_optical_frame").trajectory
@@ -129,8 +134,9 @@ def test_without_a_choice_the_cameras_are_named(folder):
 
 def test_commands_take_one_camera_by_its_name(folder):
     def run(*words):
-        return subprocess.run([sys.executable, "-m", "simjudge", *words], cwd=folder, capture_output=True, text=True,
-                              check=False)  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-m", "simjudge", *words], cwd=folder, capture_output=True, text=True, check=False
+        )
 
     said = run("info", "rig.mcap", "--image-topic", "rear")
     assert said.returncode == 0, said.stderr

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simjudge.sim.driving.centre_line import LineModel, _Curve, straight_line
-from simjudge.sim.driving.steering import LookAhead, Pid, PidGains, SpeedController
+from simjudge.sim.driving.line_follower import LookAhead, Pid, PidGains, SpeedController
 
 MODEL = LineModel()
 

@@ -10,10 +10,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.driving.closed_loop import DriveLimits
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
-from simjudge.sim.driving.straight_driver import StraightDriver
+from simjudge.sim.driving.line_follower import StraightDriver
 from simjudge.sim.scene.model import Course
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

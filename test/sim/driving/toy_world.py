@@ -7,9 +7,8 @@ import numpy as np
 
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.camera.lens import lens_with_field
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 RED, GREEN = 1, 2
 RADIUS, HEIGHT = 0.04, 0.077
@@ -83,9 +82,14 @@ class Bicycle:
     def state(self):
         turning = self.speed * math.tan(self.angle) / self.vehicle.wheelbase
         return VehicleState(
-            self.time, Pose.from_euler(self.x, self.y, yaw=self.yaw), (self.speed, 0.0, 0.0), (0.0, 0.0, turning),
-            (0.0, 0.0, 0.0), self.angle, (0.0,) * 4,
-        )  # fmt: skip
+            self.time,
+            Pose.from_euler(self.x, self.y, yaw=self.yaw),
+            (self.speed, 0.0, 0.0),
+            (0.0, 0.0, turning),
+            (0.0, 0.0, 0.0),
+            self.angle,
+            (0.0,) * 4,
+        )
 
     def step(self, command, seconds):
         car = self.vehicle

@@ -8,8 +8,7 @@ from trimesh import creation
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default.baked_light import BakedLight
-from simjudge.sim.engines.default.light_samples import FACE, SPACING, LightSamples, find_light, lay_samples
+from simjudge.sim.engines.default.baked_engine import FACE, SPACING, BakedLight, LightSamples, find_light, lay_samples
 from simjudge.sim.engines.default.tracer import Hit
 
 FAR = looking((-2.5, 0.2, 1.2), (1.5, 0, 0))
@@ -68,7 +67,7 @@ def test_what_does_not_stand_has_no_samples():
 
 def test_too_many_samples_are_laid_farther_apart(monkeypatch):
     whole = len(laid([thing("floor", sheet(4, 4))]).point)
-    monkeypatch.setattr("simjudge.sim.engines.default.light_samples.MOST", whole // 4)
+    monkeypatch.setattr("simjudge.sim.engines.default.baked_engine.MOST", whole // 4)
     assert len(laid([thing("floor", sheet(4, 4))]).point) == pytest.approx(whole / 4, rel=0.1)
 
 
@@ -142,8 +141,9 @@ def test_without_mirrors_only_the_edges_of_shadows_may_differ(light_of):
     dull = scene(
         thing("floor", sheet(8, 8), plain((0.7, 0.7, 0.7))),
         thing("box", flat(creation.box([0.4, 0.3, 0.5])), plain((0.1, 0.2, 0.8)), Pose((0.8, -0.4, 0.25))),
-        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)], ambient=(0.1, 0.1, 0.1),
-    )  # fmt: skip
+        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)],
+        ambient=(0.1, 0.1, 0.1),
+    )
     full = light_of(dull).render(LENS, [SceneState(CAMERA)])
     baked = light_of(dull, kind=BakedLight).render(LENS, [SceneState(CAMERA)])
     assert np.mean(np.abs(full - baked).max(2) > 1e-5) < 0.005
@@ -175,8 +175,9 @@ def test_a_surface_is_lit_on_the_side_that_is_seen(light_of):
     """A sheet that looks down, seen from above: its samples are of the other side, and do not count."""
     upside = scene(
         thing("roof", sheet(4, 4), white(0.2), Pose.from_euler(0, 0, 0.5, roll=np.pi)),
-        lights=[lamp(0.5, 0, 2, 3)], ambient=(0.05, 0.05, 0.05),
-    )  # fmt: skip
+        lights=[lamp(0.5, 0, 2, 3)],
+        ambient=(0.05, 0.05, 0.05),
+    )
     full = light_of(upside).render(LENS, [FAR])
     assert light_of(upside, kind=BakedLight).render(LENS, [FAR]) == pytest.approx(full, abs=1e-6)
     assert full.max() > 0.05

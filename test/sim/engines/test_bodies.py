@@ -15,8 +15,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 

@@ -11,8 +11,7 @@ from physics_scenes import GRAVITY, cone, crate, flat, slope
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 FAST = replace(CAR, voltage=0.5 * CAR.battery_voltage)

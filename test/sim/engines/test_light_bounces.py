@@ -44,8 +44,16 @@ def test_in_a_white_furnace_nothing_is_seen(light_of, bounces):
 
 def test_a_red_wall_reddens_the_floor_beside_it_and_a_corner_is_darker_than_the_open(light_of):
     wall = thing("wall", ball(1.0, 4), plain((0.9, 0.0, 0.0)))
-    world = replace(scene(thing("floor", sheet(), plain((0.8,) * 3)), wall, lights=[lamp(0, 0, 4, 20.0)],
-                          background=(0.5,) * 3, ambient=(0.5,) * 3), bounces=2)  # fmt: skip
+    world = replace(
+        scene(
+            thing("floor", sheet(), plain((0.8,) * 3)),
+            wall,
+            lights=[lamp(0, 0, 4, 20.0)],
+            background=(0.5,) * 3,
+            ambient=(0.5,) * 3,
+        ),
+        bounces=2,
+    )
     beside = mean_pixel(light_of, world, (1.3, 0, 3), (1.3, 0.01, 0))
     direct = mean_pixel(light_of, replace(world, bounces=0, ambient=(0, 0, 0)), (1.3, 0, 3), (1.3, 0.01, 0), 1)
     far = mean_pixel(light_of, world, (20, 0, 3), (20, 0.01, 0))

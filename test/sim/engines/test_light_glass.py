@@ -8,10 +8,10 @@ from light_scenes import ball, flat, lamp, looking, narrow, plain, scene, sheet,
 from trimesh import creation
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.default.resting_rays import RestingRays
+from simjudge.sim.engines.default.default_engine import RestingRays
+from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Paint, Surface
-from simjudge.sim.scene.surfaces import as_lidars_meet_it
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 N = 1.5

@@ -14,7 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.default.light import Light
 from simjudge.sim.scene.model import Scene, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENSES = {
     "pinhole": lens_with_field("pinhole", (320, 240), 80),

@@ -13,9 +13,8 @@ from trimesh import creation
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default import tracers
 from simjudge.sim.engines.default.light import Light
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("radial", (75, 50), 70, (-0.2, 0.02, 0))
 CAMERA = looking((-2, 0.3, 1), (1, 0, 0)).camera
@@ -41,8 +40,10 @@ def world(**poses):
         thing("floor", sheet(8, 8), white(0.3, texture=texture)),
         free("ball", ball(0.3, 3), plain((0.8, 0.1, 0.1), 0.4), at_first["ball"], 1),
         free("box", flat(creation.box([0.4, 0.3, 0.5])), plain((0.1, 0.2, 0.8)), at_first["box"], 2),
-        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)], ambient=(0.1, 0.1, 0.1), background=(0.2, 0.3, 0.4),
-    )  # fmt: skip
+        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)],
+        ambient=(0.1, 0.1, 0.1),
+        background=(0.2, 0.3, 0.4),
+    )
 
 
 def digest(light):
@@ -157,7 +158,7 @@ def test_a_wavefront_more_changes_nothing(light_of, monkeypatch):
 def test_both_tracers_paint_the_same_picture(mitsuba_light, monkeypatch):
     scene_states = [SceneState(CAMERA), SceneState(CAMERA, ELSEWHERE)]
     picture = mitsuba_light(world()).render(LENS, scene_states, 4)
-    monkeypatch.setattr(tracers, "choose_variant", lambda: "numpy")
+    monkeypatch.setattr("simjudge.sim.engines.default.light.choose_variant", lambda: "numpy")
     other = Light(world()).render(LENS, scene_states, 4)
     assert np.abs(picture - other).mean() < 1e-4
     assert np.mean(np.abs(picture - other) > 2e-3) < 5e-3

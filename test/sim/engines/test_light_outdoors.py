@@ -8,9 +8,9 @@ from light_scenes import ball, lamp, looking, narrow, plain, scene, sheet, thing
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default.packed_surroundings import sky_light
+from simjudge.sim.engines.default.packed import sky_light
 from simjudge.sim.scene.model import Fog, Sky, Sun, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 BLACK = (0.0, 0.0, 0.0)
 
@@ -181,9 +181,12 @@ def test_labels_are_what_they_were(light_of):
     things = (thing("floor", sheet()), thing("ball", ball(1, 2), class_id=2, instance=7, pose=Pose((0, 0, 1))))
     bare = scene(*things)
     dressed = replace(
-        bare, sun=sun(), sky=Sky(uneven_sky(8)), fog=Fog(0.5, (1, 1, 1)),
+        bare,
+        sun=sun(),
+        sky=Sky(uneven_sky(8)),
+        fog=Fog(0.5, (1, 1, 1)),
         things=tuple(replace(each, surface=Surface(emission=(1, 1, 1))) for each in things),
-    )  # fmt: skip
+    )
     lens, state = lens_with_field("pinhole", (32, 24), 60), SceneState(looking((-4, 0, 1), (0, 0, 1)).camera)
     before, after = (light_of(world).labels(lens, state) for world in (bare, dressed))
     for one, other in zip(before, after, strict=True):

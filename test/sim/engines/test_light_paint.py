@@ -9,7 +9,7 @@ from trimesh import creation
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.scene.model import Mesh, Paint, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 
 def test_a_painted_thing_looks_like_its_parts_and_is_one(light_of):

@@ -10,7 +10,7 @@ from trimesh import creation
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.scene.model import PointLight, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 BLACK = (0.0, 0.0, 0.0)
 
@@ -261,9 +261,11 @@ def test_no_pixel_is_anything_but_a_finite_number(light_of, solid):
     mesh.normals[:3] = 0
     mesh.faces[0] = mesh.faces[0, 0]
     world = scene(
-        thing("solid", mesh, white(0.0)), thing("floor", sheet(), white(0.1, 0.5)),
-        lights=[lamp(0, 0, 0), lamp(0.1, 0, 0.0), lamp(0, 0, 0.5)], ambient=(0.1, 0.1, 0.1),
-    )  # fmt: skip
+        thing("solid", mesh, white(0.0)),
+        thing("floor", sheet(), white(0.1, 0.5)),
+        lights=[lamp(0, 0, 0), lamp(0.1, 0, 0.0), lamp(0, 0, 0.5)],
+        ambient=(0.1, 0.1, 0.1),
+    )
     for camera in (
         looking((-1, 0, 0.0), (0, 0, 0)),
         looking((-1, 0, 0.2), (0, 0, 0)),
@@ -281,9 +283,11 @@ def test_a_picture_is_upright_and_not_mirrored(light_of):
         return thing(name, flat(creation.box([0.2, 0.2, 0.2])), plain(colour), Pose((3, y, z)))
 
     world = scene(
-        post("left", 0.7, 0, (1, 0, 0)), post("right", -0.7, 0, (0, 1, 0)), post("above", 0, 0.5, (0, 0, 1)),
+        post("left", 0.7, 0, (1, 0, 0)),
+        post("right", -0.7, 0, (0, 1, 0)),
+        post("above", 0, 0.5, (0, 0, 1)),
         ambient=(1, 1, 1),
-    )  # fmt: skip
+    )
     picture = seen(light_of, world, SceneState(Pose().optical_frame()), lens_with_field("pinhole", (90, 60), 50))
     places = [np.argwhere(picture[..., k] > picture.sum(-1) * 0.8).mean(0) for k in range(3)]
     assert places[0][1] < 30

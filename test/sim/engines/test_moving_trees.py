@@ -18,9 +18,9 @@ needs_mitsuba = pytest.mark.skipif(choose_variant() == "numpy", reason="Mitsuba 
 @pytest.fixture
 def trees():
     load_mitsuba()
-    from simjudge.sim.engines.default import mitsuba_trees  # noqa: PLC0415 - needs its variant set
+    from simjudge.sim.engines.default import mitsuba_tracer  # noqa: PLC0415 - needs its variant set
 
-    return mitsuba_trees
+    return mitsuba_tracer
 
 
 @needs_mitsuba
@@ -57,8 +57,7 @@ def test_rays_meet_things_that_move_where_trimesh_says(count, trees):
 @needs_mitsuba
 def test_pictures_are_the_same_with_either_tree(monkeypatch, trees):
     things = [
-        type(each)(**{**vars(each), "motion": "scripted"}) if k < 3 else each
-        for k, each in enumerate(random_things(1))
+        type(each)(**{**vars(each), "motion": "scripted"}) if k < 3 else each for k, each in enumerate(random_things(1))
     ]
     world = Scene("s", tuple(things), (lamp(1, 0, 4), lamp(4, 3, 2)))
     state = SceneState(Pose().optical_frame(), {"thing0": Pose((4, 0.5, 0.2)), "thing1": Pose((3, -0.5, 0))})

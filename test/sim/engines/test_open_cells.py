@@ -10,7 +10,7 @@ from trimesh import creation
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default import open_cells
 from simjudge.sim.engines.default.open_cells import NO_CELLS, find_open_cells
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LAMPS = [lamp(1, 1, 2.5, 3), lamp(-1.5, 0.5, 2.2, 2, reach=2.5), lamp(0.4, -1.6, 0.03)]
 

@@ -9,7 +9,7 @@ from trimesh import creation
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("pinhole", (126, 66), 80)
 """Its blocks of 4 x 4 pixels do not fit its size."""

@@ -5,7 +5,7 @@ import pytest
 from light_scenes import sheet, thing, white
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.default.resting_rays import RestingRays
+from simjudge.sim.engines.default.default_engine import RestingRays
 
 
 def test_things_are_met_where_they_were_put_last(light_of):  # noqa: ARG001 - chooses what traces

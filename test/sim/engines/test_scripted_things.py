@@ -11,9 +11,8 @@ from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.scenes import plan_scene
 from simjudge.sim.engines.default.bodies import Bodies
-from simjudge.sim.scene.model import Collider, Surface, Thing
-from simjudge.sim.scene.motion_path import MotionPath
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.scene.model import Collider, MotionPath, Surface, Thing
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SPEED = 0.5
 FACE = 0.1

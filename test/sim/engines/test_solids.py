@@ -10,9 +10,9 @@ pytest.importorskip("trimesh")
 import trimesh
 from physics_scenes import cone_mesh, points
 
-from simjudge.sim.engines.default.solids import horizontal_slices, whole_hull
+from simjudge.sim.engines.default.bodies import horizontal_slices, whole_hull
 from simjudge.sim.scene.model import Mesh
-from simjudge.sim.vehicle.mesh_builder import MeshBuilder
+from simjudge.sim.vehicle.car_appearance import MeshBuilder
 
 
 def as_mesh(shape):
@@ -34,10 +34,14 @@ def test_a_cone_on_a_foot_is_two():
 
 @pytest.mark.parametrize(
     "shape",
-    [trimesh.creation.box((0.3, 0.2, 0.1)), trimesh.creation.cylinder(0.1, 0.3), trimesh.creation.icosphere(3, 0.2),
-     trimesh.creation.capsule(0.3, 0.1)],
+    [
+        trimesh.creation.box((0.3, 0.2, 0.1)),
+        trimesh.creation.cylinder(0.1, 0.3),
+        trimesh.creation.icosphere(3, 0.2),
+        trimesh.creation.capsule(0.3, 0.1),
+    ],
     ids=["box", "cylinder", "sphere", "capsule"],
-)  # fmt: skip
+)
 def test_what_is_convex_stays_one(shape):
     (solid,) = horizontal_slices(as_mesh(shape))
     assert solid.volume == pytest.approx(shape.volume, rel=0.02)

@@ -14,8 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 RAMP = math.radians(10)
@@ -78,8 +77,13 @@ def test_wheels_follow_a_bump(tmp_path):
     x, _, z = np.array(seen).T
     # A round wheel's lowest point touches ahead of or behind its middle: the height of its middle by the slope there.
     grid = np.linspace(-2, 6, 8001)
-    wheel = np.array([np.max(bump(grid[near]) + np.sqrt(CAR.wheel_radius**2 - (grid[near] - at) ** 2)) for at in x
-                      for near in [np.abs(grid - at) < CAR.wheel_radius]])  # fmt: skip
+    wheel = np.array(
+        [
+            np.max(bump(grid[near]) + np.sqrt(CAR.wheel_radius**2 - (grid[near] - at) ** 2))
+            for at in x
+            for near in [np.abs(grid - at) < CAR.wheel_radius]
+        ]
+    )
     assert np.abs(z - wheel).max() < 3e-3
     assert z.max() > CAR.wheel_radius + 0.9 * BUMP
     assert x.max() > 2.5
@@ -107,14 +111,17 @@ def test_the_heights_are_those_of_the_highest_triangle(tmp_path):
     assert heights == pytest.approx(np.tile(bump(np.linspace(0, 3, 301)), (401, 1)), abs=1e-6)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"pitch": 5}, r"things\.floor: a ground stands upright; turn the mesh in its file"),
-    ({"motion": "free", "mass": 1}, r"floor\.collider: a ground stays where it is; it cannot be free"),
-    ({"path": {"waypoints": [[0, 0], [1, 1]], "speed": 1}}, r"floor\.path: a ground stays where it is"),
-    ({"cell": 1e-4}, r"floor\.collider: .* heights are more than 4000000; take a larger cell"),
-    ({"cell": 0}, r"floor\.cell: a number above 0"),
-    ({"collider": "hull", "cell": 1}, r"floor\.cell: only of a ground; add collider: ground"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pitch": 5}, r"things\.floor: a ground stands upright; turn the mesh in its file"),
+        ({"motion": "free", "mass": 1}, r"floor\.collider: a ground stays where it is; it cannot be free"),
+        ({"path": {"waypoints": [[0, 0], [1, 1]], "speed": 1}}, r"floor\.path: a ground stays where it is"),
+        ({"cell": 1e-4}, r"floor\.collider: .* heights are more than 4000000; take a larger cell"),
+        ({"cell": 0}, r"floor\.cell: a number above 0"),
+        ({"collider": "hull", "cell": 1}, r"floor\.cell: only of a ground; add collider: ground"),
+    ],
+)
 def test_what_is_no_ground_is_one_line(tmp_path, change, message):
     with pytest.raises(SimjudgeError, match=message):
         ground_scene(tmp_path, bump, np.linspace(0, 3, 31), **change)

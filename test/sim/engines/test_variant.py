@@ -49,10 +49,15 @@ def libraries(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "version"),
     [
-        ("libLLVM.so.19.1", 19), ("libLLVM-15.so.1", 15), ("libLLVM-14.so", 14), ("libLLVM.so.20.1-rc2", 20),
-        ("libLLVM.so", 0), ("libLLVM.dylib", 0), ("libLLVM-18.1.so", 18),
+        ("libLLVM.so.19.1", 19),
+        ("libLLVM-15.so.1", 15),
+        ("libLLVM-14.so", 14),
+        ("libLLVM.so.20.1-rc2", 20),
+        ("libLLVM.so", 0),
+        ("libLLVM.dylib", 0),
+        ("libLLVM-18.1.so", 18),
     ],
-)  # fmt: skip
+)
 def test_versions_are_read_from_names(tmp_path, name, version):
     (tmp_path / name).write_bytes(b"")
     assert variant.llvm_version(tmp_path / name) == version
@@ -181,8 +186,12 @@ def test_the_script_fails_nobody_where_nothing_can_be_installed(tmp_path):
     (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
     done = subprocess.run(
         ["/bin/bash", "scripts/llvm.sh", str(tmp_path / "python")],
-        cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "not root and no sudo" in done.stderr
     assert "going on without" in done.stderr

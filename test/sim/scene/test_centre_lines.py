@@ -7,8 +7,8 @@ import pytest
 
 from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.centre_lines import build_line, headings, offset_line, resample, tightest_radius
-from simjudge.sim.scene.placement_fields import LineFields
+from simjudge.sim.scene.ground import build_line, headings, offset_line, resample, tightest_radius
+from simjudge.sim.scene.scene_file import LineFields
 
 
 def line_of(tmp_path, **fields):

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from simjudge.sim.scene.centre_lines import tightest_radius
+from simjudge.sim.scene.ground import tightest_radius
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 

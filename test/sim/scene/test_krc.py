@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SIZES = {
-    "orange barrier": (2.0, 0.6, 1.1), "white barrier": (2.0, 0.6, 1.1), "panel": (0.02, 1.8, 0.9),
-    "cone": (0.38, 0.38, 0.7), "pole": (0.0254, 0.0254, 3.65), "channel": (0.1016, None, 0.041),
-}  # fmt: skip
+    "orange barrier": (2.0, 0.6, 1.1),
+    "white barrier": (2.0, 0.6, 1.1),
+    "panel": (0.02, 1.8, 0.9),
+    "cone": (0.38, 0.38, 0.7),
+    "pole": (0.0254, 0.0254, 3.65),
+    "channel": (0.1016, None, 0.041),
+}
 """Metres: Morales et al. 2024 for barriers and poles, AISC for the width of a four-inch channel; others are ours."""
 
 
@@ -108,8 +112,10 @@ def test_the_stand_in_has_the_same_labelled_things_of_other_looks_and_trash(krc)
     assert first.keys() == second.keys()
     for name, thing in first.items():
         assert (thing.instance, thing.class_id, thing.pose) == (
-            second[name].instance, second[name].class_id, second[name].pose,
-        )  # fmt: skip
+            second[name].instance,
+            second[name].class_id,
+            second[name].pose,
+        )
         assert np.array_equal(thing.mesh.vertices, second[name].mesh.vertices)
     orange, worn = (scene["orange_barriers_1"].surface for scene in (first, second))
     assert not np.array_equal(orange.texture, worn.texture)

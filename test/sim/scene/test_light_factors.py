@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from render_scenes import scene_file
 
-from simjudge.sim.scene.light_factors import LightFactors, light_groups
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LightFactors, light_groups
 
-MORE = {"sun": {"azimuth": 130, "elevation": 40, "irradiance": 3}, "background": 0.2,
-        "lights": {"lamp": {"at": [0, 0, 2], "intensity": 4, "range": 6}}}  # fmt: skip
+MORE = {
+    "sun": {"azimuth": 130, "elevation": 40, "irradiance": 3},
+    "background": 0.2,
+    "lights": {"lamp": {"at": [0, 0, 2], "intensity": 4, "range": 6}},
+}
 
 
 def test_each_kind_of_light_has_its_factor(tmp_path):

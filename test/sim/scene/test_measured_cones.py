@@ -7,8 +7,8 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.measured_cones import LAB_KINDS, parse_kinds, read_replay_scene, scene_with_cones
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LAB_KINDS, parse_kinds, read_replay_scene, scene_with_cones
 
 SCENE = """
 name: yard
@@ -73,11 +73,15 @@ def test_in_a_shipped_scene(tmp_path):
     ("kinds", "alignment", "error", "said"),
     [
         ({"0": "red_cone"}, Pose(), SimjudgeError, "no kind for colour 1"),
-        ({"0": "red_cone", "1": "post"}, Pose(), SimjudgeError,
-         "has no kind post for the cones of colour 1; it has red_cone, green_cone, stone: choose with --cone-kinds"),
+        (
+            {"0": "red_cone", "1": "post"},
+            Pose(),
+            SimjudgeError,
+            "has no kind post for the cones of colour 1; it has red_cone, green_cone, stone: choose with --cone-kinds",
+        ),
         (LAB_KINDS, Pose.from_euler(0, 0, pitch=0.1), UsageError, "an alignment with pitch or roll tilts them"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit(yard, kinds, alignment, error, said):
     with pytest.raises(error, match=re.escape(said)):
         scene_with_cones(yard / "yard.yaml", yard / "cones.txt", kinds, alignment)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.measured_positions import check_neighbours, parse_positions, read_positions, transform_positions
+from simjudge.sim.scene.placements import check_neighbours, parse_positions, read_positions, transform_positions
 
 LINE = "".join(f"{k}\t1\t{k * 0.5}\t0.2\n" for k in range(8))
 MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "cone_path_iros.csv"

@@ -13,10 +13,10 @@ from scene_files import scene_file
 from trimesh.visual.material import PBRMaterial
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.colour import to_linear
+from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.mesh_files import face_areas, read_mesh
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.surfaces import thing_reflectance
+from simjudge.sim.scene.scene_fields import to_linear
 
 OBJ = """mtllib two.mtl
 v 0 0 0
@@ -135,10 +135,15 @@ def test_gltf_materials_are_metal_and_roughness(tmp_path):
     image = Image.fromarray(np.full((2, 2, 3), [255, 128, 0], np.uint8))
     both = Image.fromarray(np.full((2, 2, 3), [0, 102, 51], np.uint8))
     path = gltf_file(
-        tmp_path, baseColorTexture=image, baseColorFactor=[255, 51, 0, 255], metallicFactor=0.5, roughnessFactor=1.0,
-        metallicRoughnessTexture=both, emissiveFactor=[0.5, 0.25, 0.0],
+        tmp_path,
+        baseColorTexture=image,
+        baseColorFactor=[255, 51, 0, 255],
+        metallicFactor=0.5,
+        roughnessFactor=1.0,
+        metallicRoughnessTexture=both,
+        emissiveFactor=[0.5, 0.25, 0.0],
         normalTexture=Image.fromarray(np.full((2, 2, 3), [128, 128, 255], np.uint8)),
-    )  # fmt: skip
+    )
     (surface,) = read_mesh(path, materials=True).paint.surfaces
     assert surface.colour == pytest.approx((1, 0.2, 0), abs=0.003)
     assert surface.texture[0, 0] == pytest.approx((1, float(to_linear(128 / 255)), 0), abs=1e-6)

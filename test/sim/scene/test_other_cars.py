@@ -10,8 +10,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 ROUND = {"waypoints": [[3, 1], [3, -1], [-2, -1], [-2, 1]], "speed": 1, "smooth": True, "closed": True}
 
@@ -44,9 +43,11 @@ def test_they_are_the_car_that_drives(tmp_path, scene):
 
 def test_several_follow_their_paths_and_stop_a_car_that_runs_into_them(tmp_path):
     scene = lab(
-        tmp_path, first={"kind": "art1", "path": ROUND}, second={"kind": "art1", "path": {**ROUND, "start": 4}},
+        tmp_path,
+        first={"kind": "art1", "path": ROUND},
+        second={"kind": "art1", "path": {**ROUND, "start": 4}},
         parked={"kind": "art1", "at": [1.5, 2.2]},
-    )  # fmt: skip
+    )
     names = [name for name in scene.scripted_poses(0.0) if "/" not in name]
     assert names == ["first", "second"]
     apart = [np.subtract(*(scene.scripted_poses(t)[name].position for name in names)) for t in np.arange(0, 15, 0.5)]

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.colour import to_linear
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_fields import to_linear
 
 THINGS = {"things": {"floor": {"plane": [2, 2]}}}
 

@@ -12,11 +12,10 @@ from scipy.spatial.distance import pdist
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.centre_lines import headings
-from simjudge.sim.scene.floor import Floor
+from simjudge.sim.scene.ground import Floor, headings
 from simjudge.sim.scene.model import Collider, Surface, Thing
+from simjudge.sim.scene.placements import scatter
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.scatter import scatter
 from simjudge.sim.scene.solid_meshes import box, plane
 
 COURSE = {

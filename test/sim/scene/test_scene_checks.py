@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.scene.checks import winding_number
+from simjudge.sim.scene.read import winding_number
 from simjudge.sim.scene.solid_meshes import box, cone, join, plane
 
 

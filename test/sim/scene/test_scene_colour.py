@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.scene.colour import image_to_linear, parse_srgb, temperature_to_linear, to_linear, to_srgb
+from simjudge.sim.scene.scene_fields import image_to_linear, parse_srgb, temperature_to_linear, to_linear, to_srgb
 
 
 def test_srgb_is_the_standards():

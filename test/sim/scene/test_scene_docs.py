@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.textures import patterns
-from simjudge.sim.scene.textures.catalogue import _PATTERNS
+from simjudge.sim.scene.textures import _PATTERNS, patterns
 
 DOCS = Path(__file__).parents[3] / "docs/guides/scenes.md"
 TEXT = DOCS.read_text(encoding="utf-8")

@@ -263,17 +263,30 @@ ODD = [
 ]
 WHOLE = {
     "placements": {
-        "row": {"path": {"sine": {"from": [-2, -1], "to": [2, -1], "amplitude": 0.1, "periods": 1}, "width": 0.8,
-                         "spacing": 1, "left": "green_cone", "right": "red_cone", "jitter": 0.01}},
+        "row": {
+            "path": {
+                "sine": {"from": [-2, -1], "to": [2, -1], "amplitude": 0.1, "periods": 1},
+                "width": 0.8,
+                "spacing": 1,
+                "left": "green_cone",
+                "right": "red_cone",
+                "jitter": 0.01,
+            }
+        },
         "measured": {"table": {"rows": "1 1 -2 1\n2 1 -1 1\n", "kinds": {1: "red_cone"}, "at": [0, 0], "yaw": 1}},
         "strewn": {"random": {"kinds": ["red_cone"], "count": 3, "spacing": 0.3, "keep_out": [[0, 0, 1, 1]]}},
     },
     "things__table": {"parts": [{"box": [1, 1, 1], "copies": [[0, 0, 0]]}], "at": [3, 2, 0]},
     "things__more": {"kind": "green_cone", "copies": [{"at": [0, 1.5], "yaw": 5}]},
     "surfaces__made": {"texture": {"pattern": "wood", "size": 16, "contrast": 0.1}, "repeat": [1, 2]},
-    "lights__grid": {"grid": {"columns": 2, "rows": 1, "from": [0, 0], "to": [1, 1], "height": 2}, "intensity": 1,
-                     "range": 5, "colour": "#ffffff", "spread": 0.1},
-}  # fmt: skip
+    "lights__grid": {
+        "grid": {"columns": 2, "rows": 1, "from": [0, 0], "to": [1, 1], "height": 2},
+        "intensity": 1,
+        "range": 5,
+        "colour": "#ffffff",
+        "spread": 0.1,
+    },
+}
 
 
 def fields_of(content, where=()):

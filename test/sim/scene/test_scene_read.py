@@ -8,9 +8,9 @@ from scene_files import TRIANGLE, scene_file, thing
 
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import SCENE, shipped_files
-from simjudge.sim.scene.colour import to_linear
 from simjudge.sim.scene.model import Collider
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_fields import to_linear
 
 
 def names(scene):
@@ -43,10 +43,13 @@ def test_what_is_written_is_read(tmp_path):
 def test_stuff_has_a_class_and_nobody_counts_it(tmp_path):
     scene = read_scene(
         scene_file(
-            tmp_path, classes={1: "red", 2: "green", 7: "road", 23: "sky"}, stuff=["road", 23], background_class="sky",
+            tmp_path,
+            classes={1: "red", 2: "green", 7: "road", 23: "sky"},
+            stuff=["road", 23],
+            background_class="sky",
             things__floor__class="road",
         )
-    )  # fmt: skip
+    )
     floor = thing(scene, "floor")
     assert (floor.class_id, floor.instance) == (7, 0)
     assert scene.background_class == 23
@@ -61,8 +64,13 @@ def test_parts_of_several_surfaces_are_one_thing_that_is_counted(tmp_path):
 
 
 def test_a_level_plane_at_height_0_is_the_ground_others_are_slabs(tmp_path):
-    scene = read_scene(scene_file(tmp_path, things__table={"plane": [1, 2], "at": [0, 0, 0.7]},
-                                  things__ceiling={"plane": [8, 6], "at": [0, 0, 3], "roll": 180}))  # fmt: skip
+    scene = read_scene(
+        scene_file(
+            tmp_path,
+            things__table={"plane": [1, 2], "at": [0, 0, 0.7]},
+            things__ceiling={"plane": [8, 6], "at": [0, 0, 3], "roll": 180},
+        )
+    )
     assert thing(scene, "floor").collider == Collider("plane")
     assert thing(scene, "table").collider == Collider("box", (1, 2, 0.05), (0, 0, -0.025))
     ceiling = thing(scene, "ceiling")

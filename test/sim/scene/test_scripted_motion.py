@@ -29,9 +29,18 @@ def speeds(path, times, step=1e-4):
     return np.linalg.norm(at[:, 1] - at[:, 0], axis=1) / (2 * step)
 
 
-@pytest.mark.parametrize(("seconds", "x", "y", "yaw"), [
-    (-1, 0, 0, 0), (0, 0, 0, 0), (1, 2, 0, 0), (3, 4, 2, 90), (5, 2, 4, 180), (6, 0, 4, 180), (60, 0, 4, 180),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "x", "y", "yaw"),
+    [
+        (-1, 0, 0, 0),
+        (0, 0, 0, 0),
+        (1, 2, 0, 0),
+        (3, 4, 2, 90),
+        (5, 2, 4, 180),
+        (6, 0, 4, 180),
+        (60, 0, 4, 180),
+    ],
+)
 def test_straight_legs_at_an_even_speed(tmp_path, seconds, x, y, yaw):
     cart = path_of(tmp_path, waypoints=SQUARE, speed=2)
     assert (cart.motion, cart.pose.position) == ("scripted", (0, 0, 0))
@@ -118,10 +127,11 @@ def test_random_things_keep_clear_of_the_path(tmp_path):
     random = {"random": {"kinds": ["red_cone"], "count": 60, "spacing": 0.2}}
     scene = read_scene(
         scene_file(
-            tmp_path, things__cart={"box": [0.6, 0.4, 0.3], "path": {"waypoints": [[-3, 0], [3, 0]], "speed": 1}},
+            tmp_path,
+            things__cart={"box": [0.6, 0.4, 0.3], "path": {"waypoints": [[-3, 0], [3, 0]], "speed": 1}},
             placements={"more": random},
         )
-    )  # fmt: skip
+    )
     y = [abs(each.pose.position[1]) for each in scene.things if each.name.startswith("more")]
     assert min(y) > math.hypot(0.3, 0.2)
 
@@ -151,11 +161,14 @@ def test_what_is_no_path_is_one_line(tmp_path, name):
     assert "mine.yaml" in str(caught.value)
 
 
-@pytest.mark.parametrize(("beside", "message"), [
-    ({"at": [1, 1]}, r"cart\.at: the path's waypoints say it"),
-    ({"copies": [{"at": [1, 1]}]}, r"cart\.copies: the path's waypoints say it"),
-    ({"motion": "free", "mass": 1}, r"cart\.path: what is free obeys physics"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"at": [1, 1]}, r"cart\.at: the path's waypoints say it"),
+        ({"copies": [{"at": [1, 1]}]}, r"cart\.copies: the path's waypoints say it"),
+        ({"motion": "free", "mass": 1}, r"cart\.path: what is free obeys physics"),
+    ],
+)
 def test_what_does_not_go_with_a_path(tmp_path, beside, message):
     with pytest.raises(SimjudgeError, match=message):
         path_of(tmp_path, beside, waypoints=SQUARE, speed=1)

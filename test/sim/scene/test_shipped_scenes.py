@@ -10,9 +10,9 @@ import yaml
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import SCENE, shipped_files
-from simjudge.sim.scene.centre_lines import tightest_radius
+from simjudge.sim.scene.ground import tightest_radius
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 STAND_INS = {"lab_stand_in": "lab", "hall_stand_in": "hall"}
 TRAINING = ("lab_cones", "lab_stand_in_random")
@@ -24,8 +24,15 @@ MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "c
 
 def test_there_are_these():
     assert set(shipped_files(SCENE)) == {
-        *NAMES, *STAND_INS, *TRAINING, "street", "street_stand_in", "formula", "krc", "krc_stand_in",
-    }  # fmt: skip
+        *NAMES,
+        *STAND_INS,
+        *TRAINING,
+        "street",
+        "street_stand_in",
+        "formula",
+        "krc",
+        "krc_stand_in",
+    }
 
 
 @pytest.mark.parametrize("name", CONE_SCENES)

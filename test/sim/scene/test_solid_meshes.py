@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes
-from simjudge.sim.scene.checks import winding_number
+from simjudge.sim.scene.read import winding_number
 
 N = solid_meshes.SEGMENTS
 POLYGON = N / 2 * math.sin(2 * math.pi / N)

@@ -14,13 +14,23 @@ from simjudge.sim.capture.rendering import render
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.camera.lens import lens_with_field
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 CITYSCAPES = {
-    7: "road", 8: "sidewalk", 11: "building", 13: "fence", 17: "pole", 19: "traffic light", 20: "traffic sign",
-    21: "vegetation", 22: "terrain", 23: "sky", 24: "person", 26: "car",
-}  # fmt: skip
+    7: "road",
+    8: "sidewalk",
+    11: "building",
+    13: "fence",
+    17: "pole",
+    19: "traffic light",
+    20: "traffic sign",
+    21: "vegetation",
+    22: "terrain",
+    23: "sky",
+    24: "person",
+    26: "car",
+}
 """cityscapesScripts, helpers/labels.py: the column id."""
 
 

@@ -8,10 +8,15 @@ from bag_samples import SECOND, TYPES
 from drive_recordings import CLOUDS, START, boxes, cloud, points_of, write_drive
 
 from simjudge.core.errors import Losses
+from simjudge.data.rosbag2.cloud_messages import vision_boxes
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.vision_boxes import vision_boxes
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sim.sensors.cloud_series import boxes_of_message, measured_cloud_topics, read_boxes, read_cloud_series
+from simjudge.sim.sensors.recorded_readings import (
+    boxes_of_message,
+    measured_cloud_topics,
+    read_boxes,
+    read_cloud_series,
+)
 
 TURN = (0.0, 0.0, math.sin(math.pi / 4), math.cos(math.pi / 4))
 

@@ -9,7 +9,7 @@ from drive_recordings import PLACE, START, fix, meridian_radius, write_drive
 
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.sim.sensors.gps_recording import read_gps
+from simjudge.sim.sensors.recorded_readings import read_gps
 
 
 def read(tmp_path, fixes):

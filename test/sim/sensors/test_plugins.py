@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors import plugins
+from simjudge.sim.sensors import filter_registry
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
-from simjudge.sim.sensors.plugins import add_plugin, load_plugins
+from simjudge.sim.sensors.filter_registry import add_plugin, load_plugins
 from simjudge.sim.sensors.reading_filters import READING_FILTERS, FilterChain, SensorReading
 from simjudge.sim.sensors.sensor_file import read_sensors
 
@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "camera.yaml").write_text(CAMERA)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setenv(filter_registry.VARIABLE, "")
     for registry in (READING_FILTERS, CAMERA_FILTERS):
         monkeypatch.setattr(registry, "functions", dict(registry.functions))
     yield tmp_path
@@ -55,12 +55,14 @@ def folder(tmp_path, monkeypatch):
 def test_filters_of_ones_own_are_found(folder, monkeypatch, way):
     if way == "entry point":
         monkeypatch.syspath_prepend(folder)
-        entry = EntryPoint("own", "own_filters", plugins.GROUP)
-        monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == "simjudge.filters" else [])
+        entry = EntryPoint("own", "own_filters", filter_registry.GROUP)
+        monkeypatch.setattr(
+            filter_registry, "entry_points", lambda group: [entry] if group == "simjudge.filters" else []
+        )
     elif way == "plugin":
         add_plugin("own_filters")
     else:
-        monkeypatch.setenv(plugins.VARIABLE, "own_filters")
+        monkeypatch.setenv(filter_registry.VARIABLE, "own_filters")
     (spec,) = read_sensors(folder / "sensors.yaml")
     one = np.ones(3)
     assert FilterChain(spec.filters, "filter", (0,)).run(SensorReading("a", "gps", 0, 0, one, one)).values[0] == 4

@@ -66,8 +66,11 @@ def test_filters_of_each_stage_in_order(tmp_path):
         " filter: [{scale: {factor: 2}}, {quantize: {step: 1}}]}}}",
     )
     assert [(step.stage, step.name) for step in spec.filters] == [
-        ("generate", "low_pass"), ("filter", "scale"), ("filter", "quantize"), ("access", "drop"),
-    ]  # fmt: skip
+        ("generate", "low_pass"),
+        ("filter", "scale"),
+        ("filter", "quantize"),
+        ("access", "drop"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +209,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{1: {kind: gps, rate: 1}}", "1: no name of a sensor"),
         ("{a: {kind: [", "not valid YAML"),
     ],
-)  # fmt: skip
+)
 def test_bad_sensors_are_named(tmp_path, text, says):
     with pytest.raises(SimjudgeError, match=says) as caught:
         sensors(tmp_path, text)

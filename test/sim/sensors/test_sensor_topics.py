@@ -3,8 +3,8 @@
 import pytest
 
 from simjudge.geometry.poses import Pose
+from simjudge.sim.sensors.sensor_messages import sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.sensors.sensor_topics import sensor_topics
 
 
 def spec(name, kind, x=0.0):

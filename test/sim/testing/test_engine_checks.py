@@ -16,8 +16,7 @@ from simjudge.sim.testing import (
     check_engine,
     scene_checks,
 )
-from simjudge.sim.testing.contract_scene import CAMERA, LENS, contract_scene
-from simjudge.sim.testing.expectations import expect_near, expect_refused
+from simjudge.sim.testing.checks import CAMERA, LENS, contract_scene, expect_near, expect_refused
 
 sys.path.append(str(Path(__file__).parents[3] / "examples" / "matte_engine"))
 from matte_engine import MatteEngine

@@ -9,10 +9,15 @@ from defusedxml.ElementTree import fromstring
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JOINTS, JointAngles, JointTracker, sensor_links, wheel_links
-from simjudge.sim.vehicle.robot_description import robot_description
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.car_joints import (
+    JOINTS,
+    JointAngles,
+    JointTracker,
+    robot_description,
+    sensor_links,
+    wheel_links,
+)
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CARS = ["art1", "compact", "hmmwv"]
 STILL = VehicleState(0.0, Pose(), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, 0.0, (0.0,) * 4)

@@ -10,8 +10,7 @@ import yaml
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import VEHICLE, shipped_files
 from simjudge.geometry.poses import Pose
-from simjudge.sim.vehicle.vehicle import ChronoParts, Vehicle
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import ChronoParts, Vehicle, read_vehicle
 
 GOOD = yaml.safe_load(shipped_files(VEHICLE)["art1"].read_text(encoding="utf-8"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.formats.kitti.layout import CAMERA, camera_number, find_cameras, has_scans, is_kitti
 
@@ -45,10 +45,16 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
 
 FORMATS = (
     Format(
-        "kitti", "KITTI", "a KITTI folder (velodyne/, velodyne_points/ or label_2/)",
-        lambda source: is_kitti(source.path), 5,
-        read=_read, has_topics=True, read_clouds=_read_clouds, has_clouds=has_scans,
+        "kitti",
+        "KITTI",
+        "a KITTI folder (velodyne/, velodyne_points/ or label_2/)",
+        lambda source: is_kitti(source.path),
+        5,
+        read=_read,
+        has_topics=True,
+        read_clouds=_read_clouds,
+        has_clouds=has_scans,
         write_clouds=_write_clouds,
     ),
-)  # fmt: skip
+)
 """The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/."""

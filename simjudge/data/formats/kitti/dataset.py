@@ -13,19 +13,26 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
-from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
-from simjudge.data.formats.kitti.labels import SCORED, KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
-from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
-from simjudge.data.formats.kitti.tracklets import read_tracklets
+from simjudge.data.formats.kitti.text_files import (
+    SCORED,
+    KittiCalibration,
+    KittiLabels,
+    read_calibration,
+    read_camera_poses,
+    read_labels,
+    read_oxts,
+    read_times,
+    read_tracklets,
+)
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
@@ -100,11 +107,24 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
         # What its texts lost is counted once.
         frames = replace(frames, losses=Losses())
     return CloudSet(
-        layout.root.name, names, np.array([content.stamp.get(name, NO_STAMP) for name in names], np.int64),
-        lambda index: read_scan(layout.scans[index]), LIDAR, boxes, labelled if has_labels else None,
-        class_names, frames, known if len(known) == len(names) else (), body, mount, poses,
-        _texts(layout), losses, predictions, predicted,
-    )  # fmt: skip
+        layout.root.name,
+        names,
+        np.array([content.stamp.get(name, NO_STAMP) for name in names], np.int64),
+        lambda index: read_scan(layout.scans[index]),
+        LIDAR,
+        boxes,
+        labelled if has_labels else None,
+        class_names,
+        frames,
+        known if len(known) == len(names) else (),
+        body,
+        mount,
+        poses,
+        _texts(layout),
+        losses,
+        predictions,
+        predicted,
+    )
 
 
 def read_scan(path: Path) -> Cloud:
@@ -120,8 +140,8 @@ def read_scan(path: Path) -> Cloud:
         return Cloud(ringed.astype(np.dtype([*POINT.descr, ("ring", "<u2")])), where=str(path))
     if len(data) % POINT.itemsize:
         raise SimjudgeError(
-            f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "
-            "the file is cut, or is no scan of KITTI's"
+            f"{path}: {len(data)} bytes are not a whole number of points of 16 bytes (x, y, z, reflectance as float32);"
+            " the file is cut, or is not a scan of KITTI's"
         )
     return Cloud(np.frombuffer(data, POINT), where=str(path))
 
@@ -186,9 +206,15 @@ def _predictions(
     for row in np.array(kept, np.int64)[~is_score].tolist():
         losses.add("result rows whose score is not within 0 and 1", rows.where[row])
     found = CloudPredictions(
-        boxes.cloud[is_score], boxes.class_id[is_score], boxes.instance[is_score], boxes.centre[is_score],
-        boxes.orientation[is_score], boxes.size[is_score], score[is_score], np.full(int(is_score.sum()), -1, np.int64),
-    )  # fmt: skip
+        boxes.cloud[is_score],
+        boxes.class_id[is_score],
+        boxes.instance[is_score],
+        boxes.centre[is_score],
+        boxes.orientation[is_score],
+        boxes.size[is_score],
+        score[is_score],
+        np.full(int(is_score.sum()), -1, np.int64),
+    )
     return found, np.array([name in results for name in names], np.bool_), rows.class_names
 
 
@@ -210,9 +236,13 @@ def _boxes(content: _Content, rows: KittiLabels, names: list[str]) -> tuple[Clou
         centres.append(back[:3, :3] @ in_camera[row] + back[:3, 3])
         turns.append(Rotation.from_matrix(back[:3, :3] @ rotations[row]).as_quat())
     return CloudBoxes(
-        np.array(clouds, np.int64), rows.class_id[kept], rows.track[kept],
-        np.array(centres, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4), rows.size[kept],
-    ), kept  # fmt: skip
+        np.array(clouds, np.int64),
+        rows.class_id[kept],
+        rows.track[kept],
+        np.array(centres, np.float64).reshape(-1, 3),
+        np.array(turns, np.float64).reshape(-1, 4),
+        rows.size[kept],
+    ), kept
 
 
 def _frames(content: _Content) -> FrameSet:
@@ -227,19 +257,27 @@ def _frames(content: _Content) -> FrameSet:
     kept = np.array([row for row in boxed if content.names[rows.scan[row]] in index], np.int64)
     of_row = [content.names[at] for at in rows.scan[kept].tolist()]
     raw = RawRows(
-        np.array([index[name] for name in of_row], np.int64), rows.class_id[kept].astype(np.float64),
-        rows.image_box[kept], lambda row: rows.where[int(kept[row])], instance=rows.track[kept],
+        np.array([index[name] for name in of_row], np.int64),
+        rows.class_id[kept].astype(np.float64),
+        rows.image_box[kept],
+        lambda row: rows.where[int(kept[row])],
+        instance=rows.track[kept],
         distance=_distances(content, kept, of_row),
-    )  # fmt: skip
+    )
     raw = mend_foreign_labels(raw, size, str(layout.root), losses)
     used = set(np.unique(rows.class_id).tolist())
     return FrameSet.build(
-        layout.root.name, size, build_objects(raw, size, rows.class_names, losses), None,
-        frame_name=names, stamp=[content.stamp.get(name, NO_STAMP) for name in names],
+        layout.root.name,
+        size,
+        build_objects(raw, size, rows.class_names, losses),
+        None,
+        frame_name=names,
+        stamp=[content.stamp.get(name, NO_STAMP) for name in names],
         labelled=[has_labels and name in content.labelled for name in names],
         class_names={number: name for number, name in rows.class_names.items() if number in used},
-        images=FileImages(images), losses=losses,
-    )  # fmt: skip
+        images=FileImages(images),
+        losses=losses,
+    )
 
 
 def _distances(content: _Content, kept: IntArray, names: list[str]) -> list[float | None]:

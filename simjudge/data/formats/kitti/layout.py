@@ -130,21 +130,33 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
 def _object(root: Path, camera: int) -> KittiLayout:
     images, folder = _images(root, (f"image_{camera}",))
     return KittiLayout(
-        root, camera, _SCANS, sorted((root / _SCANS).glob("*.bin")), folder, images, _texts(root / _LABELS),
+        root,
+        camera,
+        _SCANS,
+        sorted((root / _SCANS).glob("*.bin")),
+        folder,
+        images,
+        _texts(root / _LABELS),
         _texts(root / RESULTS),
         calibration={name: [file] for name, file in _texts(root / "calib").items()},
-    )  # fmt: skip
+    )
 
 
 def _tracking(root: Path, name: str, camera: int) -> KittiLayout:
     images, folder = _images(root, (f"image_{camera:02d}/{name}",))
     oxts, calibration = root / "oxts" / f"{name}.txt", root / "calib" / f"{name}.txt"
     return KittiLayout(
-        root, camera, f"{_SCANS}/{name}", _scans(root / _SCANS / name), folder, images,
-        results=_texts(root / "results" / name / "data"), tracks=_file(root / "label_02" / f"{name}.txt"),
+        root,
+        camera,
+        f"{_SCANS}/{name}",
+        _scans(root / _SCANS / name),
+        folder,
+        images,
+        results=_texts(root / "results" / name / "data"),
+        tracks=_file(root / "label_02" / f"{name}.txt"),
         calibration=_one(calibration),
         oxts=[oxts] if oxts.is_file() else (),
-    )  # fmt: skip
+    )
 
 
 def _sequence(root: Path, camera: int) -> KittiLayout:
@@ -153,11 +165,19 @@ def _sequence(root: Path, camera: int) -> KittiLayout:
     tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
     poses = sorted(root.glob("poses*.txt"))
     return KittiLayout(
-        root, camera, _SCANS, _scans(root / _SCANS), folder, images, results=_texts(root / RESULTS), tracks=tracks,
+        root,
+        camera,
+        _SCANS,
+        _scans(root / _SCANS),
+        folder,
+        images,
+        results=_texts(root / RESULTS),
+        tracks=tracks,
         calibration=_one(root / "calib.txt"),
-        poses=poses[0] if poses else None, oxts=[oxts] if oxts.is_file() else (),
+        poses=poses[0] if poses else None,
+        oxts=[oxts] if oxts.is_file() else (),
         times=_file(root / "times.txt"),
-    )  # fmt: skip
+    )
 
 
 def _raw(root: Path, camera: int) -> KittiLayout:
@@ -168,10 +188,18 @@ def _raw(root: Path, camera: int) -> KittiLayout:
     ]
     found = [each for each in calibration if each is not None]
     return KittiLayout(
-        root, camera, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images, results=_texts(root / RESULTS),
-        calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
-        times=_file(root / "velodyne_points" / "timestamps.txt"), tracklets=_file(root / TRACKLETS),
-    )  # fmt: skip
+        root,
+        camera,
+        _RAW_SCANS.as_posix(),
+        _scans(root / _RAW_SCANS),
+        folder,
+        images,
+        results=_texts(root / RESULTS),
+        calibration={"": found} if found else {},
+        oxts=sorted((root / "oxts" / "data").glob("*.txt")),
+        times=_file(root / "velodyne_points" / "timestamps.txt"),
+        tracklets=_file(root / TRACKLETS),
+    )
 
 
 def _is_pictures_alone(path: Path) -> bool:

@@ -16,14 +16,12 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.images import ImageError, encode_png
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_files import write_cloud_files
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet, write_cloud_files
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.formats.kitti.calibration import read_calibration
 from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds
-from simjudge.data.formats.kitti.labels import format_row
 from simjudge.data.formats.kitti.layout import CAMERA, find_layout
+from simjudge.data.formats.kitti.text_files import format_row, read_calibration
 from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)
@@ -183,23 +181,28 @@ def _same_predictions(clouds: CloudSet, found: CloudSet) -> bool:
     if ours is None or theirs is None or clouds.predicted is None or found.predicted is None:
         return ours is theirs
     return (
-        np.array_equal(clouds.predicted, found.predicted) and _same_boxes(clouds, ours, found, theirs)
+        np.array_equal(clouds.predicted, found.predicted)
+        and _same_boxes(clouds, ours, found, theirs)
         and np.allclose(ours.score, theirs.score, rtol=0, atol=_SAME)
-    )  # fmt: skip
+    )
 
 
 def _same_boxes(clouds: CloudSet, ours: CloudBoxes, found: CloudSet, theirs: CloudBoxes) -> bool:
     if len(ours) != len(theirs) or list(clouds.cloud_name) != list(found.cloud_name):
         return False
-    names = [[each.class_names.get(i, "") for i in boxes.class_id.tolist()] for each, boxes in
-             ((clouds, ours), (found, theirs))]  # fmt: skip
+    names = [
+        [each.class_names.get(i, "") for i in boxes.class_id.tolist()]
+        for each, boxes in ((clouds, ours), (found, theirs))
+    ]
     turns = np.abs(np.einsum("ni,ni->n", ours.orientation, theirs.orientation))
     return (
-        names[0] == names[1] and np.array_equal(ours.cloud, theirs.cloud)
+        names[0] == names[1]
+        and np.array_equal(ours.cloud, theirs.cloud)
         and np.array_equal(ours.instance, theirs.instance)
         and np.allclose(ours.centre, theirs.centre, rtol=0, atol=_SAME)
-        and np.allclose(ours.size, theirs.size, rtol=0, atol=_SAME) and bool((turns > 1 - _SAME).all())
-    )  # fmt: skip
+        and np.allclose(ours.size, theirs.size, rtol=0, atol=_SAME)
+        and bool((turns > 1 - _SAME).all())
+    )
 
 
 def _write_numbered(clouds: CloudSet, folder: Path, losses: Losses) -> None:
@@ -238,17 +241,17 @@ def _calibration(clouds: CloudSet) -> str:
     projection = np.concatenate([matrix, np.zeros((3, 1))], 1)
     values = {
         **{f"P{number}": projection for number in range(4)},
-        "R0_rect": np.eye(3), "Tr_velo_to_cam": camera_transform(clouds, 0)[:3], "Tr_imu_to_velo": np.eye(4)[:3],
-    }  # fmt: skip
+        "R0_rect": np.eye(3),
+        "Tr_velo_to_cam": camera_transform(clouds, 0)[:3],
+        "Tr_imu_to_velo": np.eye(4)[:3],
+    }
     return "".join(f"{key}: {' '.join(f'{value:.17g}' for value in each.ravel())}\n" for key, each in values.items())
 
 
 def _poses(clouds: CloudSet) -> str:
     """Poses of the camera in its frame at the first cloud, as the odometry benchmark has them."""
     lidars = [pose if clouds.mount is None else pose @ clouds.mount for pose in clouds.poses]
-    cameras = [
-        pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)
-    ]
+    cameras = [pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)]
     back = np.linalg.inv(cameras[0])
     return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ each)[:3].ravel())}\n" for each in cameras)
 

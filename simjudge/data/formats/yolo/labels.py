@@ -13,7 +13,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.object_tables import Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import (
@@ -23,6 +23,7 @@ from simjudge.data.format_support.mask_codec import (
     MaskList,
     mask_from_polygons,
     mask_to_polygon,
+    outline_box,
 )
 from simjudge.data.format_support.raw_rows import RawRows
 from simjudge.data.format_support.sidecar import Sidecar
@@ -86,7 +87,13 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
 
 
 def scale_to_pixels(
-    rows: LabelRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool,
+    rows: LabelRows,
+    paths: Sequence[Path | None],
+    frame: IntArray,
+    size: IntArray,
+    losses: Losses,
+    *,
+    scored: bool,
     keypoints: int = 0,
 ) -> RawRows:
     """Boxes and masks in pixels from rows of normalised numbers.
@@ -238,4 +245,5 @@ def _polygon(rows: LabelRows, row: int, size: IntArray, box: FloatArray, i: int,
     box[i] = [*points.min(0), *points.max(0)]
     if not np.isfinite(points).all():
         return NO_MASK
+    box[i] = outline_box(points, int(size[0]), int(size[1]))
     return mask_from_polygons([points], int(size[0]), int(size[1]))

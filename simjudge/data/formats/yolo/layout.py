@@ -1,27 +1,214 @@
-"""Where a YOLO data set keeps its images, labels and predictions, as ultralytics and Roboflow lay them out."""
+"""Where a YOLO data set keeps its images, labels and predictions: as ultralytics, Roboflow and Darknet lay them out.
+
+Darknet describes a data set by a `.data` file and the `.names` and lists of images that it names:
+https://github.com/AlexeyAB/darknet#how-to-train-to-detect-your-custom-objects.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file, is_folder
 from simjudge.core.images import IMAGE_SUFFIXES
-from simjudge.core.input_files import is_file, is_folder
+from simjudge.core.names import class_names_from
 from simjudge.core.text import near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.formats.yolo.darknet import (
-    SUFFIX,
-    find_darknet,
-    find_names,
-    is_darknet,
-    possible_paths,
-    read_darknet,
-)
-from simjudge.data.formats.yolo.label_folders import described_folders, find_labelled_images, undescribed_folders
+from simjudge.data.formats.yolo.labels import read_label_rows
+
+DARKNET_SUFFIX = ".data"
+_SPLIT_LINE = re.compile(rb"^\s*(train|valid)\s*=", re.MULTILINE)
+_CVAT_FOLDER = "data/"
+_HEAD_BYTES = 4096
+"""So much of a file is read to find out what it is."""
+_CLASSES = "classes.txt"
+"""Where labelImg puts the names, one a line, as in Darknet's `.names`."""
+
+
+def find_darknet(folder: Path) -> Path | None:
+    """Find Darknet's description in a folder.
+
+    Returns:
+        The only `.data` file in it that names images; None where there is none, or several.
+    """
+    found = [file for file in sorted(folder.glob(f"*{DARKNET_SUFFIX}")) if is_darknet(file)]
+    return found[0] if len(found) == 1 else None
+
+
+def is_darknet(path: Path) -> bool:
+    """Tell whether a file is Darknet's description of a data set.
+
+    Returns:
+        True for a text file called `*.data` with a line `train = ...` or `valid = ...`.
+    """
+    if path.suffix != DARKNET_SUFFIX or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return _SPLIT_LINE.search(stream.read(_HEAD_BYTES)) is not None
+
+
+def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
+    """Read Darknet's description as what a data.yaml would say.
+
+    Args:
+        roots: folders that its paths may be relative to: Darknet takes the one that it is started in.
+
+    Returns:
+        The fields train, val, nc and names, as far as they are given.
+    """
+    given = _entries(path)
+    content: dict[str, Any] = {}
+    for key, name in (("train", "train"), ("valid", "val"), ("classes", "nc")):
+        if key in given:
+            content[name] = given[key]
+    if "names" in given:
+        file = next((each for each in possible_paths(roots, given["names"]) if is_file(each)), None)
+        if file is None:
+            raise SimjudgeError(f"{path}: names = {one_line(given['names'])}: does not exist; correct the path")
+        content["names"] = read_names(file)
+    if "nc" in content:
+        content["nc"] = parse_integer(content["nc"])
+    return content
+
+
+def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
+    """List what a relative path in a description may mean, the likeliest first.
+
+    Windows' programs write it with backslashes. CVAT ("YOLO 1.1") begins all paths with `data/`, the folder that its
+    archive is to be unpacked into.
+    """
+    forms = [entry, entry.replace("\\", "/")]
+    forms += [form.removeprefix(_CVAT_FOLDER) for form in forms]
+    return [root / form for form in dict.fromkeys(forms) for root in roots]
+
+
+def find_names(folders: Sequence[Path]) -> list[str]:
+    """Find class names beside images that nothing describes.
+
+    Returns:
+        The lines of classes.txt or of the only `.names` file; empty where there is none.
+    """
+    for folder in folders:
+        if (folder / _CLASSES).is_file():
+            return read_names(folder / _CLASSES)
+        found = sorted(folder.glob("*.names"))
+        if len(found) == 1:
+            return read_names(found[0])
+    return []
+
+
+def read_names(path: Path) -> list[str]:
+    """Read a file with a class name in each line."""
+    return [line.strip() for line in read_text(path).rstrip().splitlines()]
+
+
+def _entries(path: Path) -> dict[str, str]:
+    entries: dict[str, str] = {}
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or key.startswith(("#", ";")):
+            continue
+        if key in entries:
+            raise SimjudgeError(f"{path}:{number}: {one_line(key)} stands there twice; keep one")
+        entries[key] = value
+    return entries
+
+
+def label_folder(images: Path) -> Path:
+    """Find where ultralytics looks for the labels of an image folder.
+
+    Returns:
+        The last "images" in its path made "labels"; the folder itself where there is none.
+    """
+    return _beside(images, "labels")
+
+
+def label_picture_folder(images: Path, kind: str) -> Path:
+    """Find where the label pictures of an image folder lie, as PNGs of the images' stems.
+
+    Returns:
+        The last "images" in its path made `kind`; where there is none, a folder of that name beside.
+    """
+    return _beside(images, kind)
+
+
+def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
+    """Find the folders of labels and of predictions in a data set that a file describes.
+
+    Returns:
+        Where ultralytics looks for labels, else where Darknet and others put them; and the predictions beside.
+    """
+    usual = label_folder(images)
+    found = usual if usual.is_dir() and usual != images else _texts_for(images, files)
+    return found or usual, _beside(images, "predictions")
+
+
+def undescribed_folders(images: Path, files: Sequence[Path], *, described_above: bool) -> tuple[Path | None, Path, str]:
+    """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
+
+    Args:
+        described_above: whether a folder above has a description, so that rows without a score are what is expected.
+
+    Returns:
+        The folder of labels, None where all rows end with a score, as a detector's do; that of predictions; and what a
+        person should know about it, empty where this is expected.
+    """
+    labels, predictions = described_folders(images, files)
+    texts = [text for text in (labels / f"{file.stem}.txt" for file in files) if text.is_file()]
+    columns = read_label_rows(texts, Losses()).columns
+    if not len(columns):
+        return labels, predictions, ""
+    if (columns % 2 == 0).all():
+        return None, labels, f"{labels}: rows end with a score: taken for a detector's predictions, not for labels"
+    note = f"{labels}: rows without a score: taken for labels, since no data.yaml describes the set"
+    return labels, predictions, "" if described_above else note
+
+
+def find_labelled_images(folder: Path) -> Path | None:
+    """Find images with label files in a folder that nothing describes.
+
+    Args:
+        folder: holds the images, or `labels/` and one other folder with the images.
+
+    Returns:
+        The folder of the images; None where no image has a label file.
+    """
+    inside = [folder]
+    if (folder / "labels").is_dir() and not list_images(folder):
+        inside = [each for each in sorted(folder.iterdir()) if each.is_dir() and list_images(each)]
+    found = inside[0] if len(inside) == 1 else None
+    files = [] if found is None else list_images(found)
+    return found if files and found is not None and _texts_for(found, files) is not None else None
+
+
+def _texts_for(images: Path, files: Sequence[Path]) -> Path | None:
+    """The first folder with a text file for one of the images."""
+    for folder in _candidates(images):
+        if folder.is_dir() and any((folder / f"{file.stem}.txt").is_file() for file in files):
+            return folder
+    return None
+
+
+def _candidates(images: Path) -> Iterator[Path]:
+    yield label_folder(images)
+    yield images
+    yield images / "labels"
+    yield images.parent / "labels"
+
+
+def _beside(images: Path, kind: str) -> Path:
+    parts = list(images.parts)
+    for i in range(len(parts) - 1, -1, -1):
+        if parts[i] == "images":
+            parts[i] = kind
+            return Path(*parts)
+    return images if kind == "labels" else images.parent / kind
+
 
 SPLITS = ("train", "valid", "val", "test")
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
@@ -126,7 +313,7 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
 
 def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
     """What a data.yaml or a `.data` says, and the folders that its paths may be relative to."""
-    if path.suffix == SUFFIX:
+    if path.suffix == DARKNET_SUFFIX:
         roots = [path.parent, path.absolute().parent.parent]
         return read_darknet(path, roots), roots
     content = read_yaml(path).content
@@ -218,9 +405,7 @@ def _is_listing(path: Path) -> bool:
     return line.lower().endswith(IMAGE_SUFFIXES) and any(is_file(each) for each in possible_paths([path.parent], line))
 
 
-def _named_splits(
-    content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses
-) -> list[YoloSplit]:
+def _named_splits(content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
     """The splits that a description names, none of them twice."""
     splits: list[YoloSplit] = []
     seen: set[Path] = set()
@@ -228,7 +413,7 @@ def _named_splits(
         entries = content.get(key)
         for entry in entries if isinstance(entries, list) else [entries] if entries is not None else []:
             if not isinstance(entry, str) or not entry:
-                raise SimjudgeError(f"{description}: {key}: {one_line(entry)} is no path; correct it")
+                raise SimjudgeError(f"{description}: {key}: {one_line(entry)} is not a path; correct it")
             found = _resolve(roots, entry)
             if found is None:
                 raise SimjudgeError(f"{description}: {key}: {_absent(roots, entry)}")

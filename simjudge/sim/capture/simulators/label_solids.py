@@ -1,22 +1,168 @@
-"""Boxes in space of a simulator, and things whose poses are recorded, as labels: seen through the camera's lens."""
+"""Boxes in space and things whose poses are recorded, as labels: seen through the simulator's camera."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.simulators.camera_view import CameraView
-from simjudge.sim.capture.simulators.label_boxes import instance_of
-from simjudge.sim.capture.simulators.label_rows import ClassKey, ClassLookup, LabelRow
+from simjudge.sim.capture.ground_truth import InstanceImage, distance_to, instance_extents, visible_shares
+from simjudge.sim.capture.silhouette import meeting_point, pixels_alone, triangle_boxes, triangle_terms
+from simjudge.sim.capture.simulators.label_messages import ClassKey, ClassLookup, LabelRow, instance_of
 from simjudge.sim.capture.simulators.motion_source import MotionPoses, MotionSource
-from simjudge.sim.capture.simulators.seen_solids import Solid, solid_rows
-from simjudge.sim.capture.simulators.simulator_file import RecordedThingFields, SolidFields
+from simjudge.sim.capture.simulators.simulator_file import CAMERA_FRAME, ImageFields, RecordedThingFields, SolidFields
 from simjudge.sim.scene.model import Mesh
 from simjudge.sim.scene.solid_meshes import box, cone, cylinder, move
+from simjudge.sim.sensors.camera.calibration import message_calibration
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
+
+_MOST = 65535
+"""Things that one image may show."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Solid(ShortRepr):
+    """A thing of known shape.
+
+    Attributes:
+        class_name: what it is; "" for what hides others and has no label.
+        mesh: its shape.
+        pose: of the mesh in the camera's optical frame.
+    """
+
+    class_name: str
+    mesh: Mesh
+    pose: Pose
+    instance: int = NO_INSTANCE
+
+
+def solid_rows(solids: Sequence[Solid], lens: Lens) -> list[LabelRow]:
+    """See things through a lens; nearer ones hide those behind.
+
+    What is not among the solids (walls, ground) hides nothing here.
+
+    Returns:
+        The things with a class of which a pixel can be seen, with mask, distance and visible share.
+    """
+    seen = _instances(solids[:_MOST], lens)
+    extents = instance_extents(seen)
+    visible = [k for k in np.flatnonzero(extents.pixels).tolist() if k and solids[k - 1].class_name]
+    parts = [[(solids[k - 1].mesh, solids[k - 1].pose)] for k in visible]
+    shares = visible_shares(extents.pixels[visible], pixels_alone(parts, Pose(), lens))
+    rows = []
+    for k, part, share in zip(visible, parts, shares.tolist(), strict=True):
+        x0, y0, x1, y1 = extents.box[k].tolist()
+        mask = seen[y0:y1, x0:x1] == k
+        solid = solids[k - 1]
+        distance = distance_to(part, Pose())
+        rows.append(LabelRow(solid.class_name, (x0, y0, x1, y1), solid.instance, distance, share, mask))
+    return rows
+
+
+def _instances(solids: Sequence[Solid], lens: Lens) -> InstanceImage:
+    """The nearest solid at each pixel, counted from 1."""
+    width, height = lens.size
+    depth, out = np.full((height, width), np.inf), np.zeros((height, width), np.uint16)
+    rays = np.ascontiguousarray(lens.rays())
+    parts = [[(solid.mesh, solid.pose)] for solid in solids]
+    for index, (corners, bounds) in enumerate(triangle_boxes(parts, Pose(), lens), start=1):
+        inside = np.clip(bounds, 0, (width - 1, height - 1, width - 1, height - 1))
+        met = (bounds[:, 0] < width) & (bounds[:, 1] < height) & (bounds[:, 2] >= 0) & (bounds[:, 3] >= 0)
+        _draw(rays, corners[met], inside[met], index, depth, out)
+    return out
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _draw(
+    rays: FloatArray, corners: FloatArray, box: IntArray, index: int, depth: FloatArray, out: npt.NDArray[np.uint16]
+) -> None:
+    """Enter a thing's triangles where they are the nearest, each tried within its box."""
+    for i in range(len(corners)):
+        terms = triangle_terms(corners[i])
+        for y in range(box[i, 1], box[i, 3] + 1):
+            for x in range(box[i, 0], box[i, 2] + 1):
+                far = meeting_point(terms, rays[y, x])
+                if 0 < far < depth[y, x]:
+                    depth[y, x] = far
+                    out[y, x] = index
+
+
+AXES: Mapping[str, Pose] = {
+    "optical": Pose(),
+    "body": Pose().optical_frame(),
+    "opengl": Pose((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)),
+}
+"""Pose of the optical frame in a camera's frame of such axes."""
+
+
+class CameraView:
+    """Where the camera of a simulator looks, and through which lens."""
+
+    def __init__(self, source: MotionSource, images: ImageFields) -> None:
+        """Remember where to look."""
+        self._source, self._images = source, images
+        self._motions: dict[str, MotionPoses] = {}
+
+    @cached_property
+    def lens(self) -> Lens:
+        """The lens of the photographs."""
+        if self._camera is not None:
+            return self._camera.lens
+        lens = lens_from_calibration(message_calibration(self._info))
+        if self._images.info_from == "corner":
+            return replace(lens, centre=(lens.centre[0] - 0.5, lens.centre[1] - 0.5))
+        return lens
+
+    def pose(self, frame: str, axes: str, stamp: int) -> Pose | None:
+        """Find the optical frame's pose in another frame.
+
+        Args:
+            frame: a frame of tf, or "camera" for the camera's own.
+            stamp: nanoseconds.
+
+        Returns:
+            The pose; None where nothing is known near the stamp.
+        """
+        if frame == CAMERA_FRAME:
+            return AXES[axes]
+        if frame not in self._motions:
+            self._motions[frame] = self._motion(frame)
+        pose = self._motions[frame].pose(stamp)
+        if pose is None:
+            return None
+        mount = self._images.mount
+        return pose @ (AXES[self._images.axes] if mount is None else mount.pose().optical_frame())
+
+    def _motion(self, frame: str) -> MotionPoses:
+        """The motion of what carries the camera, or of the camera."""
+        if self._images.body is not None:
+            return self._source.topic_motion(self._images.body)
+        carrier = self._images.body_frame or str(self._info.header.frame_id)
+        return self._source.frame_motion(frame, carrier)
+
+    @cached_property
+    def _camera(self) -> Camera | None:
+        given = self._images.camera
+        return None if given is None else read_camera(given)
+
+    @cached_property
+    def _info(self) -> Any:
+        return self._source.camera_info()
+
 
 CARLA_OBJECTS = "derived_object_msgs/msg/ObjectArray"
 _SIDES = 3

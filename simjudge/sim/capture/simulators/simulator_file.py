@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.field_types import Choice, Flag, Label, Text, Vector, Whole, conflict
 from simjudge.core.installed import SIMULATOR, find_file
-from simjudge.geometry.mount_fields import MountFields
+from simjudge.geometry.poses import MountFields
 
 Topic = Annotated[str, Text("the name of a topic, in which * stands for any text")]
 ClassName = Annotated[str, Text("the name of a class")]

@@ -16,13 +16,9 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.car import Box, ChronoCar
-from simjudge.sim.engines.chrono.frames import frame_pose
-from simjudge.sim.engines.chrono.modules import Modules
+from simjudge.sim.engines.chrono.car import Box, ChronoCar, TyreGround, triangle_solids
+from simjudge.sim.engines.chrono.modules import STEP, Modules, Release, frame_pose, whole_steps
 from simjudge.sim.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
-from simjudge.sim.engines.chrono.steps import STEP, whole_steps
-from simjudge.sim.engines.chrono.uneven_ground import TyreGround, triangle_solids
-from simjudge.sim.engines.chrono.versions import Release
 from simjudge.sim.engines.contract import Poses
 from simjudge.sim.scene.model import NO_INSTANCE, Scene
 from simjudge.sim.vehicle.car_appearance import VEHICLE

@@ -1,28 +1,210 @@
-"""A car in Chrono that answers in base_link: the ARTcar, or a wheeled vehicle of Chrono's own JSON files."""
+"""A car in Chrono that answers in base_link: the ARTcar, or a vehicle of JSON files, on ground that may be a mesh.
+
+Chrono::Vehicle's ARTcar: how it is made, and told what our vehicle YAML says.
+
+What ARTcar is by itself (src/chrono_models/vehicle/artcar, 9.0.1 to head): wheelbase 0.465 m, wheel radius 0.085 m,
+masses and hardpoints; a vehicle file may not differ in wheelbase and radius. What it takes: the part of its battery's
+voltage at full throttle and the stall torque (`motor_settings`), the tyres' rolling resistance (set always: the
+constructor that takes a system leaves it uninitialised), and the ground's friction. Chrono's demo has 0.16, 0.3 and
+0.06, ART's own 0.09, 0.3 and 0.05.
+
+Chrono's reference frame is between the axles, 0.1426 m behind the front one and at hub height, not on the front axle
+as a comment in ARTcar_Vehicle.cpp says.
+
+Ground that is a mesh: what tyres feel of it (RigidTerrain), and what free things feel.
+
+Against Chrono's own triangles, cylinders creep by some millimetres a second on a slope; against hulls they stand.
+docs/measurements/chrono.md has the numbers.
+"""
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.artcar import ArtCar, check_vehicle
-from simjudge.sim.engines.chrono.frames import frame_pose
 from simjudge.sim.engines.chrono.json_car import json_car
-from simjudge.sim.engines.chrono.modules import Modules
-from simjudge.sim.engines.chrono.standing import CarMaker, Stance, measure_stance, steering_input
-from simjudge.sim.engines.chrono.steps import STEP
-from simjudge.sim.engines.chrono.uneven_ground import TyreGround
-from simjudge.sim.engines.chrono.versions import Release
-from simjudge.sim.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
+from simjudge.sim.engines.chrono.modules import ARTCAR_WHEELBASE, STEP, Modules, Release, frame_pose
+from simjudge.sim.engines.chrono.scenes import PlannedBody, wavefront
+from simjudge.sim.engines.chrono.wheeled_car import (
+    SPINDLES,
+    BuiltCar,
+    CarMaker,
+    Point,
+    Stance,
+    bicycle_angle,
+    measure_stance,
+    steering_input,
+    wheel_angles,
+    wheel_spins,
+)
 from simjudge.sim.engines.contract import NotOfferedError
+from simjudge.sim.scene.model import Mesh
 from simjudge.sim.vehicle.car_appearance import PARTS, VEHICLE, body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_STEP_PARTS = 4
+"""Steps of Chrono's in one of ours. At 1 ms TMeasy's forces flip between their limits, and little grip is left beside:
+in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0.5 ms, and by 1.3 to 1.4 at 0.25 and
+0.1 ms, as it does without slip."""
+_REAR = (0.1426 - ARTCAR_WHEELBASE, 0.0, -0.03725)
+"""Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp."""
+_RADIUS = 0.085
+"""Of the wheels, metres: ARTcar has the radius of ART-1's."""
+_BRAKE = 1.0
+"""N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
+_BATTERY = 7.4
+"""Volts (ARTcar_EngineSimpleMap.cpp)."""
+_KV = 1300.0
+"""Rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
+_GEAR = 1 / 3 * 0.5
+"""Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
+(ARTcar_Driveline4WD.cpp); between them a central differential, which changes nothing."""
+
+
+class ArtCar:
+    """Makes ARTcars; see `CarMaker`."""
+
+    name = "ARTcar"
+    step_parts = _STEP_PARTS
+    settle_time = 1.0
+    rear: Point = _REAR
+    drop = _RADIUS - _REAR[2]
+
+    def __init__(self, modules: Modules) -> None:
+        """Remember where Chrono is."""
+        self._modules = modules
+
+    def braking(self, vehicle: Vehicle) -> float:
+        """The part of ARTcar's brakes that gives the file's torque: see `CarMaker.braking`."""
+        return min(1.0, vehicle.brake_torque / _BRAKE)
+
+    def build(self, vehicle: Vehicle | None, reference: Pose) -> BuiltCar:
+        """An ARTcar, told of motor and tyres: see `CarMaker.build`."""
+        core, vehicles = self._modules.core, self._modules.vehicle
+        x, y, z, w = reference.orientation
+        car = vehicles.ARTcar()
+        car.SetContactMethod(core.ChContactMethod_NSC)
+        car.SetChassisFixed(False)
+        car.SetInitPosition(core.ChCoordsysd(core.ChVector3d(*reference.position), core.ChQuaterniond(w, x, y, z)))
+        car.SetTireType(vehicles.TireModelType_TMEASY)
+        car.SetTireStepSize(STEP / _STEP_PARTS)
+        if vehicle is not None:
+            ratio, stall_torque = motor_settings(vehicle)
+            car.SetMaxMotorVoltageRatio(ratio)
+            car.SetStallTorque(stall_torque)
+            car.SetTireRollingResistance(vehicle.rolling_resistance)
+        car.Initialize()
+        car.GetSystem().SetCollisionSystemType(core.ChCollisionSystem.Type_BULLET)
+        return BuiltCar(car, car.GetVehicle())
+
+
+def check_vehicle(vehicle: Vehicle) -> None:
+    """Refuse what Chrono's ARTcar is not."""
+    built_in = {
+        "wheelbase": (vehicle.wheelbase, ARTCAR_WHEELBASE, 0.01),
+        "wheel radius": (vehicle.wheel_radius, _RADIUS, 0.01),
+    }
+    for name, (given, chrono, tolerance) in built_in.items():
+        if abs(given - chrono) > tolerance * chrono:
+            raise SimjudgeError(
+                f"{vehicle.name}: {name} {given:.6g}, but Chrono's ARTcar has {chrono:.6g} built in; use the default"
+                " engine for this car"
+            )
+
+
+def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
+    """Voltage ratio and stall torque (N m) with which ARTcar's wheels turn and pull as the vehicle's file has it.
+
+    Chrono's motor has torque throttle x stall x (1 - speed / (kv x battery x ratio)), as ours; its wheels turn _GEAR
+    times as fast, and together get 1 / _GEAR of its torque. So with G = _GEAR and g = the file's gear ratio
+
+        kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
+
+    with ART-1's g = 1/3, twice the ratio and half the stall torque.
+
+    Args:
+        vehicle: its top wheel speed (rad/s), stall torque (N m) and gear ratio.
+    """
+    top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
+    return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
+
+
+_DEPTH = 0.5
+"""Metres: how far the solid of a triangle goes down."""
+_LEAST_AREA = 1e-9
+"""Square metres of a triangle seen from above: one that stands upright has no solid."""
+
+
+def triangle_solids(mesh: Mesh) -> FloatArray:
+    """What free things feel of a ground: below each triangle a prism, straight down.
+
+    Args:
+        mesh: of the ground, metres.
+
+    Returns:
+        The corners of each prism (N, 6, 3), metres, in the mesh's frame; triangles that stand upright are left out.
+    """
+    top = np.asarray(mesh.vertices, np.float64)[mesh.faces]
+    (ax, ay), (bx, by) = ((top[:, corner, :2] - top[:, 0, :2]).T for corner in (1, 2))
+    top = top[np.abs(ax * by - ay * bx) / 2 > _LEAST_AREA]
+    return np.concatenate([top, top - (0.0, 0.0, _DEPTH)], axis=1)
+
+
+class TyreGround:
+    """What the tyres roll on: mesh patches, and z = 0 beside them.
+
+    The patches are in a system of their own that never steps: tyres ask for heights by rays, and no body of the
+    scene is between. The collision envelope is 0: with Chrono's default the rays end up to 6 mm above the mesh.
+
+    Args:
+        bodies: of the scene; those whose collider is a ground become patches.
+
+    Attributes:
+        terrain: a ChTerrain, for `Synchronize` of vehicles.
+    """
+
+    def __init__(self, modules: Modules, bodies: Sequence[PlannedBody], friction: float) -> None:
+        """Make the patches."""
+        core, grounds = modules.core, [body for body in bodies if body.collider.kind == "ground"]
+        self.terrain: Any = modules.vehicle.FlatTerrain(0.0, friction)
+        if not grounds:
+            return
+        self._system = core.ChSystemNSC()
+        self._system.SetCollisionSystemType(core.ChCollisionSystem.Type_BULLET)
+        self.terrain = modules.vehicle.RigidTerrain(self._system)
+        material = core.ChContactMaterialNSC()
+        material.SetFriction(friction)
+        core.ChCollisionModel.SetDefaultSuggestedEnvelope(0.0)
+        core.ChCollisionModel.SetDefaultSuggestedMargin(0.0)
+        with tempfile.TemporaryDirectory() as folder:
+            for number, body in enumerate(grounds):
+                path = Path(folder) / f"{number}.obj"
+                path.write_text(wavefront(body.mesh), encoding="ascii")
+                x, y, z, w = body.pose.orientation
+                place = core.ChCoordsysd(core.ChVector3d(*body.pose.position), core.ChQuaterniond(w, x, y, z))
+                self.terrain.AddPatch(material, place, str(path), True, 0.0, False)
+            self.terrain.Initialize()
+        self._system.GetCollisionSystem().BindAll()
+
+    def height(self, modules: Modules, x: float, y: float, above: float = 100.0) -> float:
+        """Height of the ground, as tyres are told it.
+
+        Args:
+            x, y: metres, world.
+            above: height from which the ray goes down, metres.
+        """
+        return float(self.terrain.GetHeight(modules.core.ChVector3d(x, y, above)))
+
 
 WINDOW = 0.02
 """Seconds over which speeds are averaged, and between whose means acceleration is taken: the same flipping makes wheels

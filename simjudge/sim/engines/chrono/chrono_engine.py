@@ -12,18 +12,12 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.body_engine import BodyEngine
 from simjudge.sim.engines.chrono.bodies import ChronoBodies
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.sim.engines.chrono.modules import Modules, load_modules
-from simjudge.sim.engines.chrono.probe import probe
-from simjudge.sim.engines.chrono.scenes import plan_body, plan_scene
-from simjudge.sim.engines.chrono.stage import ChronoScene
-from simjudge.sim.engines.chrono.steps import STEP, whole_steps
-from simjudge.sim.engines.chrono.versions import identify_release
-from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.mesh_rays import ThingRays
-from simjudge.sim.engines.ray_labels import labels_of_rays
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, probe, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.modules import STEP, Modules, identify_release, load_modules, whole_steps
+from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_body, plan_scene
+from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.mesh_rays import ThingRays, labels_of_rays
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sim.sensors.camera.camera import Camera
@@ -128,8 +122,11 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
             bodies, background = scene_state.bodies, self.scene.background_class
             return labels_of_rays(
                 lambda origins, directions: self.cast_rays(origins, directions, bodies),
-                lens, scene_state.camera, self.things, background,
-            )  # fmt: skip
+                lens,
+                scene_state.camera,
+                self.things,
+                background,
+            )
         found = self._seen(scene_state).labels(lens)
         background = np.isinf(found.depth) & (found.class_id == NO_CLASS)
         return found._replace(class_id=np.where(background, np.uint8(self.scene.background_class), found.class_id))

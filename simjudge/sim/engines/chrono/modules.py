@@ -1,17 +1,26 @@
-"""The modules of PyChrono, imported late, and what is missing said in one line."""
+"""What all parts of the Chrono engine use: PyChrono's modules and version, frames as poses, the length of a step.
+
+Which Chrono this is, and what is wrong with it: facts read from the sources of its releases.
+
+Files are named as in projectchrono/chrono at tags 9.0.1 and 10.0.0 and at commit 7689fbc0 ("head", which reports
+10.0.0 as well). Versions alone do not decide: what a module has (`Release`), and what it renders (`cameras.py`), do.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import json
+import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.geometry.poses import Pose
 
 REMEDY = "conda install -c projectchrono -c conda-forge pychrono (Python 3.12 or 3.13), or environment.yml"
 UNKNOWN = "unknown version"
@@ -93,3 +102,141 @@ def _module(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         return None
+
+
+Age = Literal["9", "10", "head"]
+Sensor = Literal["camera", "segmentation", "depth"]
+SENSORS: tuple[Sensor, ...] = ("camera", "segmentation", "depth")
+Factor = Literal["tangent", "linear"]
+"""What makes a ray from a pixel: tan(hFOV / 2), as it should be, or 2 hFOV / pi."""
+
+FACTORS: dict[Age, dict[Sensor, Factor]] = {
+    # src/chrono_sensor/optix/shaders/camera.cu: h_factor = hFOV / pi * 2 in every raygen program
+    "9": {"camera": "linear", "segmentation": "linear", "depth": "linear"},
+    # optix/shaders/camera_raygen.cu mended; segment_cam_raygen.cu, depth_cam_raygen.cu, normal_cam_raygen.cu not
+    "10": {"camera": "tangent", "segmentation": "linear", "depth": "linear"},
+    # the same, and vulkan/ChFilterVulkanRTRender.cpp (ray_factor) copies it until PRs #819 and #834
+    "head": {"camera": "tangent", "segmentation": "linear", "depth": "linear"},
+}
+
+CAMERA_ARGUMENTS: dict[Age, tuple[str, ...]] = {
+    # src/chrono_sensor/sensors/ChCameraSensor.h; SWIG takes them by position only
+    "9": ("parent", "rate", "pose", "w", "h", "hFOV", "supersample", "lens", "use_gi", "gamma", "use_fog"),
+    "10": (
+        *("parent", "rate", "pose", "w", "h", "hFOV", "supersample", "lens"),
+        *("use_diffuse_reflect", "use_denoiser", "integrator", "gamma", "use_fog"),
+    ),
+    "head": (
+        *("parent", "rate", "pose", "w", "h", "hFOV", "supersample", "lens"),
+        *("use_diffuse_reflect", "use_denoiser", "integrator", "gamma", "use_fog"),
+    ),
+}
+
+CHRONO_WHEELBASE = 2.776
+"""Metres, as ARTcar_Vehicle.h says in all releases; it is wrong."""
+ARTCAR_WHEELBASE = 0.321 + 0.14424
+"""Metres, by the hardpoints (ARTcar_DoubleWishbone.cpp)."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A Chrono, by what its Python modules have.
+
+    Attributes:
+        age: "9" (up to 9.0.1), "10" (10.0.0) or "head" (the development branch of 2026).
+        cameras: whether the rendered sensors are exposed to Python at all.
+        semantic_buffer: whether segmentation can be read from memory; otherwise it goes through files.
+        vehicles: whether pychrono.vehicle is there, with the ARTcar.
+    """
+
+    version: str
+    age: Age
+    cameras: bool
+    semantic_buffer: bool
+    random_seed: bool
+    phys_camera: bool
+    vehicles: bool
+
+    def defects(self) -> tuple[str, ...]:
+        """What this engine works around in this release, one line each."""
+        lines = []
+        wrong = [sensor for sensor in SENSORS if FACTORS[self.age][sensor] == "linear"]
+        lines.append(f"field of view 2 hFOV / pi in {', '.join(wrong)}: each gets the angle that makes it right")
+        if not self.semantic_buffer and self.cameras:
+            lines.append("no GetMostRecentSemanticBuffer: segmentation goes through ChFilterSave and files")
+        if not self.random_seed:
+            lines.append("no SetRandomSeed: Chrono's own noise differs from run to run, ours is used")
+        lines.append("lamps fall off with the cosine's square (NdL twice), fog, lag and GI are switched off")
+        if self.age == "9":
+            lines.append("lamps fall off with R^2 / (d^2 + R^2), not 1 / d^2: brightness is right at one distance only")
+        lines.append(f"ARTcar.GetWheelbase() says {CHRONO_WHEELBASE} m: hardpoints ({ARTCAR_WHEELBASE:.3f} m) are used")
+        lines.append("contacts 30 mm wide, speed of bounce unset, tyres unsteady at 1 ms: 2 mm, no bounce, 0.25 ms")
+        lines.append("GetCameraIntrinsicMatrix() multiplies by tan(hFOV / 2): never used")
+        lines.append("accelerometers mix world and body axes, GPS stamps are 0: corrected, stamped here")
+        return tuple(lines)
+
+
+def identify_release(core: Any, sensor: Any, vehicle: Any, version: str) -> Release:
+    """Which Chrono these modules are.
+
+    Args:
+        sensor: PyChrono's sensor module, or None.
+        vehicle: PyChrono's vehicle module, or None.
+    """
+    if not hasattr(core, "ChVector3d"):
+        raise SimjudgeError(f"PyChrono {version}: 9.0 or newer is needed (ChVector3d is missing)")
+    manager = getattr(sensor, "ChSensorManager", None)
+    base = getattr(sensor, "ChSensor", None)
+    seeded = hasattr(manager, "SetRandomSeed")
+    return Release(
+        version=version,
+        age="head" if seeded else _age(sensor, vehicle, version),
+        cameras=hasattr(sensor, "ChCameraSensor"),
+        semantic_buffer=hasattr(base, "GetMostRecentSemanticBuffer"),
+        random_seed=seeded,
+        phys_camera=hasattr(sensor, "ChPhysCameraSensor"),
+        vehicles=hasattr(vehicle, "ARTcar"),
+    )
+
+
+def _age(sensor: Any, vehicle: Any, version: str) -> Age:
+    """9 or 10: the constructor's own words decide, then names that moved, then the version."""
+    words = str(getattr(getattr(sensor, "ChCameraSensor", None), "__init__", None).__doc__ or "")
+    if "use_gi" in words or "integrator" in words:
+        return "9" if "use_gi" in words else "10"
+    if hasattr(sensor, "Integrator_LEGACY") or hasattr(vehicle, "SetVehicleDataPath"):
+        return "10"
+    major = re.match(r"\d+", version)
+    return "10" if major and int(major[0]) >= 10 else "9"
+
+
+def camera_arguments(release: Release, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Positional arguments of ChCameraSensor's constructor, in this release's order.
+
+    Args:
+        given: "parent" to "lens", "gamma", and the legacy "integrator"; what moved is off.
+    """
+    off = {"use_gi": False, "use_diffuse_reflect": False, "use_denoiser": False, "use_fog": False}
+    return tuple({**off, **given}[name] for name in CAMERA_ARGUMENTS[release.age])
+
+
+def frame_pose(frame: Any) -> Pose:
+    """A ChFrame as a pose.
+
+    Returns:
+        Its pose in its parent, metres.
+    """
+    position, rotation = frame.GetPos(), frame.GetRot()
+    return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
+
+
+STEP = 1e-3
+"""Seconds of one step of ours; a car may take several of its own in it."""
+
+
+def whole_steps(seconds: float) -> int:
+    """How many steps of physics that is."""
+    steps = round(seconds / STEP) if math.isfinite(seconds) else 0
+    if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
+        raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
+    return steps

@@ -1,8 +1,12 @@
-"""What Chrono::Sensor's Vulkan renderer traces its rays on: a device, or its fallback on the processor.
+"""What Chrono::Sensor traces its rays on, and whether its cameras give pictures here; tried in processes that may die.
 
-PyChrono has no call that says it. A manager that is told to be verbose prints it when its first sensor is added
-(ChVulkanRTDevice.cpp and ChVulkanRTEngine.cpp at 7689fbc0). A driver that fails may end the whole process, so this runs
-in one of its own: `python -m simjudge.sim.engines.chrono.renderer`.
+PyChrono has no call that says whether Vulkan's rays are traced on a device or on the processor. A manager that is told
+to be verbose prints it when its first sensor is added (ChVulkanRTDevice.cpp and ChVulkanRTEngine.cpp at 7689fbc0). A
+driver that fails may end the whole process, so this runs in one of its own: `python -m
+simjudge.sim.engines.chrono.renderer renderer`.
+
+A build can have every class and still fail at the first picture, where types of it are not wrapped or there is no GPU.
+`python -m simjudge.sim.engines.chrono.renderer pictures` tries it.
 """
 
 from __future__ import annotations
@@ -13,21 +17,33 @@ import signal
 import subprocess
 import sys
 
-from simjudge.sim.engines.chrono.modules import load_modules
+from simjudge.sim.engines.chrono.cameras import probe
+from simjudge.sim.engines.chrono.modules import identify_release, load_modules
 
-_SECONDS = 60.0
+_RENDERER_SECONDS = 60.0
+_PICTURE_SECONDS = 120.0
 _DEVICE = re.compile(r"Vulkan RT device: (.+)")
 _FALLBACK = re.compile(r"using CPU fallback: (.+)")
 
 
-def vulkan_renderer(seconds: float = _SECONDS) -> str:
+def _run_elsewhere(what: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """What this module says as a program: "renderer" or "pictures", in a process of its own."""
+    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer", what]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def vulkan_renderer(seconds: float = _RENDERER_SECONDS) -> str:
     """What a Vulkan build of PyChrono renders on, asked of it in a process of its own."""
-    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer"]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = _run_elsewhere("renderer", seconds)
     except subprocess.TimeoutExpired:
         return f"Vulkan RT, on what is unknown: no answer in {seconds:g} s"
     return read_answer(done.stdout + "\n" + done.stderr, done.returncode)
@@ -70,5 +86,29 @@ def _ask() -> None:
     os._exit(0)
 
 
+def picture_problem(seconds: float = _PICTURE_SECONDS) -> str:
+    """Why there are no pictures.
+
+    Returns:
+        One line, empty where there are pictures.
+    """
+    try:
+        done = _run_elsewhere("pictures", seconds)
+    except subprocess.TimeoutExpired:
+        return f"no answer in {seconds:g} s"
+    if done.returncode == 0:
+        return ""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    said = lines[-1] if lines else "it said nothing"
+    return f"{signal.Signals(-done.returncode).name}: {said}" if done.returncode < 0 else said
+
+
+def _try() -> None:
+    modules = load_modules()
+    probe(modules, identify_release(modules.core, modules.sensor, modules.vehicle, modules.version))
+    # Without the end of a Python process: threads of sensors may still run.
+    os._exit(0)
+
+
 if __name__ == "__main__":
-    _ask()
+    {"renderer": _ask, "pictures": _try}[sys.argv[1]]()

@@ -1,5 +1,11 @@
 """Single pictures of a ChSystem through Chrono's sensors, whoever owns the system.
 
+Chrono's noise filters for cameras, in one unit whatever renders.
+
+ChFilterCameraNoise.cpp has two of each, at 7689fbc0. OptiX (camera_noise.cu, the same from 9.0.1 on): full scale is
+1; the pixel-dependent one has the variance slope x value + intercept. Vulkan: figures in bytes, and the pixel-dependent
+one is normal with mean `intercept` and deviation `slope` x brightness, which is another thing under the same name.
+
 A sensor belongs to a manager of its own here: updating the manager takes one picture, of that sensor alone. While it
 does, the system's clock makes the sensor due, by whole seconds at 1 Hz, which floats hold exactly; then the clock shows
 the system's own time again. Lag and collection window are zero, so that the picture of this update, and no other, is
@@ -22,15 +28,40 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.engines.chrono import buffers
-from simjudge.sim.engines.chrono.lenses import SensorRequest
-from simjudge.sim.engines.chrono.modules import Modules
+from simjudge.sim.engines.chrono.lenses import (
+    PhysCamera,
+    SensorRequest,
+    make_deep_camera,
+    make_phys_camera,
+    saved_values,
+)
+from simjudge.sim.engines.chrono.modules import Modules, Release, camera_arguments
 from simjudge.sim.engines.chrono.own_lidar import lidar_arguments
-from simjudge.sim.engines.chrono.own_noise import noise_filter
-from simjudge.sim.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
-from simjudge.sim.engines.chrono.versions import Release, camera_arguments
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise
+from simjudge.sim.sensors.camera.camera import ChronoNoise
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+
+_FULL = 255.0
+
+
+def noise_filter(sensors: Any, noise: ChronoNoise) -> Any:
+    """The filter, to be pushed before what reads the picture."""
+    if not hasattr(sensors, "ChFilterCameraNoiseConstNormal"):
+        raise SimjudgeError(
+            "engine chrono: this PyChrono wraps no camera noise filters: take one that does, or simjudge's own noise"
+            " (filters: shot_noise)"
+        )
+    in_bytes = not hasattr(sensors, "ChOptixSensor")
+    if noise.kind == "constant":
+        unit = _FULL if in_bytes else 1.0
+        return sensors.ChFilterCameraNoiseConstNormal(noise.mean * unit, noise.deviation * unit)
+    if in_bytes:
+        raise SimjudgeError(
+            "engine chrono: pixel_dependent noise: the Vulkan renderer's has another formula, whose variance is not"
+            " slope x value + intercept; take constant, simjudge's shot_noise, or a build with OptiX"
+        )
+    return sensors.ChFilterCameraNoisePixDep(noise.slope, noise.intercept)
+
 
 FARTHEST = 10_000.0
 """Metres: what the depth camera says where nothing is hit."""

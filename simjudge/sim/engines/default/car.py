@@ -1,4 +1,6 @@
-"""The car in MuJoCo: a body on four sprung wheels, Ackermann steering, a motor through open differentials, brakes.
+"""The car in MuJoCo: a body on four sprung wheels, steering, motor and brakes, and who bumps into whom.
+
+The car is a body on four sprung wheels, with Ackermann steering, a motor through open differentials, and brakes.
 
 * Tyres: see `tyres`; the ground sees a wheel as an ellipsoid, which touches it in one point.
 * Motor and speed controller as in Chrono's ARTcar: torque = throttle x stall torque x (1 - speed / no-load speed),
@@ -17,12 +19,43 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, collision_bits
-from simjudge.sim.engines.default.ground_contact import pack_grounds
-from simjudge.sim.engines.default.tyres import Tyres
+from simjudge.sim.engines.default.tyres import Tyres, pack_grounds
 from simjudge.sim.scene.model import Thing
 from simjudge.sim.vehicle.car_appearance import VEHICLE, WHEELS, body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+STATIC = 1
+"""Bit of static things."""
+FREE = 2
+"""Bit of free things."""
+BODY = 4
+"""Bit of the car's body."""
+TYRE = 8
+"""Bit of the car's tyres, which the ground alone feels."""
+WHEEL = 16
+"""Bit of the car's wheels, which free things alone feel."""
+GROUND = 32
+"""Bit of ground that is not flat, which tyres feel by themselves (see `tyres`)."""
+_OTHERS = {
+    STATIC: FREE | BODY | TYRE,
+    FREE: STATIC | FREE | BODY | WHEEL,
+    BODY: STATIC | FREE,
+    TYRE: STATIC,
+    WHEEL: FREE,
+    GROUND: FREE | BODY,
+}
+FIRM = (0.005, 1.0)
+"""Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight."""
+THINGS = (0.6, 0.002, 0.0005)
+"""Friction of things: sliding (no unit), and the lengths, metres, by which spinning and rolling are resisted."""
+CAR = (0.3, 0.002, 0.0005)
+"""Friction of the car's body, which is smooth."""
+
+
+def collision_bits(kind: int) -> dict[str, int]:
+    """What a geom of a kind collides with, as MuJoCo's attributes."""
+    return {"contype": kind, "conaffinity": _OTHERS[kind]}
+
 
 _SERVO_STIFFNESS = 30.0
 """N m a radian, from the servo's target to the wheel's angle."""

@@ -14,24 +14,29 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.sim.engines.default import shading
-from simjudge.sim.engines.default.bumps import Bumps
 from simjudge.sim.engines.default.camera_rays import Rays, Spot, View
-from simjudge.sim.engines.default.glass import OFFSET, Glass
-from simjudge.sim.engines.default.indirect_light import BOUNCE_SPREAD, IndirectLight
+from simjudge.sim.engines.default.lookups import (
+    BOUNCE_SPREAD,
+    OFFSET,
+    Bumps,
+    Glass,
+    IndirectLight,
+    Surroundings,
+    TextureLookup,
+    fraction,
+)
 from simjudge.sim.engines.default.open_cells import NO_CELLS, PLANE, OpenCells
 from simjudge.sim.engines.default.packed import (
     CORNERS,
     EMISSION,
     FACET,
     LAMP,
+    LOOKUP,
     SURFACE,
     TABLE_ROW,
     Floats,
     Packed,
 )
-from simjudge.sim.engines.default.packed_textures import LOOKUP
-from simjudge.sim.engines.default.surroundings import Surroundings
-from simjudge.sim.engines.default.texture_lookup import TextureLookup, fraction
 from simjudge.sim.engines.default.tracer import Hit, Tracer
 
 _GLIMPSED = 4
@@ -272,9 +277,24 @@ class Integrator:
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
         metal = shading.again_and_again(colour, s[7]) * s[4]
         return Spot(
-            hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7],
-            self._emitted(hit, texture), hit, ~behind_face,
-        )  # fmt: skip
+            hit.valid,
+            point,
+            off,
+            normal,
+            facet,
+            -direction,
+            base,
+            metal,
+            f0,
+            s[3],
+            s[5],
+            lookup[2],
+            s[6],
+            s[7],
+            self._emitted(hit, texture),
+            hit,
+            ~behind_face,
+        )
 
     def _emitted(self, hit: Hit, texture: Any) -> Any:
         """The radiance that surfaces send out by themselves; None where none of the scene does."""
@@ -320,7 +340,7 @@ class Integrator:
         return self._indirect.light(spot.off, spot.normal, spot.valid, footprint, grain)
 
     def _thrown(self, start: Any, direction: Any, footprint: Any, active: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """What a path meets; see `indirect_light.Throw`."""
+        """What a path meets; see `Throw`."""
         hit = self._t.hit(start, direction, active, together=False)
         if self._glass is not None:
             path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)

@@ -1,23 +1,251 @@
-"""Rays in Mitsuba's arrays: traced by Embree or OptiX, shaded by kernels that Dr.Jit compiles once.
+"""Rays in Mitsuba's arrays: trees of meshes that Embree or OptiX searches, kernels that Dr.Jit compiles once.
+
+Trees of meshes for rays in Mitsuba's arrays: one that is built anew when something moves, one that never is.
+
+A new tree for a car takes longer than all rays that come near it. So each of the few things that move all the time
+stands still in a place of its own, far enough from the others, and rays are brought there: into the frame of the
+thing, cut to its box.
 
 To be imported when Mitsuba's variant has been set.
+
+`try_picture` makes a small picture through a variant, for `variant`: run where an abort does no harm. LLVM 15 and 16
+pass simple kernels and abort on larger ones, so the trial is the tracer's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import drjit as dr
 import mitsuba as mi
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.sim.engines.default.mitsuba_trees import Found, Part, RayTree, aligned, make_tree
-from simjudge.sim.engines.default.packed import Floats
+from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.default.camera_rays import Rays, View
+from simjudge.sim.engines.default.integrator import Integrator
+from simjudge.sim.engines.default.packed import Faces, Floats, pack, world_vertices
 from simjudge.sim.engines.default.tracer import Hit, Input, Output
+from simjudge.sim.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
-_ROOM = 1e-2
+_LINE = 16
+"""Numbers in a cache line."""
+_MOST = 8
+"""Moving things from which one tree of all, built anew, is quicker than one search a thing."""
+_ROOM = 1e-3
+"""Metres around the box about a thing, for rounding."""
+
+
+class Part(NamedTuple):
+    """A thing that rays may hit.
+
+    Attributes:
+        own: float (V, 3), vertices in the thing's frame, metres.
+        vertices: float32 (V, 3), vertices in the world, metres.
+        faces: int32 (F, 3), numbers of vertices.
+    """
+
+    number: int
+    own: FloatArray
+    vertices: Floats
+    faces: Faces
+
+
+class Found(NamedTuple):
+    """What rays hit first.
+
+    Attributes:
+        valid: mask: they hit something. The rest means nothing where they do not.
+        distance: metres.
+        shape: number by which kernels know the mesh.
+        uv: weights of the face's second and third corner.
+    """
+
+    valid: Any
+    distance: Any
+    shape: Any
+    prim: Any
+    uv: Any
+
+
+class RayTree(Protocol):
+    """Some things, for rays."""
+
+    @property
+    def shapes(self) -> Mapping[int, int]:
+        """The numbers by which kernels know the things' meshes, by index of the thing."""
+
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
+        """Put things elsewhere; arguments as of `Tracer.move`."""
+
+    def first(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Found:
+        """What rays hit first.
+
+        Args:
+            origin: world, metres.
+            direction: unit, world.
+            limit: distance from which nothing counts, metres.
+            active: mask.
+            together: neighbouring rays have nearly the same direction.
+        """
+
+    def any(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Any:
+        """Mask: something is nearer than the limit. Arguments as of `first`."""
+
+
+def make_tree(parts: Sequence[Part], *, moving: bool = False) -> RayTree:
+    """The tree for some things."""
+    return RigidTree(parts) if moving and 0 < len(parts) <= _MOST else RebuiltTree(parts)
+
+
+class RebuiltTree:
+    """See `RayTree`: built anew when something of it moves."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Build it where the things are."""
+        self._scene, self._ids, self.shapes = _scene(parts, [part.vertices for part in parts])
+        self._parameters = mi.traverse(self._scene)
+
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
+        """See `RayTree.move`."""
+        ours = [index for index in moved if index in self._ids]
+        for index in ours:
+            self._parameters[f"{self._ids[index]}.vertex_positions"] = mi.Float(aligned(moved[index]))
+        if ours:
+            self._parameters.update()
+
+    def first(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Found:
+        """See `RayTree.first`."""
+        if not self._ids:
+            width = dr.width(direction)
+            nothing = dr.zeros(mi.UInt32, width)
+            return Found(mi.Bool(False), dr.zeros(mi.Float, width), nothing, nothing, dr.zeros(mi.Point2f, width))  # noqa: FBT003
+        ray = mi.Ray3f(origin, direction, limit, 0.0, [])
+        return _found(self._scene.ray_intersect_preliminary(ray, coherent=together, active=active), active)
+
+    def any(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Any:
+        """See `RayTree.any`."""
+        ray = mi.Ray3f(origin, direction, limit, 0.0, [])
+        return self._scene.ray_test(ray, coherent=together, active=active) if self._ids else mi.Bool(False)  # noqa: FBT003
+
+
+class RigidTree:
+    """See `RayTree`: each thing in a place of its own, where rays are brought."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Put each thing in its place."""
+        low = np.array([part.own.min(0) for part in parts]) - _ROOM
+        high = np.array([part.own.max(0) for part in parts]) + _ROOM
+        # Side by side along x: two boxes never meet, so that a ray within one of them can hit nothing else.
+        self._shifts = -(low + high) / 2
+        self._shifts[1:, 0] += np.cumsum((high - low)[:-1, 0] + (high - low)[1:, 0])
+        placed = [(part.own + shift).astype(np.float32) for part, shift in zip(parts, self._shifts, strict=True)]
+        self._scene, self._ids, self.shapes = _scene(parts, placed)
+        self._numbers = [part.number for part in parts]
+        self._bounds = np.hstack([low + self._shifts, high + self._shifts])
+        self._frames: list[list[Any]] = []
+
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
+        """See `RayTree.move`."""
+        rotations, positions = rotations[self._numbers], positions[self._numbers]
+        shifts = self._shifts - np.einsum("pji,pj->pi", rotations, positions)
+        rows = np.hstack([rotations.transpose(0, 2, 1).reshape(-1, 9), shifts, self._bounds])
+        self._frames = [[dr.opaque(mi.Float, number) for number in row] for row in rows.tolist()]
+
+    def first(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Found:
+        """See `RayTree.first`."""
+        width = dr.width(direction)
+        nothing = dr.zeros(mi.UInt32, width)
+        start = dr.zeros(mi.Float, width) + limit
+        known = Found(dr.zeros(mi.Bool, width), start, nothing, nothing, dr.zeros(mi.Point2f, width))
+        for frame in self._frames:
+            ray, skipped, within = _brought(frame, origin, direction, known.distance, active)
+
+            def search(
+                ray: Any = ray, skipped: Any = skipped, within: Any = within, known: Found = known
+            ) -> tuple[Any, ...]:
+                found = _found(self._scene.ray_intersect_preliminary(ray, coherent=together, active=within), within)
+                found = found._replace(distance=found.distance + skipped)
+                nearer = [dr.select(found.valid, new, old) for new, old in zip(found[1:], known[1:], strict=True)]
+                return known.valid | found.valid, *nearer
+
+            def keep(known: Found = known) -> tuple[Any, ...]:
+                return tuple(known)
+
+            known = Found(*dr.if_stmt((), within, search, keep))
+        return known
+
+    def any(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Any:
+        """See `RayTree.any`."""
+        hit = dr.zeros(mi.Bool, dr.width(direction))
+        for frame in self._frames:
+            ray, _, within = _brought(frame, origin, direction, limit, active & ~hit)
+
+            def search(ray: Any = ray, within: Any = within) -> Any:
+                return within & self._scene.ray_test(ray, coherent=together, active=within)
+
+            hit = hit | dr.if_stmt((), within, search, lambda: mi.Bool(False))  # noqa: FBT003
+        return hit
+
+
+def _brought(frame: Sequence[Any], origin: Any, direction: Any, limit: Any, active: Any) -> tuple[Any, Any, Any]:
+    """Rays in a thing's place, from where they enter its box; how far that is; the mask of those that do."""
+    turned = [
+        [frame[3 * k] * v[0] + frame[3 * k + 1] * v[1] + frame[3 * k + 2] * v[2] for k in range(3)]
+        for v in (direction, origin)
+    ]
+    enter, leave = mi.Float(0), limit
+    for k in range(3):
+        turned[1][k] += frame[9 + k]
+        inverse = 1 / turned[0][k]
+        ends = (frame[12 + k] - turned[1][k]) * inverse, (frame[15 + k] - turned[1][k]) * inverse
+        enter, leave = dr.maximum(enter, dr.minimum(*ends)), dr.minimum(leave, dr.maximum(*ends))
+    way, begin = mi.Vector3f(*turned[0]), mi.Point3f(*turned[1])
+    return mi.Ray3f(begin + enter * way, way, leave - enter, 0.0, []), enter, active & (leave > enter)
+
+
+def aligned(values: Any) -> Any:
+    """A flat copy of float32 or int32 numbers that begins at a cache line.
+
+    Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
+
+    Args:
+        values: float32 or int32, of any shape.
+    """
+    room = np.empty(values.size + _LINE, values.dtype)
+    begin = -room.ctypes.data % (4 * _LINE) // 4
+    room[begin : begin + values.size] = values.ravel()
+    return room[begin : begin + values.size]
+
+
+def _found(preliminary: Any, active: Any) -> Found:
+    shape = dr.reinterpret_array(mi.UInt32, preliminary.shape)
+    valid = preliminary.is_valid() & active
+    return Found(valid, preliminary.t, shape, preliminary.prim_index, preliminary.prim_uv)
+
+
+def _scene(parts: Sequence[Part], vertices: Sequence[Floats]) -> tuple[Any, dict[int, str], dict[int, int]]:
+    """Mitsuba's scene, the meshes' names in it, and their numbers, by index of the thing."""
+    meshes = {part.number: _mesh(part, corners) for part, corners in zip(parts, vertices, strict=True)}
+    # Merged meshes would lose which thing was hit.
+    scene = mi.load_dict({"type": "scene", **{mesh.id(): mesh for mesh in meshes.values()}}, optimize=False)
+    numbers = {k: int(dr.reinterpret_array(mi.UInt32, mi.ShapePtr(mesh))[0]) for k, mesh in meshes.items()}
+    return scene, {index: mesh.id() for index, mesh in meshes.items()}, numbers
+
+
+def _mesh(part: Part, vertices: Floats) -> Any:
+    name = f"thing{part.number:06d}"
+    mesh = mi.Mesh(name, len(vertices), len(part.faces))
+    mesh.set_id(name)
+    parameters = mi.traverse(mesh)
+    parameters["vertex_positions"] = mi.Float(aligned(vertices))
+    parameters["faces"] = mi.UInt32(aligned(part.faces.astype(np.uint32)))
+    parameters.update()
+    return mesh
+
+
+_SPHERE_ROOM = 1e-2
 """Metres around the sphere about what moves."""
 _ROUNDING = 1e-6
 """The square of what rounding may do to the distance of a ray from a far point, over the square of its distance."""
@@ -177,9 +405,7 @@ class MitsubaTracer:
         placed = [_put(array, places) for array in arrays]
         dr.eval(*placed)
         rows = [dr.width(places), -1]
-        return [
-            each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)
-        ]
+        return [each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)]
 
 
 def _put(array: Any, places: Any) -> Any:
@@ -195,7 +421,7 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
     """Centre, and the square of the radius, of a sphere about some things."""
     corners = np.concatenate([np.zeros((0, 3)), *vertices.values()])
     low, high = (corners.min(0), corners.max(0)) if len(corners) else (np.zeros(3), np.zeros(3))
-    radius = float(np.linalg.norm(high - low)) / 2 + _ROOM
+    radius = float(np.linalg.norm(high - low)) / 2 + _SPHERE_ROOM
     return [dr.opaque(mi.Float, each) for each in [*((low + high) / 2).tolist(), radius * radius]]
 
 
@@ -205,3 +431,23 @@ def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: An
     found = tree.first(origin, direction, limit, active, together=together)
     rest = [dr.select(found.valid, new, old) for new, old in zip(found[1:], known[1:], strict=True)]
     return Found(known.valid | found.valid, *rest)
+
+
+def try_picture() -> None:
+    """Print "fit" after a picture of a textured plate has been traced."""
+    corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    plate = Mesh(corners, np.array([[0, 1, 2], [0, 2, 3]]), corners[:, :2], np.tile([0.0, 0, 1], (4, 1)))
+    thing = Thing("plate", plate, Surface(texture=np.full((2, 2, 3), 0.5, np.float32), roughness=0.2))
+    packed = pack(Scene("trial", (thing,), (PointLight((0, 0, 1), (1, 1, 1), 5),)), (thing,))
+    parts = [Part(0, plate.vertices, world_vertices(thing, Pose()), plate.faces)]
+    tracer = MitsubaTracer(parts, packed.first_face, [False], [False])
+    integrator = Integrator(tracer, packed)
+    integrator.set_rotations(np.eye(3)[None])
+    direction = np.tile(np.array([0, 0, 1], np.float32), (256, 1))
+    rays = Rays(tracer.given(direction), tracer.given(np.full((256, 2), 0.5, np.float32)))
+    view = View(
+        Pose.from_euler(0, 0, 1, pitch=1.5708).optical_frame().rotation_matrix(), np.array([0.1, 0, 1.0]), 0.01, (0, 0)
+    )
+    light = integrator.radiance(rays, view, 4)
+    thing_seen, _ = integrator.things_and_depth(rays, view)
+    print("fit" if np.isfinite(light).all() and light.min() > 0 and (thing_seen == 0).all() else "unfit")

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.arrays import FloatArray
-from simjudge.sim.engines.bvh import DEPTH, grow
 from simjudge.sim.engines.default.packed import Floats
+from simjudge.sim.engines.ray_search import DEPTH, grow
 
 LAMPS = 31
 """Lamps that a cell has a bit for; the light of others is always traced."""
@@ -164,8 +164,14 @@ def _find_plane(held, triangles, lamps, plane):  # type: ignore[no-untyped-def]
                 continue
             fits = True
             for other in held:
-                if _rises(corners, other, sign * planes[face, 0], sign * planes[face, 1], sign * planes[face, 2],
-                          sign * planes[face, 3]):  # fmt: skip
+                if _rises(
+                    corners,
+                    other,
+                    sign * planes[face, 0],
+                    sign * planes[face, 1],
+                    sign * planes[face, 2],
+                    sign * planes[face, 3],
+                ):
                     fits = False
                     break
             if fits:

@@ -46,8 +46,10 @@ _FOLDERS = (
 _TRIAL = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-from simjudge.sim.engines.default import trial
-trial.main(sys.argv[1])
+import mitsuba
+mitsuba.set_variant(sys.argv[1])
+from simjudge.sim.engines.default.mitsuba_tracer import try_picture
+try_picture()
 """
 _PATIENCE = 120
 """Seconds that a trial may take."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.sim.scene.textures.floors import Srgb
+from simjudge.sim.scene.textures.floors_and_walls import Srgb
 from simjudge.sim.scene.textures.noise import Image, blend, blur, smooth_step, spectral, stretched_noise
 
 
@@ -218,4 +218,4 @@ def screen(*, size: int = 256, seed: int = 0, colour: Srgb = (0.12, 0.14, 0.18))
     return blend(out, (0.02, 0.02, 0.02), rim.astype(np.float32))
 
 
-PATTERNS = (wood, door, cardboard, brushed_metal, cone_plastic, books, screen)
+OBJECTS = (wood, door, cardboard, brushed_metal, cone_plastic, books, screen)

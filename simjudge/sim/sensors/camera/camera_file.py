@@ -13,14 +13,14 @@
     motion_blur: rays              # each ray has a time of its own; or moments (the default), which all rays share
     line_time: 2.0e-5              # seconds from a row's exposure to the next row's (rolling shutter); 0 by default
     gain: 1.0                      # linear radiance times this is full scale; 1 by default
-    auto_exposure: {mean: 118}     # by the images before (`auto_exposure.py`); off by default
+    auto_exposure: {mean: 118}     # by the images before (`camera.py`); off by default
     filters:                       # in the order in which light and signal take them; none by default
       - shot_noise: {shot: 6, read: 0.5}
       - bayer: {pattern: GRBG}
       - srgb                       # above: linear light; below: display values. First of all if it is left out
       - gray_world
     depth: {range: [0.3, 10]}      # a depth image too; metres, {} for all; none by default
-    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`chrono_camera.py`)
+    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`camera.py`)
 
 In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration: of ROS, Kalibr, OpenCV or
 MATLAB, or of a recording's camera_info; the path is relative to the camera's file. A calibration may be given wherever
@@ -57,16 +57,13 @@ from simjudge.core.field_types import (
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.yaml_file import read_yaml
-from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.sim.sensors.camera.auto_exposure import AutoExposureFields
-from simjudge.sim.sensors.camera.calibration_file import holds_calibration, read_calibration
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.data.rosbag2.storage import is_recording
+from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
+from simjudge.sim.sensors.camera.camera import AutoExposureFields, Camera, ChronoFields
 from simjudge.sim.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
-from simjudge.sim.sensors.camera.chrono_camera import ChronoFields
-from simjudge.sim.sensors.camera.depth import DepthFields
+from simjudge.sim.sensors.camera.depth_filters import DepthFields
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration, lens_with_field, lens_with_focal_length
+from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _MOST_RAYS = 16
@@ -273,9 +270,7 @@ class CameraFile(Fields):
             message = f"0 to {1 / self.rate:.4g} seconds (1 / rate) are needed{shown(self.exposure_time)}"
             raise conflict(message, "exposure_time")
         if self.line_time and self.motion_blur == "moments":
-            raise conflict(
-                "rows of a rolling shutter share no moments; remove one of the two", "line_time"
-            )
+            raise conflict("rows of a rolling shutter share no moments; remove one of the two", "line_time")
         if self.exposure_time == 0 and self.motion_blur is not None:
             raise conflict("needs an exposure_time above 0; give one or remove it", "motion_blur")
         if self.exposure_time == self.line_time == 0 and self.exposure_samples is not None:

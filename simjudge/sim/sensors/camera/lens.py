@@ -1,4 +1,4 @@
-"""Lenses: which way the light came that a pixel sees, and which pixel sees a point. Pure functions on arrays.
+"""Lenses: which way the light came that a pixel sees, and which pixel sees a point; made from what people know of them.
 
 The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
 count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the image's outer
@@ -10,6 +10,7 @@ sees all around: columns are angles to the right, rows angles downwards, both fr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,10 +32,36 @@ from simjudge.sim.sensors.camera.distortion import (
     radial_radius,
     radial_slope,
 )
-from simjudge.sim.sensors.camera.equirectangular import ROUNDING, angles_around, rays_around
 
-_TERMS = {"pinhole": (3,), "fov": (3,), "radial": (3,), "equidistant": (4,), "plumb_bob": (4, 5),
-          "rational_polynomial": (8, 12, 14), "equirectangular": (3,)}  # fmt: skip
+ROUNDING = 1e-9
+"""Share by which such an image may be rounded to more than all around."""
+
+
+def rays_around(angles: FloatArray) -> FloatArray:
+    """Rays (..., 3) of angles (..., 2) to the right and downwards, radians; NaN beyond the poles."""
+    right, down = angles[..., 0], angles[..., 1]
+    rays = np.stack([np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down)], -1)
+    rays[np.abs(down) > math.pi / 2 * (1 + ROUNDING)] = np.nan
+    return rays
+
+
+def angles_around(xyz: FloatArray) -> FloatArray:
+    """Angles (..., 2) to the right and downwards of points, radians; NaN at the camera's centre."""
+    x, y, z = np.moveaxis(xyz, -1, 0)
+    angles = np.stack([np.arctan2(x, z), np.arctan2(y, np.hypot(x, z))], -1)
+    angles[~np.any(xyz, axis=-1)] = np.nan
+    return angles
+
+
+_TERMS = {
+    "pinhole": (3,),
+    "fov": (3,),
+    "radial": (3,),
+    "equidistant": (4,),
+    "plumb_bob": (4, 5),
+    "rational_polynomial": (8, 12, 14),
+    "equirectangular": (3,),
+}
 """How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0."""
 MODELS = tuple(_TERMS)
 OPENCV_MODELS = ("plumb_bob", "rational_polynomial")
@@ -314,3 +341,85 @@ class Lens:
             f" {self.size[0]}x{self.size[1]}: they would see nothing; narrow its field of view or correct its"
             " coefficients"
         )
+
+
+def lens_with_field(
+    model: str, size: tuple[int, int], field_of_view: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
+) -> Lens:
+    """The centred lens with square pixels that sees `field_of_view` degrees from the left edge to the right edge.
+
+    The field is what the lens sees, distortion included. Chrono's hFOV of a radial lens is not: it is the field of the
+    pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
+
+    Args:
+        model: of a round lens: "pinhole", "fov", "radial" or "equidistant"; or "equirectangular".
+        size: width and height, pixels.
+        field_of_view: horizontal, degrees.
+        coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
+    """
+    if model in OPENCV_MODELS:
+        raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
+    if model == "equirectangular":
+        if not 0 < field_of_view <= 360:
+            raise UsageError(f"field of view {field_of_view} degrees: more than 0 and at most 360 are needed")
+        return lens_with_focal_length(model, size, size[0] / math.radians(field_of_view), coefficients)
+    widest = WIDEST_FIELD.get(model, 180.0)
+    if not 0 < field_of_view < widest:
+        raise UsageError(f"field of view {field_of_view} degrees: more than 0 and less than {widest:.4g} are needed")
+    angle = math.radians(field_of_view / 2)
+    tangent = math.tan(angle)
+    if model == "equidistant":
+        return _equidistant_with_field(size, angle, coefficients)
+    radius = tangent
+    if model == "radial":
+        k1, k2, k3 = coefficients
+        radius = float(radial_radius(tangent, (k1, k2, k3)))
+        if not radius > 0:
+            end = 2 * math.degrees(math.atan(radial_end((k1, k2, k3))))
+            raise UsageError(f"field of view {field_of_view} degrees: the radial lens turns back at {end:.1f} degrees")
+    focal, centre = size[0] / 2 / radius, ((size[0] - 1) / 2, (size[1] - 1) / 2)
+    return Lens(model, size, (focal, focal), centre, tuple(coefficients), tangent)
+
+
+def _equidistant_with_field(size: tuple[int, int], angle: float, coefficients: Sequence[float]) -> Lens:
+    radius = float(equidistant_radius(angle, coefficients))
+    if not radius > 0:
+        end = 2 * math.degrees(equidistant_end(coefficients))
+        raise UsageError(
+            f"field of view {2 * math.degrees(angle):.4g} degrees: the equidistant lens turns back at {end:.1f} degrees"
+        )
+    return lens_with_focal_length("equidistant", size, size[0] / 2 / radius, coefficients)
+
+
+def lens_with_focal_length(
+    model: str, size: tuple[int, int], focal_length: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
+) -> Lens:
+    """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
+
+    Args:
+        size: width and height, pixels.
+        focal_length: pixels.
+    """
+    if model == "fov":
+        raise UsageError("a fov lens is given by its field of view, not by a focal length")
+    width, height = size
+    return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), tuple(coefficients))
+
+
+def lens_from_calibration(calibration: Calibration) -> Lens:
+    """The lens of a calibration, in the simplest equal model: pinhole, radial, or the calibration's own."""
+    matrix, given = calibration.matrix, tuple(float(value) for value in calibration.distortion)
+    if matrix[0, 1] != 0:
+        raise UsageError(f"{calibration.name}: K has a skew of {matrix[0, 1]:g}; calibrate without skew")
+    focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
+    model, coefficients = calibration.model, given
+    if model == "equirectangular":
+        coefficients = (0.0, 0.0, 0.0)
+    elif model != "equidistant" and not any(given):
+        model, coefficients = "pinhole", (0.0, 0.0, 0.0)
+    elif model == "plumb_bob" and not any(given[2:4]):
+        model, coefficients = "radial", (*given[:2], *given[4:5], *(0.0,) * (5 - len(given)))
+    try:
+        return Lens(model, calibration.size, focal, centre, coefficients)
+    except UsageError as error:
+        raise UsageError(f"{calibration.name}: {error}") from error

@@ -1,14 +1,257 @@
-"""The difference between two cameras, as parameters of filters, cause by cause."""
+"""The difference between two cameras, as parameters of filters, cause by cause; blur and sharpening from frequencies.
+
+Both sets show like things, so that their mean powers differ by what the cameras do: a blur in one direction, a blur in
+all, noise, sharpening, each on either side. All are fitted together; a motion or a sharpening is believed where the
+powers fit much better with it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
+from scipy.optimize import least_squares
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera.filters import motion_kernel
 from simjudge.sim.sensors.camera_matching.cause_names import CAMERA_CAUSES
-from simjudge.sim.sensors.camera_matching.frequency_fit import LEAST_SHARPENING, LONGEST, MOST_SHARPENING, SHORTEST
+from simjudge.sim.sensors.camera_matching.picture_statistics import TILE, PictureStatistics
+
+LONGEST = 30.0
+"""Pixels of the longest path that is looked for: about half a tile."""
+SHORTEST = 1.5
+"""Pixels of the shortest path that is believed."""
+MOST_SHARPENING, WIDEST_RADIUS, NARROWEST_RADIUS = 4.0, 4.0, 0.5
+"""Range of sharpening that is looked for."""
+LEAST_SHARPENING = 0.1
+"""Amount of sharpening from which it is believed."""
+_LOWEST, _HIGHEST = 0.04, 0.46
+"""Cycles per pixel: below, the window of a tile leaks; above, JPEG and mosaics have their own ways."""
+_BETTER = 0.4
+"""Share of the squares that may be left where a motion or a sharpening is believed."""
+_NOISE_UNIT = 1e-3
+_LEAST_POWER = 1e-3
+"""Share of the power that a motion leaves at its zeros: windows leak."""
+_LEFT = 2e-3
+"""Mean square of the logarithms below which nothing is left to be told."""
+_ACROSS = np.fft.rfftfreq(TILE)[None, :].repeat(TILE, axis=0)
+_DOWN = np.fft.fftfreq(TILE)[:, None].repeat(TILE // 2 + 1, axis=1)
+_RADIUS = np.hypot(_ACROSS, _DOWN)
+_EVEN = np.add.outer(np.arange(TILE), np.arange(TILE // 2 + 1)) % 2 == 0
+_USED = _EVEN & (_RADIUS >= _LOWEST) & (_RADIUS <= _HIGHEST)
+_SQUARED = _RADIUS[_USED] ** 2
+_RING = np.rint(_RADIUS[_USED] * TILE).astype(np.int64)
+_SHARPENED = ((0.7, 1.0), (0.7, 2.0), (-0.7, 1.0), (-0.7, 2.0))
+"""Amounts and radii from which sharpening is looked for."""
+_LENGTHS = (2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 18.0, 25.0)
+_OTHER_LENGTHS = (4.0, 11.0, 20.0)
+_ANGLES = tuple(np.arange(0.0, 180.0, 15.0).tolist())
+
+
+@dataclass(frozen=True)
+class FrequencyDifference:
+    """What acts on B's pictures where positive, on A's where the side or the sign says so.
+
+    Attributes:
+        motion: pixels right and down of the path; (0, 0) for none.
+        motion_side: whose pictures lack the motion, "a" or "b".
+        amount: of sharpening; below 0 for sharpening of A.
+        radius: of the sharpening, pixels.
+    """
+
+    motion: tuple[float, float] = (0.0, 0.0)
+    motion_side: str = "b"
+    amount: float = 0.0
+    radius: float = 1.0
+
+
+def frequency_difference(
+    a: PictureStatistics, b: PictureStatistics, near: FrequencyDifference | None = None
+) -> FrequencyDifference:
+    """Find motion and sharpening between two sets, neither of which has filters against blur, noise and both of them.
+
+    Args:
+        near: what was found on like pictures; None looks everywhere, which takes ten times as long.
+
+    Returns:
+        What is believed; nothing where pictures are smaller than a tile.
+    """
+    powers = [np.asarray(each.spectrum[_USED]) for each in (a, b)]
+    if min(float(power.min()) for power in powers) <= 0:
+        return FrequencyDifference()
+    fit = _Fit(np.log(powers[0] / powers[0].mean()), np.log(powers[1] / powers[1].mean()))
+    if near is not None:
+        along, sharpened = any(near.motion), near.amount != 0
+        if not along and not sharpened:
+            return FrequencyDifference()
+        begin = _start((near.motion_side, *near.motion), (near.amount, near.radius))
+        return fit.run(begin, near.motion_side, moved=along, sharp=sharpened, precise=True).difference()
+    best = plain = _best([fit.run(_START + blur * _BLURRED) for blur in (-1, 0, 1)])
+    if plain.left < _LEFT:
+        return FrequencyDifference()
+    moves = _motions(fit)
+    moved = _best([fit.run(_start(move), move[0], moved=True) for move in moves])
+    sharp = _best([fit.run(_start(None, each), sharp=True) for each in _SHARPENED])
+    both = _best(
+        [
+            fit.run(_start(move, each), move[0], moved=True, sharp=True)
+            for move in (moves[0], (moved.side, float(moved.x[3]), float(moved.x[4])))
+            for each in _SHARPENED[::2]
+        ]
+    )
+    for found in (moved, sharp, both):
+        if found.believed and found.left <= _BETTER * best.left:
+            best = found
+    return fit.run(best.x, best.side, moved=best.moved, sharp=best.sharp, precise=True).difference()
+
+
+def _best(found: Sequence[_Found]) -> _Found:
+    return min(found, key=lambda each: each.left)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A fit: its parameters (see `_Fit`), which of them were free, and the mean square that is left."""
+
+    x: FloatArray
+    left: float
+    side: str
+    moved: bool
+    sharp: bool
+
+    @property
+    def believed(self) -> bool:
+        """Whether the motion is long enough, and the sharpening strong enough."""
+        long_enough = not self.moved or math.hypot(self.x[3], self.x[4]) >= SHORTEST
+        return long_enough and (not self.sharp or abs(self.x[5]) >= LEAST_SHARPENING)
+
+    def difference(self) -> FrequencyDifference:
+        """Motion and sharpening alone."""
+        motion = (float(self.x[3]), float(self.x[4])) if self.moved else (0.0, 0.0)
+        amount, radius = (float(self.x[5]), float(self.x[6])) if self.sharp else (0.0, 1.0)
+        return FrequencyDifference(motion, self.side, amount, radius)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Fit(ShortRepr):
+    """Logarithms of the powers of A and B, and a model that makes them equal.
+
+    Parameters: the gain's logarithm, variance of a blur, noise in units of the mean power, motion right and down,
+    amount of sharpening and its radius. Where blur, noise or amount is below 0, it acts on A.
+    """
+
+    a: FloatArray
+    b: FloatArray
+
+    def residual(self, x: FloatArray, side: str) -> FloatArray:
+        gain, blur, noise, right, down, amount, radius = x
+        moving = np.log(np.maximum(motion_power(right, down), _LEAST_POWER)) if right or down else 0.0
+        sharper = 2 * np.log1p(abs(amount) * -np.expm1(-2 * np.pi**2 * radius**2 * _SQUARED))
+        spread = 4 * np.pi**2 * _SQUARED
+
+        def seen(power: FloatArray, sign: int, *, moves: bool) -> FloatArray:
+            blurred = power - spread * max(sign * blur, 0.0) + (moving if moves else 0.0)
+            noisy = np.logaddexp(blurred, math.log(max(sign * noise, 0.0) * _NOISE_UNIT + 1e-12))
+            return np.asarray(noisy + (sharper if sign * amount > 0 else 0.0))
+
+        of_b = seen(self.b + gain, 1, moves=side == "b")
+        of_a = seen(self.a, -1, moves=side == "a")
+        return np.asarray(of_a - of_b)
+
+    def run(
+        self, begin: FloatArray, side: str = "b", *, moved: bool = False, sharp: bool = False, precise: bool = False
+    ) -> _Found:
+        """Fit the free parameters from a start."""
+        free = [0, 1, 2, *([3, 4] if moved else []), *([5, 6] if sharp else [])]
+        low = np.array([-5, -36, -1000, -LONGEST, -LONGEST, -MOST_SHARPENING, NARROWEST_RADIUS])
+        high = np.array([5, 36, 1000, LONGEST, LONGEST, MOST_SHARPENING, WIDEST_RADIUS])
+
+        def left(chosen: FloatArray) -> FloatArray:
+            x = begin.copy()
+            x[free] = chosen
+            return self.residual(x, side)
+
+        inside = np.clip(begin[free], low[free] + 1e-9, high[free] - 1e-9)
+        scale = np.array([1, 1, 1, 1, 1, 1, 1.0])[free]
+        done = least_squares(
+            left,
+            inside,
+            bounds=(low[free], high[free]),
+            loss="soft_l1",
+            f_scale=0.3,
+            x_scale=scale,
+            diff_step=1e-3,
+            max_nfev=90 if precise else 30,
+            ftol=1e-6 if precise else 1e-3,
+        )
+        x = begin.copy()
+        x[free] = done.x
+        return _Found(x, float(2 * done.cost / len(_SQUARED)), side, moved, sharp)
+
+
+def motion_power(right: float, down: float) -> FloatArray:
+    """How much of the power a motion leaves at each frequency that is used."""
+    kernel = motion_kernel(math.hypot(right, down), math.degrees(math.atan2(down, right)))
+    return np.asarray(np.abs(np.fft.rfft2(kernel, (TILE, TILE))) ** 2)[_USED] if len(kernel) <= TILE else _ONES
+
+
+_ONES = np.ones(len(_SQUARED))
+
+
+def _without_rings(values: FloatArray) -> FloatArray:
+    """What is left where the mean of each ring of frequencies is taken off."""
+    count = np.maximum(np.bincount(_RING), 1)
+    return np.asarray(values - (np.bincount(_RING, values) / count)[_RING])
+
+
+_Move = tuple[str, float, float]
+"""Whose pictures lack a motion, and pixels right and down."""
+
+
+def _motions(fit: _Fit) -> list[_Move]:
+    """The likeliest motion, the same at other lengths, and the likeliest on the other side, by the ratio in rings."""
+    wanted = _without_rings(fit.a - fit.b)
+    matches = sorted((float(wanted @ template), right, down) for right, down, template in _templates())
+    (low, *other), (high, *first) = matches[0], matches[-1]
+    side, rest = ("b", "a") if high >= -low else ("a", "b")
+    first, other = (first, other) if side == "b" else (other, first)
+    length = math.hypot(*first)
+    return [
+        (side, first[0], first[1]),
+        (rest, other[0], other[1]),
+        *((side, first[0] * each / length, first[1] * each / length) for each in _OTHER_LENGTHS),
+    ]
+
+
+@cache
+def _templates() -> list[tuple[float, float, FloatArray]]:
+    """Motions, and how they change the powers within rings, of length 1."""
+    found = []
+    for length in _LENGTHS:
+        for angle in np.radians(_ANGLES).tolist():
+            right, down = length * math.cos(angle), length * math.sin(angle)
+            template = _without_rings(np.log(np.maximum(motion_power(right, down), 0.03)))
+            found.append((right, down, np.asarray(template / np.linalg.norm(template))))
+    return found
+
+
+_START = np.array([0, 0, 0.01, 0, 0, 0, 1.0])
+_BLURRED = np.array([0, 2.0, 0, 0, 0, 0, 0])
+
+
+def _start(move: _Move | None, sharpening: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
+    """A start with a motion and a sharpening."""
+    changed = _START.copy()
+    if move is not None:
+        changed[3:5] = move[1:]
+    changed[5:7] = sharpening
+    return changed
+
 
 MOST_HAZE = 0.9
 GAINS, EXPONENTS, SIZES = (0.05, 20.0), (0.2, 5.0), (0.95, 1.05)
@@ -103,8 +346,11 @@ class CameraDifference:
             "noise": [("sigma", max(self.shot, self.read), (MOST_NOISE,))],
             "sharpening": [("amount", abs(self.sharpening), (MOST_SHARPENING,))],
         }
-        return [parameter for parameter, value, ends in found.get(name, ())
-                if any(math.isclose(value, end, rel_tol=0.02) for end in ends)]  # fmt: skip
+        return [
+            parameter
+            for parameter, value, ends in found.get(name, ())
+            if any(math.isclose(value, end, rel_tol=0.02) for end in ends)
+        ]
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,27 @@
-"""Estimating the difference between two cameras from pictures alone, by matching statistics.
+"""From pictures alone: how two cameras differ, how far that may be off, and how bright a scene's lights must be.
 
 Each statistic answers to one parameter most, but others move it too: blur hides noise, gains amplify it. So the filters
 found so far act on a sample of the pictures before it is measured again (indirect inference), in a few rounds.
+
+Two ways tell it. The estimate on drawn pictures says how pictures spread it. The estimate on pictures whose cameras
+differ by just what was found says by how much it errs where nothing spreads: levels are rounded, and searches stop.
+
+How bright the lights of a rendered scene must be so that its pictures are as bright, place by place, as others.
+
+Light adds up: a picture in linear light is a sum of what each kind of light alone gives. So a few renderings, each
+without one kind, tell by least squares how bright each kind is in another camera's pictures of the same view.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
+import cv2
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import nnls
 
 from simjudge.core.arrays import FloatArray
@@ -20,6 +31,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Advance
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera.isp import linear_light
 from simjudge.sim.sensors.camera_matching.camera_difference import (
     EXPONENTS,
     GAINS,
@@ -29,13 +41,15 @@ from simjudge.sim.sensors.camera_matching.camera_difference import (
     SIZES,
     WIDEST_BLUR,
     CameraDifference,
+    FrequencyDifference,
+    frequency_difference,
 )
-from simjudge.sim.sensors.camera_matching.frequency_fit import FrequencyDifference, frequency_difference
-from simjudge.sim.sensors.camera_matching.picture_statistics import PictureStatistics, measure_pictures
-from simjudge.sim.sensors.camera_matching.statistic_values import (
+from simjudge.sim.sensors.camera_matching.picture_statistics import (
+    PictureStatistics,
     ToneDifference,
     colour_sizes,
     jpeg_quality,
+    measure_pictures,
     mosaic_contrast,
     noise_variances,
     sharpness_difference,
@@ -116,9 +130,13 @@ def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
 
 
 def estimate_difference(
-    a: Sequence[RgbImage], b: Sequence[RgbImage], *, rounds: int = ROUNDS, start: CameraDifference | None = None,
+    a: Sequence[RgbImage],
+    b: Sequence[RgbImage],
+    *,
+    rounds: int = ROUNDS,
+    start: CameraDifference | None = None,
     advance: Advance | None = None,
-) -> CameraDifference:  # fmt: skip
+) -> CameraDifference:
     """Estimate what leads from B's pictures to pictures as A's camera makes them.
 
     Args:
@@ -188,8 +206,10 @@ def _vignetting(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 def _aberration(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Sizes of red and blue: what is left is put behind what was found."""
     a, b = (colour_sizes(each) for each in pair.statistics(found))
-    red, blue = (float(np.clip(size * (1 + left), *SIZES))
-                 for size, left in zip((found.red_size, found.blue_size), a - b, strict=True))  # fmt: skip
+    red, blue = (
+        float(np.clip(size * (1 + left), *SIZES))
+        for size, left in zip((found.red_size, found.blue_size), a - b, strict=True)
+    )
     return replace(found, red_size=red, blue_size=blue)
 
 
@@ -285,5 +305,178 @@ def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 
 _ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], ...] = (
-    _mosaic, _haze, _tone, _vignetting, _aberration, _frequencies, _blur, _noise, _jpeg,
-)  # fmt: skip
+    _mosaic,
+    _haze,
+    _tone,
+    _vignetting,
+    _aberration,
+    _frequencies,
+    _blur,
+    _noise,
+    _jpeg,
+)
+
+
+REFITS = 5
+"""How often a difference is estimated anew on drawn pictures."""
+_STREAM = 28
+
+
+@dataclass(frozen=True)
+class EstimationError:
+    """What an estimate might have been.
+
+    Attributes:
+        corrected: the estimate, less by what it errs on pictures of a known difference.
+    """
+
+    refits: tuple[CameraDifference, ...]
+    corrected: CameraDifference
+
+
+def estimation_error(
+    a: Sequence[RgbImage],
+    b: Sequence[RgbImage],
+    found: CameraDifference,
+    *,
+    paired: bool,
+    seed: int,
+    refits: int = REFITS,
+    advance: Advance | None = None,
+) -> EstimationError:
+    """Estimate a difference again, on drawn pictures and on pictures for which it is known.
+
+    Args:
+        paired: whether pictures of one number show the same, so that they are drawn together.
+    """
+    random = np.random.default_rng([seed, _STREAM])
+    drawn = []
+    for number in range(refits):
+        rows = random.integers(0, len(a), len(a))
+        others = rows if paired and len(a) == len(b) else random.integers(0, len(b), len(b))
+        drawn.append(estimate_difference([a[k] for k in rows], [b[k] for k in others], rounds=1, start=found))
+        if advance is not None:
+            advance(number + 1, refits + 1)
+    known = [
+        [apply_steps(image, found.steps(side), (seed, _STREAM, number)) for number, image in enumerate(b)]
+        for side in ("b", "a")
+    ]
+    again = estimate_difference(known[0], known[1])
+    return EstimationError(tuple(drawn), _reflected(found, again))
+
+
+def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDifference:
+    """The estimate, less by what the second one is larger, inside the ranges that are looked for."""
+    ends = {
+        "gain": GAINS,
+        "red": GAINS,
+        "blue": GAINS,
+        "exponent": EXPONENTS,
+        "red_size": SIZES,
+        "blue_size": SIZES,
+        "shot": (0.0, np.inf),
+        "read": (0.0, np.inf),
+        "radius": (0.1, 10.0),
+    }
+    changed: dict[str, Any] = {}
+    for each in fields(found):
+        first, second = getattr(found, each.name), getattr(again, each.name)
+        if isinstance(first, float):
+            changed[each.name] = float(np.clip(2 * first - second, *ends.get(each.name, (-np.inf, np.inf))))
+    moved = [2 * first - second for first, second in zip(found.motion, again.motion, strict=True)]
+    # Opposite motions are the same one.
+    if np.dot(found.motion, again.motion) < 0:
+        moved = [2 * first + second for first, second in zip(found.motion, again.motion, strict=True)]
+    same = again.motion_side == found.motion_side and any(again.motion)
+    return replace(found, **changed, motion=(moved[0], moved[1]) if same else found.motion)
+
+
+LEAST_CHANGE = 0.1
+"""Logarithm of a factor from which a kind of light counts as changed."""
+_GREEN = 1
+_DARKEST, _BRIGHTEST = 6, 245
+_BLUR, _STRIDE = 2.0, 4
+_MOST_SPREAD = 0.35
+"""Standard deviation of a factor's logarithm above which it is not told."""
+_FLOOR = 0.02
+_JACKKNIFE = 8
+
+
+@dataclass(frozen=True)
+class LightFit:
+    """How bright each kind of light is in the other pictures.
+
+    Attributes:
+        gain: of all kinds together: what an exposure does.
+        factors: beside the gain, by kind; 1 where it cannot be told from 1.
+    """
+
+    gain: float
+    factors: Mapping[str, float]
+
+
+def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatArray]]) -> LightFit:
+    """Fit the brightness of each kind of light.
+
+    A change that all kinds share cannot be told from an exposure. The gain is taken under which most kinds are left as
+    they are; of several, the one nearest to 1.
+
+    Args:
+        pictures: uint8 (H, W, 3), display values (sRGB).
+        lights: for each picture, by kind of light, its part of the linear green light, float (H, W) or another size.
+
+    Returns:
+        The gain and the factors; all are 1 where the pictures tell nothing.
+    """
+    kinds = list(lights[0]) if lights else []
+    nothing = LightFit(1.0, dict.fromkeys(kinds, 1.0))
+    rows = [_equations(picture, light, kinds) for picture, light in zip(pictures, lights, strict=True)]
+    if len(kinds) < 2 or sum(len(each) for each in rows) < 10 * len(kinds):
+        return nothing
+    value, spread = _solve(rows), np.zeros(len(kinds))
+    count = min(_JACKKNIFE, len(rows))
+    groups = [rows[start::count] for start in range(count)]
+    if len(groups) > 1:
+        others = [[row for other in groups if other is not each for row in other] for each in groups]
+        left_out = np.stack([_solve(each) for each in others])
+        logs = np.log(np.maximum(left_out, 1e-3))
+        spread = logs.std(axis=0) * math.sqrt(len(groups) - 1)
+    logs = np.log(np.maximum(value, 1e-3))
+    known = spread <= _MOST_SPREAD
+    if known.sum() < 2:
+        return nothing
+    gain = _common_gain(logs[known])
+    changed = known & (np.abs(logs - gain) > np.maximum(LEAST_CHANGE, 2 * spread))
+    factors = {kind: float(np.exp(logs[k] - gain)) if changed[k] else 1.0 for k, kind in enumerate(kinds)}
+    return LightFit(math.exp(gain), factors)
+
+
+def _common_gain(logs: FloatArray) -> float:
+    """The logarithm of the gain under which most kinds are unchanged; of several, the one nearest to none."""
+    candidates = [0.0, *sorted(logs.tolist(), key=abs)]
+    counts = [int((np.abs(logs - each) <= LEAST_CHANGE).sum()) for each in candidates]
+    return float(candidates[int(np.argmax(counts))])
+
+
+def _equations(picture: RgbImage, light: Mapping[str, FloatArray], kinds: Sequence[str]) -> FloatArray:
+    """(N, K + 1): the parts of the light, then what the picture holds, each row weighted by its brightness."""
+    size = next(iter(light.values())).shape[1::-1]
+    if picture.shape[1::-1] != size:
+        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
+    inside = ((picture >= _DARKEST) & (picture <= _BRIGHTEST)).all(axis=2).astype(np.float32)
+    share = _smooth(inside)
+    seen = linear_light(picture.astype(np.float32) / np.float32(255))[:, :, _GREEN]
+    planes = [_smooth(np.asarray(each, np.float32) * inside) for each in (*(light[kind] for kind in kinds), seen)]
+    good = share > 0.5
+    table = np.stack([each[good] / share[good] for each in planes], axis=1).astype(np.float64)
+    return np.asarray(table / (table[:, -1:] + _FLOOR))
+
+
+def _smooth(plane: npt.ArrayLike) -> FloatArray:
+    return np.asarray(cv2.GaussianBlur(np.asarray(plane, np.float32), (0, 0), _BLUR)[::_STRIDE, ::_STRIDE], np.float64)
+
+
+def _solve(rows: Sequence[FloatArray]) -> FloatArray:
+    table = np.concatenate(rows)
+    found, _ = nnls(table[:, :-1], table[:, -1])
+    return np.asarray(found)

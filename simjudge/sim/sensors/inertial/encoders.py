@@ -13,11 +13,9 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.inertial.inertial_sensor import FilteredReadings
+from simjudge.sim.sensors.inertial.inertial_sensor import FilteredReadings, ReadingClock, Readings, WindowAverage
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, rotate_back
-from simjudge.sim.sensors.inertial.position_fields import WHEELS, EncodersSpec, Wheel
-from simjudge.sim.sensors.inertial.readings import Readings
-from simjudge.sim.sensors.inertial.window import ReadingClock, WindowAverage
+from simjudge.sim.sensors.inertial.sensor_tables import WHEELS, EncodersSpec, Wheel
 
 REAR: tuple[Wheel, Wheel] = ("rear_left", "rear_right")
 """The wheels that tell the odometry: they do not steer."""

@@ -1,15 +1,35 @@
-"""How a body moves, in dense samples: what inertial sensors are computed from.
+"""How a body moves, in dense samples, and what ideal sensors on it measure, on the earth that it moves on.
+
+How a body moves, in dense samples: what inertial sensors are computed from.
 
 The world has x east, y north and z up (REP 103), metres and seconds. Vectors are turned row by row in compiled loops:
 a sample gives the same bits alone and among many, and few samples cost little, which a running simulation needs.
+
+What ideal sensors on a moving body measure: turn rate, specific force, magnetic field, position.
+
+A signal is given by its values at the start and at the end of each segment between two samples of the motion, in the
+sensor's axes. Accelerations that are not given follow from the change of the velocity of the sensor's place.
+
+The world on the earth: metres east, north and up of a place as latitude and longitude, and the magnetic field there.
+
+The ellipsoid is WGS 84's. Positions go through earth-centred coordinates, so that they are exact at any distance:
+nothing is taken as flat.
+
+Source:
+    National Imagery and Mapping Agency, "Department of Defense World Geodetic System 1984", TR8350.2, 3rd edition.
+    H. Vermeille, "Direct transformation from geocentric coordinates to geodetic coordinates", Journal of Geodesy 76
+    (2002), 451-454.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
+import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
@@ -18,8 +38,10 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.geometry.poses import Trajectory
+from simjudge.core.text import one_line
+from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
+from simjudge.sim.sensors.inertial.noise import Triple
 
 SECOND = 1_000_000_000
 _FEWEST = 4
@@ -71,9 +93,13 @@ class Motion(ShortRepr):
         """Some of the samples."""
         optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
         return Motion(
-            self.stamp[part], self.position[part], self.orientation[part], self.velocity[part],
-            self.angular_velocity[part], *optional,
-        )  # fmt: skip
+            self.stamp[part],
+            self.position[part],
+            self.orientation[part],
+            self.velocity[part],
+            self.angular_velocity[part],
+            *optional,
+        )
 
     def join(self, later: Motion) -> Motion:
         """These samples and later ones."""
@@ -133,8 +159,12 @@ def motion_of_trajectory(
     motion = _smoothed(trajectory, stamp, step, smoothing) if smoothing else _through(trajectory, stamp, seconds)
     strongest = float(np.abs(motion.acceleration).max()) if motion.acceleration is not None else 0.0
     if strongest > _STRONG:
-        log.warning("%s: its poses have accelerations of up to %.0f m/s^2, which is their noise; a smoothing of some"
-                    " tenths of a second takes it away", trajectory.name, strongest)  # fmt: skip
+        log.warning(
+            "%s: its poses have accelerations of up to %.0f m/s^2, which is their noise; a smoothing of some"
+            " tenths of a second takes it away",
+            trajectory.name,
+            strongest,
+        )
     return motion
 
 
@@ -244,3 +274,198 @@ def _cross_rows(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
         a, b, c = left[row]
         d, e, f = right[row if len(right) > 1 else 0]
         out[row, 0], out[row, 1], out[row, 2] = b * f - c * e, c * d - a * f, a * e - b * d
+
+
+GRAVITY = 9.81
+"""m/s^2, down; the engines' own."""
+Segments = tuple[FloatArray, FloatArray]
+
+
+def turn_rate(motion: Motion, mount: Pose) -> Segments:
+    """What a gyroscope measures, rad/s.
+
+    Returns:
+        float64 (N - 1, 3) each.
+    """
+    rate = _to_sensor(mount, motion.angular_velocity)
+    return rate[:-1], rate[1:]
+
+
+def specific_force(motion: Motion, mount: Pose) -> Segments:
+    """What an accelerometer measures, m/s^2: acceleration less gravity, +9.81 upwards at rest.
+
+    At r from the body's origin it is a + alpha x r + omega x (omega x r) - g.
+
+    Returns:
+        float64 (N - 1, 3) each.
+    """
+    arm, up = np.array(mount.position), np.array([0.0, 0.0, GRAVITY])
+    if motion.acceleration is not None and motion.angular_acceleration is not None:
+        turning = cross(motion.angular_acceleration, arm)
+        turning = turning + cross(motion.angular_velocity, cross(motion.angular_velocity, arm))
+        felt = _to_sensor(mount, rotate_back(motion.orientation, motion.acceleration + up) + turning)
+        return felt[:-1], felt[1:]
+    velocity = motion.velocity + rotate(motion.orientation, cross(motion.angular_velocity, arm))
+    seconds = np.diff(motion.stamp)[:, None] / SECOND
+    force = (velocity[1:] - velocity[:-1]) / seconds + up
+    begin, end = rotate_back(motion.orientation[:-1], force), rotate_back(motion.orientation[1:], force)
+    return _to_sensor(mount, begin), _to_sensor(mount, end)
+
+
+def field_in_sensor(motion: Motion, mount: Pose, field: FloatArray) -> Segments:
+    """What a magnetometer measures.
+
+    Args:
+        field: (3,), of the earth, east, north, up.
+
+    Returns:
+        float64 (N - 1, 3) each, in the field's unit.
+    """
+    seen = _to_sensor(mount, rotate_back(motion.orientation, field))
+    return seen[:-1], seen[1:]
+
+
+def place(motion: Motion, mount: Pose) -> Segments:
+    """Where a sensor is in the world, metres.
+
+    Returns:
+        float64 (N - 1, 3) each.
+    """
+    position = motion.position + rotate(motion.orientation, np.array(mount.position))
+    return position[:-1], position[1:]
+
+
+def _to_sensor(mount: Pose, vector: FloatArray) -> FloatArray:
+    return rotate_back(np.array([mount.orientation]), vector)
+
+
+SEMI_MAJOR = 6378137.0
+"""Metres."""
+FLATTENING = 1 / 298.257223563
+_SQUARED = FLATTENING * (2 - FLATTENING)
+"""Square of the first eccentricity."""
+_NANO = 1e-9
+
+
+def geodetic_to_ecef(longitude: float, latitude: float, altitude: float) -> FloatArray:
+    """Earth-centred, earth-fixed coordinates of a place.
+
+    Args:
+        longitude: degrees east.
+        latitude: degrees north, on the ellipsoid.
+        altitude: metres above the ellipsoid.
+
+    Returns:
+        float64 (3,), metres.
+    """
+    return _ecef(longitude, latitude, altitude)
+
+
+def _ecef(longitude: npt.ArrayLike, latitude: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
+    """Of one place or of many: (..., 3)."""
+    lam, phi, high = np.radians(longitude), np.radians(latitude), np.asarray(altitude, np.float64)
+    normal = SEMI_MAJOR / np.sqrt(1 - _SQUARED * np.sin(phi) ** 2)
+    around = (normal + high) * np.cos(phi)
+    up = (normal * (1 - _SQUARED) + high) * np.sin(phi)
+    return np.stack([around * np.cos(lam), around * np.sin(lam), up], -1)
+
+
+def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
+    """Latitude, longitude and altitude of points near a place.
+
+    Args:
+        metres: (N, 3), east, north and up of the place, in its tangent plane.
+        reference: longitude, latitude (degrees) and altitude (m) of the place.
+
+    Returns:
+        float64 (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
+    """
+    lam, phi = math.radians(reference[0]), math.radians(reference[1])
+    east, north, up = metres[:, 0], metres[:, 1], metres[:, 2]
+    outward = math.cos(phi) * up - math.sin(phi) * north
+    x, y, z = geodetic_to_ecef(*reference)
+    return ecef_to_geodetic(
+        np.stack(
+            [
+                x + math.cos(lam) * outward - math.sin(lam) * east,
+                y + math.sin(lam) * outward + math.cos(lam) * east,
+                z + math.cos(phi) * north + math.sin(phi) * up,
+            ],
+            -1,
+        )
+    )
+
+
+def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
+    """Metres east, north and up of a place.
+
+    Args:
+        places: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
+        reference: longitude, latitude (degrees) and altitude (m) of the place.
+
+    Returns:
+        float64 (N, 3), in the tangent plane of the reference: the inverse of `enu_to_geodetic`.
+    """
+    lam, phi = math.radians(reference[0]), math.radians(reference[1])
+    x, y, z = (_ecef(places[:, 1], places[:, 0], places[:, 2]) - geodetic_to_ecef(*reference)).T
+    outward = math.cos(lam) * x + math.sin(lam) * y
+    return np.stack(
+        [
+            math.cos(lam) * y - math.sin(lam) * x,
+            math.cos(phi) * z - math.sin(phi) * outward,
+            math.sin(phi) * z + math.cos(phi) * outward,
+        ],
+        -1,
+    )
+
+
+def ecef_to_geodetic(points: FloatArray) -> FloatArray:
+    """Latitude, longitude and altitude of earth-centred points, by Vermeille's closed form.
+
+    Args:
+        points: (N, 3), metres, farther than 50 km from the earth's centre.
+
+    Returns:
+        float64 (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
+    """
+    x, y, z = points[:, 0], points[:, 1], points[:, 2]
+    fourth = _SQUARED * _SQUARED
+    p = (x * x + y * y) / SEMI_MAJOR**2
+    q = (1 - _SQUARED) / SEMI_MAJOR**2 * (z * z)
+    r = (p + q - fourth) / 6
+    s = fourth * p * q / (4 * r * r * r)
+    t = np.cbrt(1 + s + np.sqrt(s * (2 + s)))
+    u = r * (1 + t + 1 / t)
+    v = np.sqrt(u * u + fourth * q)
+    w = _SQUARED * (u + v - q) / (2 * v)
+    k = np.sqrt(u + v + w * w) - w
+    around = np.sqrt(x * x + y * y)
+    d = k * around / (k + _SQUARED)
+    far = np.sqrt(d * d + z * z)
+    latitude = 2 * np.arctan2(z, d + far)
+    longitude = np.arctan2(y, x)
+    altitude = (k + _SQUARED - 1) / k * far
+    return np.stack([np.degrees(latitude), np.degrees(longitude), altitude], -1)
+
+
+def magnetic_field(reference: Triple, year: float | None) -> Triple:
+    """The earth's magnetic field by the World Magnetic Model, as the package pygeomag computes it.
+
+    Args:
+        reference: longitude, latitude (degrees) and altitude (m) of the place.
+    """
+    if year is None:
+        raise SimjudgeError("magnetometer: the earth's field needs a year, or field: [east, north, up]")
+    try:
+        model = importlib.import_module("pygeomag").GeoMag()
+    except ImportError as error:
+        raise SimjudgeError(
+            "magnetometer: the earth's field at a place and year needs pygeomag: pip install 'simjudge[sim]'; or give"
+            " field: [east, north, up]"
+        ) from error
+    longitude, latitude, altitude = reference
+    try:
+        found = model.calculate(glat=latitude, glon=longitude, alt=altitude / 1000, time=year)
+    except ValueError as error:
+        raise SimjudgeError(f"magnetometer: year {year:g}: {one_line(error)}; give field: [east, north, up]") from error
+    return found.y * _NANO, found.x * _NANO, -found.z * _NANO

@@ -3,7 +3,7 @@
 A filter is a function decorated with `cloud_filter`. It takes a cloud as the device measures it, ranges and angles and
 not yet x, y and z, and keyword parameters. It returns another cloud, or None for one that is lost. With a parameter
 `random` it gets a seeded generator of its own for each cloud, so that clouds do not depend on those before them.
-`simjudge.sim.sensors.plugins` says how filters of one's own are found.
+`simjudge.sim.sensors.filter_registry` says how filters of one's own are found.
 
 A filter acts on the exact cloud before noise ("generate"), on the noisy cloud ("filter"), or after those, on what is
 handed over ("access").

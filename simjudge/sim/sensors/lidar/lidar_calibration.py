@@ -2,25 +2,145 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
 from simjudge.core.yaml_file import parse_yaml
-from simjudge.data.sources import refuse_input_as_output
+from simjudge.data.sets import refuse_input_as_output
+from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.beam_estimation import BeamEstimate, estimate_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.columns_and_rings import wrapped
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
-from simjudge.sim.sensors.lidar.lidar_writing import lidar_table, sensor_text
-from simjudge.sim.sensors.lidar.measured_turns import MeasuredLidar
-from simjudge.sim.sensors.lidar.turn_distance import TurnDistance, turn_distance
-from simjudge.sim.sensors.lidar.turn_readers import RAW_FIELDS, read_turns
+from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, MeasuredTurn, read_turns
+
+_WIDTH = 120
+_DIGITS = 4
+"""Of degrees: 0.0001 degrees is 0.2 mm at 100 m."""
+
+
+def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, Any]:
+    """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets.
+
+    Args:
+        ranges: of the nearest and the farthest point that was seen, metres.
+        mount: where the lidar sits on the car, if that is known.
+    """
+    rate = estimate.rate
+    window = estimate.columns * estimate.period
+    full = estimate.field_of_view > 2 * math.pi - 1e-9
+    table: dict[str, Any] = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
+    if mount is not None:
+        table["mount"] = {
+            "position": [round(each, _DIGITS) for each in mount.position],
+            "orientation": [round(each, 8) for each in mount.orientation],
+        }
+    table["columns"] = estimate.columns
+    if not full:
+        table["field_of_view"] = round(math.degrees(estimate.field_of_view), 6)
+        table["window"] = float(f"{window:.9g}")
+    table["start"] = _degrees(estimate.start)
+    table["clockwise"] = estimate.clockwise
+    table["elevation"] = [_degrees(ring.elevation) for ring in estimate.rings]
+    azimuths = [_degrees(ring.azimuth) for ring in estimate.rings]
+    if any(azimuths):
+        table["ring_azimuth"] = azimuths
+    if estimate.timed and any(round(ring.delay * 1e6, 3) for ring in estimate.rings):
+        table["ring_delay"] = [round(ring.delay * 1e6, 3) for ring in estimate.rings]
+    if estimate.head_deviation:
+        table["head_deviation"] = [_degrees(each) for each in estimate.head_deviation]
+    table["range"] = [math.floor(ranges[0] * 100) / 100, math.ceil(ranges[1])]
+    return table
+
+
+def sensor_text(tables: dict[str, dict[str, Any]], comments: list[str]) -> str:
+    """A sensor file."""
+    lines = [
+        part for line in comments for part in textwrap.wrap(line, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    ]
+    for name, table in tables.items():
+        lines.append(f"{name}:")
+        for field, value in table.items():
+            text = f"  {field}: {_yaml(value)}"
+            lines += textwrap.wrap(text, _WIDTH, subsequent_indent="    ", break_long_words=False)
+    return "\n".join(lines) + "\n"
+
+
+def _degrees(radians: float) -> float:
+    # 0.0, never -0.0
+    return round(math.degrees(radians), _DIGITS) + 0.0
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_yaml(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_yaml(each) for each in value) + "]"
+    return str(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TurnDistance(ShortRepr):
+    """Distances of recorded points from the simulated beams of their rings and columns.
+
+    Attributes:
+        angle: (P,), radians, between the two directions.
+        time: (P,), seconds, between the two firings, 0 or more; NaN where points have no times.
+        rounding: (P,), radians, the largest angle by which the file's rounding turns the point.
+        ring: int64 (P,), 0 is the lowest.
+        beyond: points in columns that the simulated turn does not have; they are in none of the above.
+    """
+
+    angle: FloatArray
+    time: FloatArray
+    rounding: FloatArray
+    ring: npt.NDArray[np.int64]
+    beyond: int
+
+
+def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[MeasuredTurn]) -> TurnDistance:
+    """Compare recorded turns with the beams of a lidar.
+
+    Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
+
+    Args:
+        estimate: says ring and column of each recorded point, and where each turn begins.
+    """
+    beams = lidar_beams(lidar)
+    # In the order of columns and rings, whatever fires first.
+    order = np.lexsort((beams.ring, beams.column))
+    inside = (estimate.column >= 0) & (estimate.column < lidar.columns)
+    beam = order[(estimate.column * len(estimate.rings) + estimate.ring)[inside]]
+    turn = estimate.turn[inside]
+
+    def all_turns(quantity: str) -> FloatArray:
+        parts = (getattr(each, quantity)[used] for each, used in zip(turns, estimate.used, strict=True))
+        joined: FloatArray = np.concatenate(list(parts))[inside]
+        return joined
+
+    azimuth = all_turns("azimuth") - wrapped(estimate.turn_start - estimate.start)[turn]
+    real = unit_directions(azimuth, all_turns("elevation"))
+    simulated = unit_directions(beams.azimuth[beam], beams.elevation[beam])
+    angle = 2 * np.arcsin(np.minimum(np.linalg.norm(real - simulated, axis=1) / 2, 1.0))
+    time = np.full(len(beam), np.nan)
+    if estimate.timed:
+        time = np.abs(all_turns("time") - estimate.turn_begin[turn] - beams.time[beam])
+    return TurnDistance(angle, time, all_turns("rounding"), estimate.ring[inside], int((~inside).sum()))
+
 
 _OWN = "# Beams of "
 """How a sensor file of this command begins."""

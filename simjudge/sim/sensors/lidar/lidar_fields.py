@@ -28,8 +28,7 @@ from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, 
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
 from simjudge.sim.sensors.reading_filters import STAGES, FilterStep
-from simjudge.sim.sensors.sensor_fields import FilterSteps, SensorFields
-from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.sensors.sensor_spec import FilterSteps, SensorFields, SensorSpec
 
 _MOST_COLUMNS = 100_000
 _MOST_RINGS = 1024
@@ -261,8 +260,11 @@ class LidarFields(SensorFields):
                 math.inf if about.falloff is None else about.falloff, about.calibrated, about.scale, about.levels
             ),
             noise=LidarNoise(
-                (noise.range, noise.range_growth), math.radians(noise.azimuth), math.radians(noise.elevation),
-                noise.intensity, noise.drop_out,
+                (noise.range, noise.range_growth),
+                math.radians(noise.azimuth),
+                math.radians(noise.elevation),
+                noise.intensity,
+                noise.drop_out,
             ),
             deskew=self.deskew,
         )

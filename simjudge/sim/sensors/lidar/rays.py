@@ -1,17 +1,28 @@
-"""The rays of a lidar's turn in the world: each starts where the sensor is when its beam fires."""
+"""Compiled loops: the rays of a lidar's turn in the world, and what it makes of the light that comes back.
+
+A beam's rays that hit something are sorted by range. Neighbours that are closer together than the device's range
+resolution cannot be told apart: they form a group. A group's range is the mean of its rays' ranges, weighted by their
+intensities; its intensity is their sum over the number of all rays of the beam, so that a beam half on a pole brings
+back half of the light. Groups below the threshold are lost. Of the others the device reports one or two:
+
+strongest: the one with the largest intensity (the nearest of equal ones).
+first, last: the nearest, the farthest.
+mean: all rays that hit are one group, whatever lies between them.
+dual: the strongest and the last; where that is the same, the strongest and the second strongest.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.keyframes import Keyframes, place_body
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, Returns, lidar_beams
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,3 +66,127 @@ def _aim(sensor, time, directions, origin, direction):  # type: ignore[no-untype
             for k in range(3):
                 origin[n, s, k] = position[k]
                 direction[n, s, k] = rotation[k, 0] * x + rotation[k, 1] * y + rotation[k, 2] * z
+
+
+_MODES: tuple[Returns, ...] = ("strongest", "first", "last", "mean", "dual")
+_STRONGEST, _FIRST, _LAST, _MEAN = range(4)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeamReturns(ShortRepr):
+    """Returns of N beams, up to M each: 2 with dual, else 1.
+
+    Attributes:
+        range: (N, M), metres; NaN where there is none. With dual the strongest comes first.
+        intensity: (N, M), likewise.
+        sample: int64 (N, M), the ray with the largest intensity in the group, the nearest of equal ones; -1 for none.
+    """
+
+    range: FloatArray
+    intensity: FloatArray
+    sample: npt.NDArray[np.int64]
+
+
+def beam_returns(
+    ranges: FloatArray, intensity: FloatArray, resolution: float, returns: Returns, threshold: float = 0.0
+) -> BeamReturns:
+    """Find the returns of beams.
+
+    Args:
+        ranges: (N, S), metres, of each beam's rays; inf or NaN where a ray hit nothing that can be measured.
+        intensity: (N, S), 0 or more, of the light that came back along each ray.
+        resolution: metres; neighbours closer than this are one group.
+    """
+    count, samples = ranges.shape
+    most = 2 if returns == "dual" else 1
+    found = BeamReturns(
+        np.full((count, most), np.nan), np.full((count, most), np.nan), np.full((count, most), -1, np.int64)
+    )
+    if samples == 1:
+        _single(ranges[:, 0], intensity[:, 0], threshold, found)
+    else:
+        _group(
+            np.ascontiguousarray(ranges),
+            np.ascontiguousarray(intensity),
+            np.inf if returns == "mean" else resolution,
+            _MODES.index(returns),
+            threshold,
+            (found.range, found.intensity, found.sample),
+        )
+    return found
+
+
+def _single(ranges: FloatArray, intensity: FloatArray, threshold: float, found: BeamReturns) -> None:
+    """One ray a beam: it is the only group, and dual has no second."""
+    seen = np.isfinite(ranges) & (intensity >= threshold)
+    found.range[seen, 0], found.intensity[seen, 0], found.sample[seen, 0] = ranges[seen], intensity[seen], 0
+
+
+@njit(cache=True, nogil=True)
+def _group(ranges, intensity, resolution, mode, threshold, out):  # type: ignore[no-untyped-def]
+    count, samples = ranges.shape
+    order, best = np.empty(samples, np.int64), np.empty(samples, np.int64)
+    far, power = np.empty(samples), np.empty(samples)
+    for n in range(count):
+        hits = _sort_hits(ranges[n], order)
+        groups = _form_groups(ranges[n], intensity[n], order[:hits], resolution, threshold, far, power, best)
+        if groups == 0:
+            continue
+        chosen, second = _choose(power[:groups], mode)
+        out[0][n, 0], out[1][n, 0], out[2][n, 0] = far[chosen], power[chosen], best[chosen]
+        if second >= 0:
+            out[0][n, 1], out[1][n, 1], out[2][n, 1] = far[second], power[second], best[second]
+
+
+@njit(cache=True, nogil=True)
+def _sort_hits(ranges, order):  # type: ignore[no-untyped-def]
+    """Write the rays that hit something, the nearest first, and tell how many: few, and nearly in order already."""
+    hits = 0
+    for s in range(len(ranges)):
+        if not np.isfinite(ranges[s]):
+            continue
+        k = hits
+        while k > 0 and ranges[order[k - 1]] > ranges[s]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = s
+        hits += 1
+    return hits
+
+
+@njit(cache=True, nogil=True)
+def _form_groups(ranges, intensity, order, resolution, threshold, far, power, best):  # type: ignore[no-untyped-def]
+    """Write range, intensity and strongest ray of each group that is not lost, and tell how many."""
+    groups, begin = 0, 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and ranges[order[end]] - ranges[order[end - 1]] < resolution:
+            end += 1
+        total, moment, plain, top = 0.0, 0.0, 0.0, order[begin]
+        for s in order[begin:end]:
+            total += intensity[s]
+            moment += intensity[s] * ranges[s]
+            plain += ranges[s]
+            if intensity[s] > intensity[top]:
+                top = s
+        if total / len(ranges) >= threshold:
+            # Rays that bring no light back have no weights: then their plain mean.
+            far[groups] = moment / total if total > 0 else plain / (end - begin)
+            power[groups], best[groups] = total / len(ranges), top
+            groups += 1
+        begin = end
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _choose(power, mode):  # type: ignore[no-untyped-def]
+    """The groups, in order of range, that are reported; -1 for no second."""
+    last = len(power) - 1
+    if mode == _LAST:
+        return last, -1
+    if mode in (_FIRST, _MEAN):
+        return 0, -1
+    strongest = np.argmax(power)
+    if mode == _STRONGEST or last == 0:
+        return strongest, -1
+    return strongest, last if strongest != last else np.argmax(power[:last])

@@ -1,22 +1,26 @@
-"""A lidar's scan: what it measures of what its rays hit, and the truth beside it.
+"""A lidar's scan: what it measures of what its rays hit, the truth beside it, and its clouds and LaserScan messages.
 
 Noise lies on what the device measures (range, azimuth, elevation, intensity); only then come x, y and z.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.data.clouds import Table
 from simjudge.geometry.keyframes import Keyframes
-from simjudge.sim.sensors.lidar.beams import Beams, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.cloud_filters import NO_FILTERS, CloudFilters, MeasuredCloud
-from simjudge.sim.sensors.lidar.lidar import Lidar
-from simjudge.sim.sensors.lidar.returns import BeamReturns, beam_returns
+from simjudge.sim.sensors.lidar.lidar import Beams, Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.rays import BeamReturns, beam_returns
 
 Indices = npt.NDArray[np.int64]
 
@@ -114,9 +118,18 @@ def measure(
         points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
     thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
-        points, cloud.intensity, cloud.ring, cloud.column, cloud.time, cloud.range, cloud.azimuth, cloud.elevation,
-        true_points, thing[cloud.row], len(beams),
-    )  # fmt: skip
+        points,
+        cloud.intensity,
+        cloud.ring,
+        cloud.column,
+        cloud.time,
+        cloud.range,
+        cloud.azimuth,
+        cloud.elevation,
+        true_points,
+        thing[cloud.row],
+        len(beams),
+    )
 
 
 def _exact_cloud(
@@ -129,9 +142,17 @@ def _exact_cloud(
     if about.calibrated and np.isfinite(about.falloff):
         intensity = intensity / np.minimum((about.falloff / ranges) ** 2, 1.0)
     return MeasuredCloud(
-        lidar.name, stamp, ranges, beams.azimuth[row], beams.elevation[row], intensity * about.scale,
-        beams.ring[row], beams.column[row], beams.time[row] - lidar.window, np.arange(len(row)),
-    )  # fmt: skip
+        lidar.name,
+        stamp,
+        ranges,
+        beams.azimuth[row],
+        beams.elevation[row],
+        intensity * about.scale,
+        beams.ring[row],
+        beams.column[row],
+        beams.time[row] - lidar.window,
+        np.arange(len(row)),
+    )
 
 
 def _by_range(returns: BeamReturns) -> BeamReturns:
@@ -183,3 +204,87 @@ def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatAr
     world = np.einsum("nij,nj->ni", rotation, points) + position
     moved: FloatArray = (world - end_position) @ end_rotation
     return moved
+
+
+POINT = np.dtype(
+    [("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4"), ("ring", "u2"), ("time", "f4")], align=False
+)
+"""As velodyne_pointcloud publishes its points: `time` is in seconds from the message's stamp."""
+TRUE_POINT = np.dtype(
+    [("x", "f4"), ("y", "f4"), ("z", "f4"), ("class_id", "u2"), ("instance", "u2"), ("ring", "u2"), ("time", "f4")]
+)
+"""The truth beside each point, in the same order."""
+
+
+def point_table(scan: Scan) -> Table:
+    """The points of a scan as a driver publishes them."""
+    table = np.empty(len(scan), POINT)
+    table["x"], table["y"], table["z"] = scan.points.T
+    table["intensity"], table["ring"], table["time"] = scan.intensity, scan.ring, scan.time
+    return table
+
+
+def true_point_table(scan: Scan, class_id: npt.NDArray[np.int64], instance: npt.NDArray[np.int64]) -> Table:
+    """The points of a scan without noise, and what they lie on.
+
+    Args:
+        class_id, instance: (P,), of each point; 0 where it lies on nothing labelled.
+    """
+    table = np.empty(len(scan), TRUE_POINT)
+    table["x"], table["y"], table["z"] = scan.true_points.T
+    table["class_id"], table["instance"] = class_id, instance
+    table["ring"], table["time"] = scan.ring, scan.time
+    return table
+
+
+SCAN_TYPE = "sensor_msgs/msg/LaserScan"
+
+
+def makes_laser_scans(lidar: Lidar) -> bool:
+    """Whether a lidar's scans can be LaserScans: one level ring, one return a beam."""
+    return lidar.elevation == (0.0,) and lidar.returns != "dual"
+
+
+def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Scan) -> Any:
+    """Make a LaserScan.
+
+    REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
+    (sensor_msgs/LaserScan): the end of the turn less the window.
+
+    Returns:
+        The message; ranges in metres, counter-clockwise (angle_increment is below 0 where the head turns clockwise).
+    """
+    if not makes_laser_scans(lidar):
+        raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")
+    sense = -1.0 if lidar.clockwise else 1.0
+    parts = lidar.columns if lidar.full_turn else max(lidar.columns - 1, 1)
+    increment = sense * lidar.field_of_view / parts
+    start = lidar.start if lidar.start is not None else -sense * lidar.field_of_view / 2
+    ranges = np.full(lidar.columns, math.inf, np.float32)
+    intensities = np.zeros(lidar.columns, np.float32)
+    ranges[scan.column], intensities[scan.column] = scan.range, scan.intensity
+    return find(SCAN_TYPE)(
+        header=header,
+        angle_min=start,
+        angle_max=start + increment * (lidar.columns - 1),
+        angle_increment=increment,
+        time_increment=lidar.window / lidar.columns,
+        scan_time=1 / lidar.rate,
+        range_min=lidar.range[0],
+        range_max=lidar.range[1],
+        ranges=ranges,
+        intensities=intensities,
+    )
+
+
+def scan_points(message: Any) -> FloatArray:
+    """The points of a LaserScan.
+
+    Returns:
+        (N, 3), in the scanner's frame, metres; beams without a return within range_min to range_max have none.
+    """
+    ranges = np.asarray(message.ranges, np.float64)
+    angle = message.angle_min + message.angle_increment * np.arange(len(ranges))
+    hit = np.isfinite(ranges) & (ranges >= message.range_min) & (ranges <= message.range_max)
+    points = np.stack([ranges * np.cos(angle), ranges * np.sin(angle), np.zeros(len(ranges))], -1)
+    return np.asarray(points[hit])

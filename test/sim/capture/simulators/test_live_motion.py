@@ -8,10 +8,8 @@ from space_worlds import STAMPS, camera_at, head, isaac, new, pose_message, tran
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.simulators.camera_view import CameraView
-from simjudge.sim.capture.simulators.label_solids import SolidLabels
-from simjudge.sim.capture.simulators.live_motion import AwaitedError, LiveMotions
-from simjudge.sim.capture.simulators.recorded_motion import RecordedMotions
+from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels
+from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions, RecordedMotions
 from simjudge.sim.capture.simulators.simulator_file import read_simulator
 
 MS = 1_000_000
@@ -49,9 +47,10 @@ def test_interpolated_poses_are_those_of_the_recording(tmp_path):
     every.sort(key=lambda row: row[1])
     write_mcap(tmp_path / "a.mcap", every)
     whole, live = RecordedMotions(Recording(tmp_path / "a.mcap"), None), LiveMotions()
-    asked = [source.topic_motion("/pose") for source in (whole, live)], [
-        source.frame_motion("map", "eye") for source in (whole, live)
-    ]
+    asked = (
+        [source.topic_motion("/pose") for source in (whole, live)],
+        [source.frame_motion("map", "eye") for source in (whole, live)],
+    )
     wanted = [times[0] - 5 * MS, *(times[3] + 9_777_777 * index for index in range(50)), times[30], times[40] + 3]
     waiting = [(motions, stamp) for stamp in sorted(wanted) for motions in asked]
     early = 0
@@ -116,8 +115,9 @@ def test_poses_that_are_none_are_counted():
     for x in (1.0, 4.0):
         motions.add_pose("/pose", pose_at(2, Pose.from_euler(x, 0, 0))[2], losses)
     assert losses.counts == {
-        "poses with numbers that are not finite": 1, "poses that contradict another one of the same stamp": 1,
-    }  # fmt: skip
+        "poses with numbers that are not finite": 1,
+        "poses that contradict another one of the same stamp": 1,
+    }
 
 
 def bad(stamp):

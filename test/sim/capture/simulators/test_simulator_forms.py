@@ -55,8 +55,11 @@ def isaac_pictures(index, stamp, seen):
 
 
 def box_message(stamp, rows):
-    pose = new("geometry_msgs/msg/Pose", new("geometry_msgs/msg/Point", 0, 0, 0),
-               new("geometry_msgs/msg/Quaternion", 0, 0, 0, 1))  # fmt: skip
+    pose = new(
+        "geometry_msgs/msg/Pose",
+        new("geometry_msgs/msg/Point", 0, 0, 0),
+        new("geometry_msgs/msg/Quaternion", 0, 0, 0, 1),
+    )
     guess_pose = new("geometry_msgs/msg/PoseWithCovariance", pose, np.zeros(36))
     items = []
     for kind, (x0, y0, x1, y1) in rows:
@@ -90,10 +93,15 @@ def webots(_index, stamp, seen):
     rows = boxes_by_loop(seen, 1)
     objects = []
     for number, (name, *box) in enumerate(rows):
-        pose = new("geometry_msgs/msg/PoseStamped", header(stamp), new(
-            "geometry_msgs/msg/Pose", new("geometry_msgs/msg/Point", 0, 0, 0),
-            new("geometry_msgs/msg/Quaternion", 0, 0, 0, 1)
-        ))  # fmt: skip
+        pose = new(
+            "geometry_msgs/msg/PoseStamped",
+            header(stamp),
+            new(
+                "geometry_msgs/msg/Pose",
+                new("geometry_msgs/msg/Point", 0, 0, 0),
+                new("geometry_msgs/msg/Quaternion", 0, 0, 0, 1),
+            ),
+        )
         objects.append(new(WEBOTS, number, pose, bounds(*box), [], name))
     if objects:
         yield "/car/camera/recognitions/webots", stamp, new(WEBOTS + "s", header(stamp), objects)
@@ -102,10 +110,15 @@ def webots(_index, stamp, seen):
 FORMS = {
     "isaac pictures": (isaac_pictures, "isaac_sim", "/rgb", "rgb8", {}),
     "isaac boxes": (isaac_boxes, "isaac_sim", "/rgb", "rgb8", {}),
-    "carla native": (carla_instances, "carla_native", "/carla/ego/rgb_front/image", "bgra8",
-                     {"red": "car", "green": "truck"}),
+    "carla native": (
+        carla_instances,
+        "carla_native",
+        "/carla/ego/rgb_front/image",
+        "bgra8",
+        {"red": "car", "green": "truck"},
+    ),
     "webots": (webots, "webots", "/car/camera/image_color", "bgra8", {}),
-}  # fmt: skip
+}
 
 
 def recorded(folder, messages, topic, encoding, views=VIEWS):
@@ -176,8 +189,10 @@ def test_cars_of_the_bridges_colours_that_touch_are_one(tmp_path):
     frames = label_recording(source, "carla")
     # Two squares that meet at a corner are one object.
     assert boxes_of(frames, 0) == [
-        ("car", 5.0, 10.0, 25.0, 30.0), ("car", 40.0, 10.0, 60.0, 40.0), ("truck", 5.0, 50.0, 30.0, 60.0)
-    ]  # fmt: skip
+        ("car", 5.0, 10.0, 25.0, 30.0),
+        ("car", 40.0, 10.0, 60.0, 40.0),
+        ("truck", 5.0, 50.0, 30.0, 60.0),
+    ]
     assert frames.objects.instance.tolist() == [-1, -1, -1]
     assert frames.losses.counts == {"pixels of a class or colour without a name": 7}
     assert "colour 3 2 1" in frames.losses.lines()[0]

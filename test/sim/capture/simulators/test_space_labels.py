@@ -38,10 +38,16 @@ def test_every_form_is_judged_end_to_end(tmp_path, form):
     more = [f"--class={each}" for each in FORMS[form][2]]
     for arguments in (
         ["convert", str(recorded(tmp_path, form)), str(labelled), f"--simulator={simulator(tmp_path, form)}", *more],
-        ["detect", str(labelled), "--model=cones_red_green", f"--out={seen}", "--rename=red=car",
-         "--rename=green=truck"],
+        [
+            "detect",
+            str(labelled),
+            "--model=cones_red_green",
+            f"--out={seen}",
+            "--rename=red=car",
+            "--rename=green=truck",
+        ],
         ["compare", seen, seen, f"--out={tmp_path / 'report'}", "--draws=20"],
-    ):  # fmt: skip
+    ):
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (arguments, done.output, done.exception)
 
@@ -49,9 +55,9 @@ def test_every_form_is_judged_end_to_end(tmp_path, form):
 def test_what_is_missing_is_named(tmp_path):
     def without(topic):
         path = tmp_path / f"{topic.strip('/').replace('/', '_')}.mcap"
-        every = [
-            (name, stamp, message) for stamp in STAMPS for name, message in carla(stamp) if name != topic
-        ] + [(FORMS["carla"][1], stamp, raw_image(stamp, photograph(), "rgb8")) for stamp in STAMPS]
+        every = [(name, stamp, message) for stamp in STAMPS for name, message in carla(stamp) if name != topic] + [
+            (FORMS["carla"][1], stamp, raw_image(stamp, photograph(), "rgb8")) for stamp in STAMPS
+        ]
         write_mcap(path, every)
         return path
 
@@ -63,9 +69,9 @@ def test_what_is_missing_is_named(tmp_path):
 
 def test_an_image_of_unknown_camera_pose_has_no_labels(tmp_path):
     """Not "nothing is there": that would be a label too."""
-    every = [
-        (name, stamp, message) for stamp in STAMPS for name, message in isaac(stamp) if name != "/tf"
-    ] + [(FORMS["isaac_sim"][1], stamp, raw_image(stamp, photograph(), "rgb8")) for stamp in STAMPS]
+    every = [(name, stamp, message) for stamp in STAMPS for name, message in isaac(stamp) if name != "/tf"] + [
+        (FORMS["isaac_sim"][1], stamp, raw_image(stamp, photograph(), "rgb8")) for stamp in STAMPS
+    ]
     every += [message for stamp in STAMPS[:2] for message in [("/tf", stamp, dict(isaac(stamp))["/tf"])]]
     write_mcap(tmp_path / "drive.mcap", every)
     frames = label_recording(tmp_path / "drive.mcap", "isaac_sim")

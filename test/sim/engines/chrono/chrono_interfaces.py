@@ -211,7 +211,7 @@ SINCE = {
     "SetRandomSeed": "7689fbc0",
     "ChOptixSensor": "builds with OptiX",
 }
-"""Names that not every Chrono has. What is used without them: see `versions.py` and `stage.py`."""
+"""Names that not every Chrono has. What is used without them: see `modules.py` and `scenes.py`."""
 
 ADDED = ("GetMostRecentSemanticBuffer", "GetSemanticData")
 """Names that no release wraps, used where somebody's build does."""

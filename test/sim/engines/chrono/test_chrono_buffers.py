@@ -8,8 +8,8 @@ from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.engines.chrono import buffers
-from simjudge.sim.engines.chrono.phys_camera import PhysCamera, saved_values
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.engines.chrono.lenses import PhysCamera, saved_values
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 
 class Buffer:

@@ -7,17 +7,12 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.sim.engines.chrono.lenses import Lookup, SensorRequest, chrono_slopes
-from simjudge.sim.engines.chrono.own_noise import noise_filter
-from simjudge.sim.engines.chrono.phys_camera import PhysCamera
-from simjudge.sim.engines.chrono.probe import ProbeResult
-from simjudge.sim.engines.chrono.versions import FACTORS, SENSORS
-from simjudge.sim.engines.chrono.views import FARTHEST
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.lenses import Lookup, PhysCamera, SensorRequest, chrono_slopes
+from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS
+from simjudge.sim.engines.chrono.views import FARTHEST, noise_filter
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 WALL = 3.0
 
@@ -130,9 +125,19 @@ def test_requests_are_planned_once():
 
 @pytest.mark.parametrize(
     ("rays", "scene_states", "each"),
-    [(1, 1, 1), (16, 1, 16), (1, 4, 1), (4, 4, 4), (16, 4, 4), (64, 4, 16), (16, 2, 4), (36, 3, 9), (256, 16, 16),
-     (4, 100, 4)],
-)  # fmt: skip
+    [
+        (1, 1, 1),
+        (16, 1, 16),
+        (1, 4, 1),
+        (4, 4, 4),
+        (16, 4, 4),
+        (64, 4, 16),
+        (16, 2, 4),
+        (36, 3, 9),
+        (256, 16, 16),
+        (4, 100, 4),
+    ],
+)
 def test_rays_are_dealt_to_the_scene_states(rays, scene_states, each):
     """No more rays in all than without blur, but for 2 x 2 an instant, where so many are asked for."""
     assert rays_of_a_scene_state(rays, scene_states) == each

@@ -7,10 +7,9 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.artcar import ArtCar, check_vehicle, motor_settings
-from simjudge.sim.engines.chrono.standing import Stance, base_in_reference, steering_input
-from simjudge.sim.engines.chrono.wheels import bicycle_angle
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.engines.chrono.car import ArtCar, check_vehicle, motor_settings
+from simjudge.sim.engines.chrono.wheeled_car import Stance, base_in_reference, bicycle_angle, steering_input
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 
 def chrono_wheel_torque(speed, throttle, voltage_ratio, stall_torque):

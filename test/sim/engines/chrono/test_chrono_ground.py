@@ -10,14 +10,13 @@ pytest.importorskip("pychrono", reason="PyChrono is not installed")
 pytest.importorskip("pychrono.vehicle", reason="this PyChrono has no vehicle module", exc_type=ImportError)
 
 from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.chrono.car import TyreGround
 from simjudge.sim.engines.chrono.modules import load_modules
 from simjudge.sim.engines.chrono.scenes import plan_scene
-from simjudge.sim.engines.chrono.uneven_ground import TyreGround
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 SLOPE = math.tan(math.radians(10))

@@ -17,9 +17,15 @@ from simjudge.sim.scene.model import Scene
 FOLDER = Path(package.__file__).parent
 NAME = re.compile(r"(Ch[A-Z]\w+|[A-Z][A-Za-z0-9]*_[A-Z_]+|m_[a-z]+|vector_Ch\w+|color_\w+|[A-Z][a-z]+[A-Z]\w*)")
 OTHERS = {
-    "PathLike", "ArrayLike", "NDArray", "Generator", "PackageNotFoundError", "TemporaryDirectory", "Signals",
+    "PathLike",
+    "ArrayLike",
+    "NDArray",
+    "Generator",
+    "PackageNotFoundError",
+    "TemporaryDirectory",
+    "Signals",
     "TimeoutExpired",
-}  # fmt: skip
+}
 """Names of Python and NumPy that look like Chrono's."""
 
 

@@ -15,19 +15,25 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene
 from simjudge.sim.engines.chrono.modules import load_modules, vehicle_data
-from simjudge.sim.engines.chrono.standing import steering_input
+from simjudge.sim.engines.chrono.wheeled_car import steering_input
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.vehicle.vehicle import ChronoParts, Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import ChronoParts, Command, read_vehicle
 
 HMMWV = read_vehicle("hmmwv")
 SEDAN = replace(
-    HMMWV, name="sedan", wheelbase=2.776, track=1.596, wheel_radius=0.325,
+    HMMWV,
+    name="sedan",
+    wheelbase=2.776,
+    track=1.596,
+    wheel_radius=0.325,
     chrono=ChronoParts(
-        "sedan/vehicle/Sedan_Vehicle.json", "sedan/powertrain/Sedan_EngineShafts.json",
-        "sedan/powertrain/Sedan_AutomaticTransmissionSimpleMap.json", "sedan/tire/Sedan_TMeasyTire.json", step=5e-4,
+        "sedan/vehicle/Sedan_Vehicle.json",
+        "sedan/powertrain/Sedan_EngineShafts.json",
+        "sedan/powertrain/Sedan_AutomaticTransmissionSimpleMap.json",
+        "sedan/tire/Sedan_TMeasyTire.json",
+        step=5e-4,
     ),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,9 +94,13 @@ def test_it_moves_as_in_a_program_of_chronos_own(modules, car):
             place = bodies.chassis.GetFrameRefToAbs().GetPos()
             ours.append((place.x, place.y, place.z))
     theirs = by_hand(
-        modules, car.chrono, stance.base.inverse(), lambda time: (angles[int(time / 1e-3 + 1e-6)], 1.0, 0.0), 2.0,
+        modules,
+        car.chrono,
+        stance.base.inverse(),
+        lambda time: (angles[int(time / 1e-3 + 1e-6)], 1.0, 0.0),
+        2.0,
         car.chrono.step,
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
     assert ours[-1][0] - ours[0][0] > 1.0, "it goes ahead"
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono.json_files import check_chrono_files
+from simjudge.sim.engines.chrono.json_car import check_chrono_files
 from simjudge.sim.engines.chrono.modules import vehicle_data
 from simjudge.sim.vehicle.vehicle import ChronoParts
 
@@ -20,11 +20,13 @@ def axle(**more):
 
 def vehicle(**changes):
     content = {
-        "Name": "a car", "Type": "Vehicle", "Template": "WheeledVehicle",
+        "Name": "a car",
+        "Type": "Vehicle",
+        "Template": "WheeledVehicle",
         "Chassis": {"Input File": "car/chassis.json"},
         "Axles": [axle(**{"Steering Index": 0}), axle()],
         "Steering Subsystems": [{"Input File": "car/steering.json"}],
-    }  # fmt: skip
+    }
     return {**content, **changes}
 
 
@@ -56,8 +58,11 @@ def written(folder, **changes):
 def test_the_files_are_found_below_the_folder(tmp_path):
     found = check_chrono_files(PARTS, written(tmp_path))
     assert [str(path.relative_to(tmp_path)) for path in found] == [
-        "car/car.json", "car/engine.json", "car/gears.json", "car/tire.json",
-    ]  # fmt: skip
+        "car/car.json",
+        "car/engine.json",
+        "car/gears.json",
+        "car/tire.json",
+    ]
 
 
 COMMENTED = """{ // a comment with "quotes"
@@ -80,7 +85,8 @@ BAD = {
     "three axles": ({"car": vehicle(Axles=[axle()] * 3)}, r"car\.json: 3 axles: two are needed"),
     "no axles": ({"car": vehicle(Axles=None)}, r"car\.json: no axles: two are needed"),
     "twin wheels": (
-        {"car": vehicle(Axles=[axle(**{"Steering Index": 0}), axle(**{"Wheel Separation": 0.3})])}, r"twin wheels",
+        {"car": vehicle(Axles=[axle(**{"Steering Index": 0}), axle(**{"Wheel Separation": 0.3})])},
+        r"twin wheels",
     ),
     "steered behind": ({"car": vehicle(Axles=[axle(), axle(**{"Steering Index": 0})])}, r"first axle, and"),
     "no wheel": (
@@ -88,7 +94,7 @@ BAD = {
         r'axle 2: "Left Wheel Input File" is missing',
     ),
     "no chassis": ({"car": vehicle(Chassis=None)}, r'"Chassis" with an "Input File" is needed'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -24,8 +24,7 @@ from simjudge.sim.engines.chrono.lenses import (
 )
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.distortion import radial_slope
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field, lens_with_focal_length
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field, lens_with_focal_length
 
 TARGET = math.tan(math.radians(30))
 

@@ -7,8 +7,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes
-from simjudge.sim.engines.chrono.probe import (
+from simjudge.sim.engines.chrono.cameras import (
     COEFFICIENTS,
     DISTANCE,
     FIELD,
@@ -19,7 +18,8 @@ from simjudge.sim.engines.chrono.probe import (
     judge,
     plate,
 )
-from simjudge.sim.engines.chrono.versions import FACTORS, SENSORS, Release
+from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes
+from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS, Release
 from simjudge.sim.engines.mesh_rays import MeshRays
 
 HEAD = Release("10.0.0", "head", cameras=True, semantic_buffer=False, random_seed=True, phys_camera=True, vehicles=True)

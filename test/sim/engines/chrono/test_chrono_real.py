@@ -13,28 +13,24 @@ pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor modul
 
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
-from simjudge.sim.capture.exposure import gather_light
+from simjudge.sim.capture.capture import gather_light
 from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.cameras import DISTANCE, plate, probe
 from simjudge.sim.engines.chrono.lenses import SensorRequest
 from simjudge.sim.engines.chrono.other_sensors import EARTH, CarSensors
-from simjudge.sim.engines.chrono.probe import DISTANCE, plate, probe
-from simjudge.sim.engines.chrono.scenes import plan_scene
-from simjudge.sim.engines.chrono.stage import ChronoScene
+from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_scene
 from simjudge.sim.engines.chrono.views import FARTHEST
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sim.sensors.inertial.noise import NoiseModel
 from simjudge.sim.sensors.lidar.lidar import LidarNoise
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.testing.contract_scene import contract_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.testing.checks import contract_scene
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 TARGET = math.tan(math.radians(30))
 AT = SceneState(Pose().optical_frame())
@@ -176,10 +172,11 @@ def test_sensors_on_a_car_that_turns(request):
     """Each reading once, at its time; values beside the engine's own, in mounts that are turned every way."""
     car, tilt = a_car(), Pose.from_euler(0.2, 0, 0.1, yaw=0.5, pitch=-0.2, roll=0.3)
     specs = [
-        replace(s, lidar=replace(s.model(), noise=LidarNoise())) if isinstance(s, LidarSpec)
+        replace(s, lidar=replace(s.model(), noise=LidarNoise()))
+        if isinstance(s, LidarSpec)
         else replace(s, noise=NoiseModel(), mount=s.mount if s.kind == "gps" else tilt)
         for s in read_sensors("art1")
-    ]  # fmt: skip
+    ]
     engine = make_engine("chrono", contract_scene(), car, Pose.from_euler(-6, -4, yaw=0.7))
     request.addfinalizer(engine.close)
     sensors, read = CarSensors(engine, specs), []
@@ -196,8 +193,10 @@ def test_sensors_on_a_car_that_turns(request):
     by_kind = {kind: [pair for pair in read if pair[0].kind == kind][-50:] for kind in {r.kind for r, _ in read}}
     for reading, state in by_kind["gyroscope"]:
         assert reading.values == pytest.approx(tilt.rotation_matrix().T @ state.angular_velocity, abs=1e-6)
-    felt = [r.values - tilt.rotation_matrix().T @ (state.acceleration + state.pose.rotation_matrix().T @ [0, 0, 9.81])
-            for r, state in by_kind["accelerometer"]]  # fmt: skip
+    felt = [
+        r.values - tilt.rotation_matrix().T @ (state.acceleration + state.pose.rotation_matrix().T @ [0, 0, 9.81])
+        for r, state in by_kind["accelerometer"]
+    ]
     assert np.abs(np.mean(felt, axis=0)).max() < 0.5
     fields = [state.pose.rotation_matrix() @ tilt.rotation_matrix() @ r.values for r, state in by_kind["magnetometer"]]
     assert np.ptp(fields, axis=0).max() < 1e-8, "the earth's field does not turn with the car"

@@ -18,8 +18,8 @@ from simjudge.sim.scene.model import Mesh, Scene, Surface, Thing
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
 from simjudge.sim.sensors.inertial.motion import Motion
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.returns import beam_returns
+from simjudge.sim.sensors.lidar.lidar import lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.rays import beam_returns
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 chrono_sensor = pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module")
@@ -180,9 +180,26 @@ def test_the_ideal_imu_on_a_body_that_turns_and_is_thrown(tmp_path):
         position, q, velocity = body.GetPos(), body.GetRot(), body.GetLinVel()
         turn, pull = body.GetAngVelLocal(), body.GetLinAcc()
         rows.append(
-            [position.x, position.y, position.z, q.e1, q.e2, q.e3, q.e0, velocity.x, velocity.y, velocity.z,
-             turn.x, turn.y, turn.z, pull.x, pull.y, pull.z, *(getattr(body.GetAngAccLocal(), k) for k in "xyz")]
-        )  # fmt: skip
+            [
+                position.x,
+                position.y,
+                position.z,
+                q.e1,
+                q.e2,
+                q.e3,
+                q.e0,
+                velocity.x,
+                velocity.y,
+                velocity.z,
+                turn.x,
+                turn.y,
+                turn.z,
+                pull.x,
+                pull.y,
+                pull.z,
+                *(getattr(body.GetAngAccLocal(), k) for k in "xyz"),
+            ]
+        )
         buffers = made["gyroscope"].GetMostRecentGyroBuffer(), made["accelerometer"].GetMostRecentAccelBuffer()
         read.append([*buffers[0].GetGyroData()[:3], *buffers[1].GetAccelData()[:3]])
     table, read = np.array(rows), np.array(read)

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from simjudge.sim.engines.availability import engine_availability
-from simjudge.sim.engines.chrono import modules, picture_trial, renderer
+from simjudge.sim.engines.chrono import modules, renderer
 from simjudge.sim.engines.chrono.renderer import read_answer, vulkan_renderer
+from simjudge.sim.engines.registry import engine_availability
 
 FALLBACK = "Chrono::Sensor Vulkan RT GPU unavailable, using CPU fallback: No Vulkan physical devices were found"
 SENSOR = """
@@ -43,11 +43,19 @@ def test_what_is_printed_is_read():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("to", "says", "then", "answer"), [
-    (2, FALLBACK, "pass", "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"),
-    (1, "Chrono::Sensor Vulkan RT device: llvmpipe", "pass", "Vulkan RT, device llvmpipe"),
-    (2, "vkCreateDevice: lost", "os.abort()", "Vulkan RT, on what is unknown: the probe ended with SIGABRT: vkCreate"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("to", "says", "then", "answer"),
+    [
+        (2, FALLBACK, "pass", "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"),
+        (1, "Chrono::Sensor Vulkan RT device: llvmpipe", "pass", "Vulkan RT, device llvmpipe"),
+        (
+            2,
+            "vkCreateDevice: lost",
+            "os.abort()",
+            "Vulkan RT, on what is unknown: the probe ended with SIGABRT: vkCreate",
+        ),
+    ],
+)
 def test_a_process_of_its_own_is_asked(tmp_path, monkeypatch, to, says, then, answer):
     package = tmp_path / "pychrono"
     package.mkdir()
@@ -66,7 +74,7 @@ def test_engines_say_what_vulkan_renders_on_and_whether_there_are_pictures(monke
     importlib.import_module("simjudge.sim.engines.chrono.chrono_engine")  # it takes the true load_modules
     monkeypatch.setattr(modules, "load_modules", lambda: modules.Modules(core, sensor, None, "10.0.0"))
     monkeypatch.setattr(renderer, "vulkan_renderer", lambda: "on the moon")
-    monkeypatch.setattr(picture_trial, "picture_problem", lambda: problem)
+    monkeypatch.setattr(renderer, "picture_problem", lambda: problem)
     chrono = next(each for each in engine_availability() if each.name == "chrono")
     assert [line for line in chrono.lines if line.startswith("renders:")] == told
     assert chrono.lines[0].endswith("OptiX" if optix else "Vulkan RT")
@@ -86,6 +94,6 @@ def test_a_build_that_fails_at_the_first_picture_is_one_line(tmp_path, monkeypat
         "class ChCameraSensor:\n    def __init__(self, *a): raise TypeError('in method new_ChCameraSensor')\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    problem = picture_trial.picture_problem()
+    problem = renderer.picture_problem()
     assert "Error" in problem
     assert "\n" not in problem

@@ -9,9 +9,11 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.bodies import GRAVITY
-from simjudge.sim.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.sim.engines.chrono.other_sensors import (
     CarSensors,
+    Reading,
+    ReadingDelay,
+    ReadingSchedule,
     straight_acceleration,
     straight_field,
     to_degrees,

@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono.modules import UNKNOWN, package_version
-from simjudge.sim.engines.chrono.versions import (
+from simjudge.sim.engines.chrono.modules import (
     ARTCAR_WHEELBASE,
     FACTORS,
+    UNKNOWN,
     camera_arguments,
     identify_release,
+    package_version,
 )
 
 CORE = SimpleNamespace(ChVector3d=object)

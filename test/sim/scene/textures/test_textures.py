@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.scene.colour import to_linear
-from simjudge.sim.scene.textures import make_texture, patterns
-from simjudge.sim.scene.textures.catalogue import _PATTERNS, _painted
+from simjudge.sim.scene.scene_fields import to_linear
+from simjudge.sim.scene.textures import _PATTERNS, _painted, make_texture, patterns
 from simjudge.sim.scene.textures.noise import (
     blend,
     blur,
@@ -21,8 +20,16 @@ from simjudge.sim.scene.textures.noise import (
 )
 
 TILEABLE = {
-    "brick", "brushed_metal", "carpet", "concrete", "floor_tiles", "plaster", "terrazzo", "vinyl_tiles", "wood",
-}  # fmt: skip
+    "brick",
+    "brushed_metal",
+    "carpet",
+    "concrete",
+    "floor_tiles",
+    "plaster",
+    "terrazzo",
+    "vinyl_tiles",
+    "wood",
+}
 WHOLE = {"books", "cardboard", "ceiling_tiles", "cone_plastic", "door", "poster", "screen", "whiteboard"}
 """Pictures of one thing; ceiling tiles end in a rail, cones have a foot and a tip."""
 OF_MANY_COLOURS = {"books", "brick", "cardboard", "door", "poster", "screen", "terrazzo"}

@@ -231,7 +231,7 @@ def test_pictures_that_do_not_fit_are_refused(sets, tmp_path, change, says):
         ({"match_exposure": "bare"}, "bare: has no pictures to match to"),
         ({"match_exposure": "other", "match_by": "twin"}, "no frame has a twin in other"),
     ],
-)  # fmt: skip
+)
 def test_bad_requests_are_refused_in_words(sets, tmp_path, asked, says):
     one = Objects.build([0], [0], [[1, 1, 5, 5]])
     write_set(FrameSet.build("bare", [[9, 9]], one, class_names={0: "cone"}), tmp_path / "bare.json")

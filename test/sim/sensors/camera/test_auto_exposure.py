@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.capture.exposure import Metering, develop
-from simjudge.sim.sensors.camera.auto_exposure import AutoExposure
+from simjudge.sim.capture.capture import Metering, develop
+from simjudge.sim.sensors.camera.camera import AutoExposure
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step
 

@@ -11,7 +11,7 @@ from simjudge.data.rosbag2 import read_recording, write_recording
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.camera_messages import CameraMessages
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("radial", (64, 48), 70, (-0.2, 0.02, 0.0))
 

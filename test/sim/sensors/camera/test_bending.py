@@ -11,9 +11,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, encode_png
 from simjudge.core.label_pictures import EncodedLabels
 from simjudge.core.object_tables import Objects
-from simjudge.sim.sensors.camera.bending import Bend, bent
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.filtering import filter_images
+from simjudge.sim.sensors.camera.filtering import Bend, bent, filter_images
 
 SIZE = (64, 40)
 

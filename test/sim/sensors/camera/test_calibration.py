@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.sensors.camera.calibration_file import read_calibration
+from simjudge.sim.sensors.camera.calibration import read_calibration
 
 ROOT = Path(__file__).parents[4]
 

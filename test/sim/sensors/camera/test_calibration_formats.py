@@ -7,11 +7,9 @@ from calibration_files import SIZE, D, K, kalibr, matlab, opencv, ros
 from scipy.io import savemat
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.camera.calibration import Calibration
-from simjudge.sim.sensors.camera.calibration_file import holds_calibration, read_calibration
-from simjudge.sim.sensors.camera.calibration_formats import plain_calibration
+from simjudge.sim.sensors.camera.calibration import Calibration, holds_calibration, plain_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, CameraMessages
 

@@ -9,14 +9,13 @@ from scipy.spatial import ConvexHull
 from solid_scenes import AT_ORIGIN, RADIAL, box, cone, labels_of, random_scene, scene_of
 
 from simjudge.geometry.poses import Pose, interpolate_pose
-from simjudge.sim.capture.exposure import develop, gather_light
+from simjudge.sim.capture.capture import develop, gather_light
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.isp import shot_noise
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -7,10 +7,10 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.exposure import gather_light
+from simjudge.sim.capture.capture import gather_light
 from simjudge.sim.engines.contract import SceneState
+from simjudge.sim.sensors.camera.camera import ChronoNoise, ChronoPhysical
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 
 HERE = SceneState(Pose().optical_frame())
 

@@ -15,10 +15,14 @@ from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.camera_messages import CameraMessages
-from simjudge.sim.sensors.camera.depth import DepthCamera, DepthStep, encode_depth_png
-from simjudge.sim.sensors.camera.depth_filters import DEPTH_FILTERS, depth_filter
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.depth_filters import (
+    DEPTH_FILTERS,
+    DepthCamera,
+    DepthStep,
+    depth_filter,
+    encode_depth_png,
+)
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -6,7 +6,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.sensors.camera import depth_filters
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.depth import DepthCamera, DepthStep
+from simjudge.sim.sensors.camera.depth_filters import DepthCamera, DepthStep
 
 FOCAL, BASELINE = 400.0, 0.05
 
@@ -89,8 +89,12 @@ def test_axial_noise_follows_its_polynomial():
 
 
 def test_a_frame_s_seed_decides_and_nothing_is_made_of_nothing():
-    steps = (DepthStep("disparity", {"baseline": BASELINE, "noise": 0.1}), DepthStep("holes", {"share": 0.1}),
-             DepthStep("edge_holes", {}), DepthStep("axial_noise", {"constant": 0.01}))  # fmt: skip
+    steps = (
+        DepthStep("disparity", {"baseline": BASELINE, "noise": 0.1}),
+        DepthStep("holes", {"share": 0.1}),
+        DepthStep("edge_holes", {}),
+        DepthStep("axial_noise", {"constant": 0.01}),
+    )
     device = DepthCamera(0.3, 3.5, steps)
     first, again, other = (device.measure(scene(), FOCAL, seed) for seed in ((1, 2), (1, 2), (1, 3)))
     np.testing.assert_array_equal(first, again)

@@ -8,10 +8,17 @@ from scipy.special import ndtr
 
 from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.camera import chain, filters
-from simjudge.sim.sensors.camera.optical_filters import motion_kernel
+from simjudge.sim.sensors.camera.filters import motion_kernel
 
-OF_COLOURS = ("bayer", "chromatic_aberration", "haze", "colour_transfer", "gray_world", "inverse_gray_world",
-              "white_balance")  # fmt: skip
+OF_COLOURS = (
+    "bayer",
+    "chromatic_aberration",
+    "haze",
+    "colour_transfer",
+    "gray_world",
+    "inverse_gray_world",
+    "white_balance",
+)
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -30,7 +37,12 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "quantization": {"bits": 5},
         "match_exposure": {"mean": 120, "deviation": 30},
         "colour_transfer": {
-            "lightness": 55, "a": 3, "b": -8, "lightness_deviation": 9, "a_deviation": 5, "b_deviation": 6
+            "lightness": 55,
+            "a": 3,
+            "b": -8,
+            "lightness_deviation": 9,
+            "a_deviation": 5,
+            "b_deviation": 6,
         },
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simjudge.sim.sensors.camera import grey_levels
+from simjudge.sim.sensors.camera import chain
 from simjudge.sim.sensors.camera.chain import Step, develop_light
 from simjudge.sim.sensors.camera.filters import as_uint8
 from simjudge.sim.sensors.camera.isp import shot_noise, srgb
@@ -20,30 +20,30 @@ def numbers(rng):
 
 
 def test_the_table_gives_the_levels_of_the_curve():
-    assert grey_levels._levels() is not None
+    assert chain._levels() is not None
     values = numbers(np.random.default_rng(5))
     values = values[: len(values) // 3 * 3].reshape(-1, 1, 3)
     for each in (values, values[::2], values.astype(float)):
         with np.errstate(over="ignore"):
-            assert np.array_equal(grey_levels.srgb_levels(each), as_uint8(srgb(each)))
+            assert np.array_equal(chain.srgb_levels(each), as_uint8(srgb(each)))
 
 
 def test_what_is_no_number_goes_the_slow_way():
     values = np.full((2, 2, 3), 0.5, np.float32)
     values[0, 0, 0] = np.nan
     with np.errstate(invalid="ignore"):
-        assert np.array_equal(grey_levels.srgb_levels(values), as_uint8(srgb(values)))
+        assert np.array_equal(chain.srgb_levels(values), as_uint8(srgb(values)))
 
 
 def test_a_curve_that_goes_back_has_no_table(monkeypatch):
-    grey_levels._levels.cache_clear()
+    chain._levels.cache_clear()
 
     def wavering(bits):
         return as_uint8(srgb((bits ^ 1).astype(np.int32).view(np.float32)))
 
-    monkeypatch.setattr(grey_levels, "_slow_levels", wavering)
-    assert grey_levels._levels() is None
-    grey_levels._levels.cache_clear()
+    monkeypatch.setattr(chain, "_slow_levels", wavering)
+    assert chain._levels() is None
+    chain._levels.cache_clear()
 
 
 def test_a_camera_gives_the_levels_of_the_curve():

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.camera import distortion, opencv_distortion
 from simjudge.sim.sensors.camera.calibration import Calibration
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration, lens_with_field, lens_with_focal_length
+from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 SIZE = (1280, 720)
 ART1 = (-0.369, 0.1257, -0.0194)

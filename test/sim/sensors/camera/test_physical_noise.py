@@ -9,7 +9,7 @@ from scipy import stats
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step, develop_light
-from simjudge.sim.sensors.camera.physical_noise import emva1288_noise, physical_noise
+from simjudge.sim.sensors.camera.isp import emva1288_noise, physical_noise
 
 LEVELS = (0.0, 0.02, 0.1, 0.4, 0.8)
 COUNT = 90_000
@@ -149,7 +149,7 @@ EMVA = "bit_depth: 12, temporal_dark_noise: 5"
         ("[gray, bayer]", "filter bayer needs colours"),
         ("[{gray: {red: 0, green: 0, blue: 0}}]", "one above 0"),
     ],
-)  # fmt: skip
+)
 def test_bad_noise_is_refused_with_its_remedy(filters, says, tmp_path):
     file = tmp_path / "camera.yaml"
     file.write_text(f"{{size: [8, 8], field_of_view: 60, rate: 1, filters: {filters}}}")

@@ -8,8 +8,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import RIG, shipped_files
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.rig_file import read_rig
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.camera.rig import read_rig
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = {"camera": Pose((0.4, 0, 0.2)), "rear": Pose.from_euler(-0.1, 0, 0.2, yaw=np.pi)}
 CAMERA = {"size": [96, 64], "field_of_view": 90, "rate": 10}
@@ -24,12 +24,15 @@ def rig(folder, cameras, **more):
 
 
 def test_cameras_sit_where_the_file_or_the_car_says(tmp_path):
-    path = rig(tmp_path, {
-        "front": "small.yaml",
-        "rear": {"camera": "plain", "rate": 5},
-        "roof": {"camera": "small.yaml", "mount": {**HERE, "yaw": 90}},
-        "chase": {"camera": "small.yaml", "follow": {"distance": 3}},
-    })  # fmt: skip
+    path = rig(
+        tmp_path,
+        {
+            "front": "small.yaml",
+            "rear": {"camera": "plain", "rate": 5},
+            "roof": {"camera": "small.yaml", "mount": {**HERE, "yaw": 90}},
+            "chase": {"camera": "small.yaml", "follow": {"distance": 3}},
+        },
+    )
     front, rear, roof, chase = read_rig(path).mounted(MOUNTS)
     assert [each.name for each in (front, rear, roof, chase)] == ["front", "rear", "roof", "chase"]
     assert front.mount == MOUNTS["camera"], "the one that drives sits where the car has its camera"

@@ -13,11 +13,17 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.sets import read_set
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES, CameraDifference
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sim.sensors.camera_matching.estimation_error import REFITS, estimation_error
-from simjudge.sim.sensors.camera_matching.picture_statistics import PictureStatistics, measure_picture, measure_pictures
-from simjudge.sim.sensors.camera_matching.statistic_values import (
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    REFITS,
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
+from simjudge.sim.sensors.camera_matching.picture_statistics import (
+    PictureStatistics,
     jpeg_quality,
+    measure_picture,
+    measure_pictures,
     mosaic_contrast,
     noise_variances,
     tone_difference,
@@ -45,22 +51,38 @@ def test_equal_pictures_show_no_difference():
         (Step("gamma", {"exponent": 1.4}), "contrast", lambda d: d.exponent / 1.4, 0.03),
         (Step("gaussian_blur", {"sigma": 1.5}), "blur", lambda d: math.sqrt(max(d.blur, 0)) / 1.5, 0.1),
         (Step("gaussian_noise", {"sigma": 6.0}), "noise", lambda d: math.hypot(d.read, d.shot * 0.65) / 6, 0.1),
-        (Step("vignetting", {"half_angle": 30.0}), "vignetting",
-         lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0)))) / 30, 0.1),
+        (
+            Step("vignetting", {"half_angle": 30.0}),
+            "vignetting",
+            lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0)))) / 30,
+            0.1,
+        ),
         (Step("jpeg", {"quality": 40}), "jpeg", lambda d: (100 - d.compression) / 40, 0.05),
         (Step("haze", {"density": 0.35}), "haze", lambda d: d.haze / 0.35, 0.05),
         (Step("haze", {"density": 0.35, "red": 0.7}), "haze", lambda d: d.air[0] / 0.7, 0.05),
         (Step("motion_blur", {"length": 6.0, "angle": 40.0}), "motion_blur", lambda d: math.hypot(*d.motion) / 6, 0.05),
-        (Step("motion_blur", {"length": 6.0, "angle": 40.0}), "motion_blur",
-         lambda d: math.degrees(math.atan2(d.motion[1], d.motion[0])) % 180 / 40, 0.05),
-        (Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}), "chromatic_aberration",
-         lambda d: (d.red_size - 1) / 0.005, 0.1),
-        (Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}), "chromatic_aberration",
-         lambda d: (1 - d.blue_size) / 0.004, 0.1),
+        (
+            Step("motion_blur", {"length": 6.0, "angle": 40.0}),
+            "motion_blur",
+            lambda d: math.degrees(math.atan2(d.motion[1], d.motion[0])) % 180 / 40,
+            0.05,
+        ),
+        (
+            Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}),
+            "chromatic_aberration",
+            lambda d: (d.red_size - 1) / 0.005,
+            0.1,
+        ),
+        (
+            Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}),
+            "chromatic_aberration",
+            lambda d: (1 - d.blue_size) / 0.004,
+            0.1,
+        ),
         (Step("sharpen", {"amount": 0.8, "radius": 1.5}), "sharpening", lambda d: d.sharpening / 0.8, 0.1),
         (Step("sharpen", {"amount": 0.8, "radius": 1.5}), "sharpening", lambda d: d.radius / 1.5, 0.1),
     ],
-)  # fmt: skip
+)
 def test_one_hidden_filter_is_found_with_its_parameter(step, cause, value, tolerance):
     found = estimate_difference(behind(step), PICTURES, rounds=2)
     assert cause in found.causes()
@@ -98,10 +120,14 @@ def test_a_hidden_mosaic_is_found_with_its_pattern():
 
 def test_what_b_has_too_much_of_is_put_on_a():
     """No filter takes noise, blur, haze, motion or JPEG away: A gets as much."""
-    for step, cause in ((Step("gaussian_blur", {"sigma": 1.5}), "blur"), (Step("jpeg", {"quality": 40}), "jpeg"),
-                        (Step("gaussian_noise", {"sigma": 6.0}), "noise"), (Step("haze", {"density": 0.3}), "haze"),
-                        (Step("motion_blur", {"length": 7.0}), "motion_blur"),
-                        (Step("sharpen", {"amount": 0.9}), "sharpening")):  # fmt: skip
+    for step, cause in (
+        (Step("gaussian_blur", {"sigma": 1.5}), "blur"),
+        (Step("jpeg", {"quality": 40}), "jpeg"),
+        (Step("gaussian_noise", {"sigma": 6.0}), "noise"),
+        (Step("haze", {"density": 0.3}), "haze"),
+        (Step("motion_blur", {"length": 7.0}), "motion_blur"),
+        (Step("sharpen", {"amount": 0.9}), "sharpening"),
+    ):
         found = estimate_difference(PICTURES, behind(step), rounds=1)
         assert found.side(cause) == "a"
         assert found.steps("b", {cause}) == []
@@ -109,8 +135,13 @@ def test_what_b_has_too_much_of_is_put_on_a():
 
 def test_several_hidden_filters_are_told_apart():
     found = estimate_difference(
-        behind(Step("gaussian_blur", {"sigma": 1.2}), Step("white_balance", {"red": 1.2, "green": 1.0, "blue": 0.8}),
-               Step("gaussian_noise", {"sigma": 5.0})), PICTURES)  # fmt: skip
+        behind(
+            Step("gaussian_blur", {"sigma": 1.2}),
+            Step("white_balance", {"red": 1.2, "green": 1.0, "blue": 0.8}),
+            Step("gaussian_noise", {"sigma": 5.0}),
+        ),
+        PICTURES,
+    )
     assert set(found.causes()) >= {"blur", "white_balance", "noise"}
     assert found.red == pytest.approx(1.2, abs=0.03)
     assert math.sqrt(found.blur) == pytest.approx(1.2, abs=0.2)
@@ -152,12 +183,42 @@ def test_plain_pictures_tell_nothing():
 
 
 def test_filters_stand_in_the_order_of_a_camera():
-    every = CameraDifference(1.0, 0.2, 0.8, 1.1, 0.9, 1.2, "RGGB", "b", 3.0, 1.0, "b", 40, 0.3, (0.8, 0.8, 0.8),
-                             (3.0, 4.0), "b", 1.004, 0.997, 0.8, 1.2)  # fmt: skip
+    every = CameraDifference(
+        1.0,
+        0.2,
+        0.8,
+        1.1,
+        0.9,
+        1.2,
+        "RGGB",
+        "b",
+        3.0,
+        1.0,
+        "b",
+        40,
+        0.3,
+        (0.8, 0.8, 0.8),
+        (3.0, 4.0),
+        "b",
+        1.004,
+        0.997,
+        0.8,
+        1.2,
+    )
     assert [step.name for step in every.steps("b")] == [
-        "haze", "motion_blur", "chromatic_aberration", "gaussian_blur", "vignetting", "white_balance", "white_balance",
-        "gamma", "bayer", "shot_noise", "sharpen", "jpeg",
-    ]  # fmt: skip
+        "haze",
+        "motion_blur",
+        "chromatic_aberration",
+        "gaussian_blur",
+        "vignetting",
+        "white_balance",
+        "white_balance",
+        "gamma",
+        "bayer",
+        "shot_noise",
+        "sharpen",
+        "jpeg",
+    ]
     assert every.steps("b", {"motion_blur"})[0].parameters == pytest.approx({"length": 5.0, "angle": 53.1301})
     assert every.causes() == [cause.name for cause in CAUSES]
     assert [step.name for step in every.steps("b", {"noise", "blur"})] == ["gaussian_blur", "shot_noise"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.camera.grey_levels import srgb_levels
-from simjudge.sim.sensors.camera_matching.light_fit import fit_light
+from simjudge.sim.sensors.camera.chain import srgb_levels
+from simjudge.sim.sensors.camera_matching.camera_estimation import fit_light
 
 
 def lights(count: int = 4):
@@ -16,8 +16,13 @@ def lights(count: int = 4):
     found = []
     for _ in range(count):
         a, b, c = random.uniform(1, 4, 3)
-        found.append({"lamps": 0.3 * (1 + np.sin(a * x + b * y)), "ambient": np.full(x.shape, 0.1) + 0.05 * x,
-                      "sky": 0.2 * (1 + np.cos(c * x - a * y))})  # fmt: skip
+        found.append(
+            {
+                "lamps": 0.3 * (1 + np.sin(a * x + b * y)),
+                "ambient": np.full(x.shape, 0.1) + 0.05 * x,
+                "sky": 0.2 * (1 + np.cos(c * x - a * y)),
+            }
+        )
     return found
 
 

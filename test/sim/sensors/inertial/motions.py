@@ -17,8 +17,10 @@ def along(seconds, position, velocity, acceleration, *, derive=False, step=STEP,
     stamp = times(seconds, step)
     t = stamp * 1e-9
     count = len(t)
-    x = [np.stack([np.broadcast_to(f(t), t.shape), np.zeros(count), np.zeros(count)], -1)
-         for f in (position, velocity, acceleration)]  # fmt: skip
+    x = [
+        np.stack([np.broadcast_to(f(t), t.shape), np.zeros(count), np.zeros(count)], -1)
+        for f in (position, velocity, acceleration)
+    ]
     turn = np.tile(Rotation.from_euler("z", yaw).as_quat(), (count, 1))
     rest = (None, None) if derive else (x[2], np.zeros((count, 3)))
     return Motion(stamp, x[0], turn, x[1], np.zeros((count, 3)), *rest)

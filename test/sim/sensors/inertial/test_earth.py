@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.sensors.inertial.earth import (
+from simjudge.sim.sensors.inertial.motion import (
     FLATTENING,
     SEMI_MAJOR,
     ecef_to_geodetic,

@@ -8,7 +8,7 @@ import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion, rolling_wheels, wheel_odometry
-from simjudge.sim.sensors.inertial.position_fields import EncodersSpec
+from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 
 WHEELBASE, TRACK, RADIUS = 0.465, 0.332, 0.085
 
@@ -43,8 +43,9 @@ def test_slip_has_its_mean_and_deviation():
 def test_one_by_one_gives_the_same_bits_as_all_at_once():
     spec, wheels = encoders(1000, slip=(0.01, 0.05), wheels=("rear_left", "front_right")), spinning(1.0)
     whole, piecewise = WheelEncoders(spec, 2).read(wheels), WheelEncoders(spec, 2)
-    pieces = [piecewise.read(WheelMotion(wheels.stamp[k : k + 1], wheels.angle[k : k + 1]))
-              for k in range(len(wheels.stamp))]  # fmt: skip
+    pieces = [
+        piecewise.read(WheelMotion(wheels.stamp[k : k + 1], wheels.angle[k : k + 1])) for k in range(len(wheels.stamp))
+    ]
     for name in ("stamp", "values", "truth"):
         assert np.array_equal(np.concatenate([getattr(each, name) for each in pieces]), getattr(whole, name))
 

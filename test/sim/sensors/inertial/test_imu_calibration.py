@@ -17,8 +17,9 @@ def standing(seconds=120.0, gyroscope=GYROSCOPE, accelerometer=ACCELEROMETER, se
     count = round(seconds * RATE)
     stamp = 1_700_000_000_000_000_000 + np.arange(count, dtype=np.int64) * 10_000_000
     felt = NoiseSource(accelerometer, RATE, (seed, 2)).draw(count) + np.array([0, 0, 9.81])
-    return ImuSeries("bag: /imu", stamp, {"gyroscope": NoiseSource(gyroscope, RATE, (seed, 1)).draw(count),
-                                          "accelerometer": felt})  # fmt: skip
+    return ImuSeries(
+        "bag: /imu", stamp, {"gyroscope": NoiseSource(gyroscope, RATE, (seed, 1)).draw(count), "accelerometer": felt}
+    )
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.sim.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
+from simjudge.sim.sensors.inertial.inertial_sensor import HeldReadings, InertialSensor
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory
 from simjudge.sim.sensors.inertial.noise import NoiseModel
-from simjudge.sim.sensors.inertial.position_fields import GpsSpec, MagnetometerSpec
-from simjudge.sim.sensors.inertial.readings import HeldReadings
+from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec, ImuSpec, InertialSpec, MagnetometerSpec
 from simjudge.sim.sensors.reading_filters import FilterStep
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
@@ -137,10 +135,18 @@ SPECS = [
     replace(accelerometer(TILT, 0.01), noise=NOISE),
     replace(gyroscope(TILT), noise=NOISE, rate=333.0, window=0.002),
     ImuSpec("i", "imu", 70, TILT, window=0.0031, gyroscope=NOISE, accelerometer=NOISE, filters=FILTERS),
-    MagnetometerSpec("m", "magnetometer", 50, TILT, field=(1e-6, 2e-5, -4e-5), noise=NOISE, hard_iron=(1e-6, 0, 0),
-                     soft_iron=((1.1, 0.1, 0), (0.1, 0.9, 0), (0, 0, 1))),
+    MagnetometerSpec(
+        "m",
+        "magnetometer",
+        50,
+        TILT,
+        field=(1e-6, 2e-5, -4e-5),
+        noise=NOISE,
+        hard_iron=(1e-6, 0, 0),
+        soft_iron=((1.1, 0.1, 0), (0.1, 0.9, 0), (0, 0, 1)),
+    ),
     GpsSpec("p", "gps", 25, TILT, noise=NOISE, reference=(-89.4, 43.07, 260.0), window=0.01, lag=0.1),
-]  # fmt: skip
+]
 
 
 @DERIVED
@@ -197,8 +203,9 @@ def test_a_compass_points_north_and_iron_bends_it():
 def test_a_gps_in_metres_and_degrees():
     """100 m north of 45 degrees, where the meridian's radius of curvature is 6 367 381.8 m."""
     body = motions.along(100.0, lambda t: t, lambda t: 1 + 0 * t, lambda t: 0 * t, yaw=0.0)
-    north = replace(body, position=body.position[:, [1, 0, 2]], velocity=body.velocity[:, [1, 0, 2]],
-                    acceleration=body.acceleration)  # fmt: skip
+    north = replace(
+        body, position=body.position[:, [1, 0, 2]], velocity=body.velocity[:, [1, 0, 2]], acceleration=body.acceleration
+    )
     spec = GpsSpec("p", "gps", 1, Pose((0.0, 0.0, 2.0)), reference=(11.0, 45.0, 100.0))
     last = read(spec, north).values[-1]
     assert last[0] - 45 == pytest.approx(math.degrees(100 / (6_367_381.8 + 102)), rel=1e-5)
@@ -257,8 +264,9 @@ def test_no_motion_is_made_up():
     with pytest.raises(SimjudgeError, match=r"t: has no pose for 1.04 s from 0.980 s on"):
         motion_of_trajectory(gap)
     with pytest.raises(SimjudgeError, match="holds 2 poses; a motion needs 4"):
-        motion_of_trajectory(replace(path, stamp=path.stamp[:2], position=path.position[:2],
-                                     orientation=path.orientation[:2]))  # fmt: skip
+        motion_of_trajectory(
+            replace(path, stamp=path.stamp[:2], position=path.position[:2], orientation=path.orientation[:2])
+        )
 
 
 def test_samples_that_come_again_are_refused():

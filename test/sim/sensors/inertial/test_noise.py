@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.inertial.allan import allan_deviation, fit_noise
+from simjudge.sim.sensors.inertial.imu_calibration import allan_deviation, fit_noise
 from simjudge.sim.sensors.inertial.noise import NoiseModel, NoiseSource, walk_of_instability
 
 RATE = 100.0

@@ -8,23 +8,36 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.sensors.lidar.beam_estimation import estimate_beams
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.lidar_calibration import turn_distance
 from simjudge.sim.sensors.lidar.measured_turns import MeasuredTurn
-from simjudge.sim.sensors.lidar.turn_distance import turn_distance
 
 RAD = math.radians
 DELAYS = (0.0, 2.304e-6, 9.216e-6, 6.912e-6, 11.52e-6)
 TIMED = Lidar(
-    "timed", rate=10, columns=900, elevation=tuple(map(RAD, (-20, -7.5, -7.1, 0.3, 11))), range=(0.5, 100),
-    window=0.1, clockwise=True, start=RAD(100), ring_azimuth=tuple(map(RAD, (-4.2, 1.4, 4.2, -1.4, 0))),
+    "timed",
+    rate=10,
+    columns=900,
+    elevation=tuple(map(RAD, (-20, -7.5, -7.1, 0.3, 11))),
+    range=(0.5, 100),
+    window=0.1,
+    clockwise=True,
+    start=RAD(100),
+    ring_azimuth=tuple(map(RAD, (-4.2, 1.4, 4.2, -1.4, 0))),
     ring_delay=DELAYS,
-)  # fmt: skip
+)
 UNTIMED = Lidar(
-    "untimed", rate=20, columns=400, elevation=tuple(map(RAD, (-25, -12, -5.0, -4.67, -4.33, 2))), range=(0.5, 100),
-    field_of_view=RAD(160), window=160 / 360 / 20, clockwise=True, start=RAD(80),
+    "untimed",
+    rate=20,
+    columns=400,
+    elevation=tuple(map(RAD, (-25, -12, -5.0, -4.67, -4.33, 2))),
+    range=(0.5, 100),
+    field_of_view=RAD(160),
+    window=160 / 360 / 20,
+    clockwise=True,
+    start=RAD(80),
     ring_azimuth=tuple(map(RAD, (0, 0, -4.17, 0, 4.17, 0))),
-)  # fmt: skip
+)
 
 
 def turns_of(lidar, count=1, *, timed=True, numbered=True, seen=0.6, noise=0.005, begin=0.3, numbers=None, seed=1):
@@ -40,8 +53,15 @@ def turns_of(lidar, count=1, *, timed=True, numbered=True, seen=0.6, noise=0.005
         points = unit_directions(azimuth, elevation) * random.uniform(2, 80, size)[:, None]
         ring = beams.ring[rows] if numbers is None else np.array(numbers)[beams.ring[rows]]
         time = begin + beams.time[rows] + 5e-8 * random.normal(size=size)
-        made.append(MeasuredTurn(f"turn {k}", points, np.zeros(size), ring if numbered else None,
-                                 np.maximum.accumulate(time) if timed else None))  # fmt: skip
+        made.append(
+            MeasuredTurn(
+                f"turn {k}",
+                points,
+                np.zeros(size),
+                ring if numbered else None,
+                np.maximum.accumulate(time) if timed else None,
+            )
+        )
     return made
 
 
@@ -49,15 +69,18 @@ def degrees(values):
     return np.degrees(np.array(values))
 
 
-@pytest.mark.parametrize("lidar", [
-    TIMED,
-    replace(TIMED, clockwise=False, start=RAD(-170)),
-    replace(TIMED, columns=1100, ring_azimuth=(), ring_delay=()),
-    replace(TIMED, head_deviation=tuple(RAD(0.1) * np.sin(np.linspace(0, 2 * np.pi, 37)))),
-    # 1801.5 columns would fit into a turn: these are as many as fit, at their own steps.
-    replace(TIMED, columns=1801, field_of_view=RAD(360 / 1801.5 * 1800), window=1801 * 55.3e-6, rate=10.0),
-    replace(TIMED, columns=500, field_of_view=RAD(120), window=1 / 30),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "lidar",
+    [
+        TIMED,
+        replace(TIMED, clockwise=False, start=RAD(-170)),
+        replace(TIMED, columns=1100, ring_azimuth=(), ring_delay=()),
+        replace(TIMED, head_deviation=tuple(RAD(0.1) * np.sin(np.linspace(0, 2 * np.pi, 37)))),
+        # 1801.5 columns would fit into a turn: these are as many as fit, at their own steps.
+        replace(TIMED, columns=1801, field_of_view=RAD(360 / 1801.5 * 1800), window=1801 * 55.3e-6, rate=10.0),
+        replace(TIMED, columns=500, field_of_view=RAD(120), window=1 / 30),
+    ],
+)
 def test_points_with_times_tell_all(lidar):
     turns = turns_of(lidar, 2, numbers=(7, 3, 9, 0, 2))  # the device's numbers are in no order
     made = estimate_beams(turns)
@@ -76,11 +99,14 @@ def test_points_with_times_tell_all(lidar):
         assert math.degrees(ring.elevation_spread) == pytest.approx(0.005, rel=0.15)
 
 
-@pytest.mark.parametrize("lidar", [
-    UNTIMED,
-    replace(UNTIMED, clockwise=False, start=RAD(-80)),
-    replace(UNTIMED, columns=720, field_of_view=2 * math.pi, window=0.05),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "lidar",
+    [
+        UNTIMED,
+        replace(UNTIMED, clockwise=False, start=RAD(-80)),
+        replace(UNTIMED, columns=720, field_of_view=2 * math.pi, window=0.05),
+    ],
+)
 @pytest.mark.parametrize("repeats", [1, 2])  # two returns of a beam: columns come twice
 def test_points_without_times_or_rings(lidar, repeats):
     turns = []
@@ -93,8 +119,9 @@ def test_points_without_times_or_rings(lidar, repeats):
     assert degrees([ring.azimuth for ring in made.rings]) == pytest.approx(degrees(lidar.ring_azimuth), abs=0.002)
     assert all(math.isnan(ring.delay) for ring in made.rings)
     assert (made.columns, made.clockwise) == (lidar.columns, lidar.clockwise)
-    assert math.degrees(made.step) == pytest.approx(math.degrees(lidar.field_of_view) / (399 if lidar.columns == 400
-                                                    else 720), abs=1e-5)  # fmt: skip
+    assert math.degrees(made.step) == pytest.approx(
+        math.degrees(lidar.field_of_view) / (399 if lidar.columns == 400 else 720), abs=1e-5
+    )
     assert math.degrees(made.start) == pytest.approx(math.degrees(lidar.start), abs=0.01)
     assert any("firing times" in note for note in made.notes)
     assert any("beyond the field" in note for note in made.notes) == (not lidar.full_turn)
@@ -104,16 +131,20 @@ def doubled(turn):
     """Points of a column, then the same points again, as with two returns."""
     change = np.concatenate(([True], np.diff(turn.elevation) < 0))
     blocks = np.split(turn.points, np.nonzero(change)[0][1:])
-    return MeasuredTurn(turn.name, np.concatenate([each for block in blocks for each in (block, block)]),
-                        np.zeros(2 * len(turn)))  # fmt: skip
+    return MeasuredTurn(
+        turn.name, np.concatenate([each for block in blocks for each in (block, block)]), np.zeros(2 * len(turn))
+    )
 
 
 def test_the_distance_is_that_of_every_point_from_its_beam():
     """Against a plain loop over points, with the true lidar and one whose beams are 0.1 degrees higher, 1 us later."""
     turns = turns_of(TIMED, 2, noise=0.02, seen=0.05)
     made = estimate_beams(turns)
-    higher = replace(TIMED, elevation=tuple(each + RAD(0.1) for each in TIMED.elevation),
-                     ring_delay=tuple(each + 1e-6 for each in DELAYS))  # fmt: skip
+    higher = replace(
+        TIMED,
+        elevation=tuple(each + RAD(0.1) for each in TIMED.elevation),
+        ring_delay=tuple(each + 1e-6 for each in DELAYS),
+    )
     for lidar, least in ((TIMED, 0.0), (higher, 0.05)):
         found = turn_distance(lidar, made, turns)
         beams = lidar_beams(lidar)

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.lidar.beams import lidar_beams, sample_offsets
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, sample_offsets
 
 PLAIN = Lidar("l", rate=10, columns=8, elevation=(0.0,), range=(0, 10))
 
@@ -16,15 +15,18 @@ def degrees(lidar):
     return np.degrees(lidar_beams(lidar).azimuth).round(9).tolist()
 
 
-@pytest.mark.parametrize(("lidar", "expected"), [
-    (PLAIN, [-180, -135, -90, -45, 0, 45, 90, 135]),  # the last column does not coincide with the first
-    (replace(PLAIN, clockwise=True), [-180, 135, 90, 45, 0, -45, -90, -135]),
-    (replace(PLAIN, start=0.0), [0, 45, 90, 135, -180, -135, -90, -45]),
-    (replace(PLAIN, field_of_view=math.pi / 2, columns=3), [-45, 0, 45]),  # a part of a turn goes from end to end
-    (replace(PLAIN, field_of_view=math.pi / 2, columns=3, clockwise=True), [45, 0, -45]),
-    (replace(PLAIN, columns=1, field_of_view=1e-3), [math.degrees(-5e-4)]),
-    (replace(PLAIN, columns=2, elevation=(0.0, 0.1), ring_azimuth=(0.0, math.pi / 18)), [-180, -170, 0, 10]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lidar", "expected"),
+    [
+        (PLAIN, [-180, -135, -90, -45, 0, 45, 90, 135]),  # the last column does not coincide with the first
+        (replace(PLAIN, clockwise=True), [-180, 135, 90, 45, 0, -45, -90, -135]),
+        (replace(PLAIN, start=0.0), [0, 45, 90, 135, -180, -135, -90, -45]),
+        (replace(PLAIN, field_of_view=math.pi / 2, columns=3), [-45, 0, 45]),  # a part of a turn goes from end to end
+        (replace(PLAIN, field_of_view=math.pi / 2, columns=3, clockwise=True), [45, 0, -45]),
+        (replace(PLAIN, columns=1, field_of_view=1e-3), [math.degrees(-5e-4)]),
+        (replace(PLAIN, columns=2, elevation=(0.0, 0.1), ring_azimuth=(0.0, math.pi / 18)), [-180, -170, 0, 10]),
+    ],
+)
 def test_azimuths(lidar, expected):
     assert degrees(lidar) == pytest.approx(expected)
 

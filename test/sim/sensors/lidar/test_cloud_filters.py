@@ -9,9 +9,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.cloud_filters import CLOUD_FILTERS, CloudFilters, CloudFilterStep, cloud_filter
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.scan import RayHits, measure
 from simjudge.sim.sensors.sensor_file import read_sensors
 

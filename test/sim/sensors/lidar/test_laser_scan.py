@@ -10,9 +10,8 @@ from simjudge.core.errors import UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar.laser_scan import scan_message
 from simjudge.sim.sensors.lidar.lidar import Lidar
-from simjudge.sim.sensors.lidar.scan import RayHits, measure
+from simjudge.sim.sensors.lidar.scan import RayHits, measure, scan_message
 
 PLAIN = Lidar("front", 40, 5, (0.0,), (0.1, 30), field_of_view=math.pi, window=0.0125)
 STILL = Keyframes.build([0.0], [[Pose()]])

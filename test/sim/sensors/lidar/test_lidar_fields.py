@@ -5,13 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.lidar.beams import lidar_beams
+from simjudge.sim.sensors.lidar.lidar import lidar_beams
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 SHIPPED = {  # rings, lowest and highest elevation, columns, farthest
-    "vlp16": (16, -15, 15, 1800, 100), "hdl32e": (32, -30.6667, 10.6667, 2160, 100),
-    "hdl64e": (64, -24.33, 2, 2083, 120), "pandar40p": (40, -25, 15, 1800, 200), "utm30lx": (1, 0, 0, 1081, 30),
-}  # fmt: skip
+    "vlp16": (16, -15, 15, 1800, 100),
+    "hdl32e": (32, -30.6667, 10.6667, 2160, 100),
+    "hdl64e": (64, -24.33, 2, 2083, 120),
+    "pandar40p": (40, -25, 15, 1800, 200),
+    "utm30lx": (1, 0, 0, 1081, 30),
+}
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.sim.sensors.lidar.returns import beam_returns
+from simjudge.sim.sensors.lidar.rays import beam_returns
 
 
 def naive(ranges, intensity, resolution, mode, threshold):
-    """[(range, intensity, ray), ...] of one beam, as the rules of `simjudge.sim.sensors.lidar.returns` say."""
+    """[(range, intensity, ray), ...] of one beam, as the rules of `simjudge.sim.sensors.lidar.rays` say."""
     hits = sorted((r, n) for n, r in enumerate(ranges) if math.isfinite(r))
     groups = []
     for r, n in hits:
@@ -41,15 +41,23 @@ def naive(ranges, intensity, resolution, mode, threshold):
 values = st.one_of(st.just(math.inf), st.floats(0.1, 3).map(lambda v: round(v, 2)))
 beams = st.integers(1, 9).flatmap(
     lambda n: st.lists(
-        st.tuples(st.lists(values, min_size=n, max_size=n),
-                  st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=n, max_size=n)), min_size=1, max_size=6,
+        st.tuples(
+            st.lists(values, min_size=n, max_size=n),
+            st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=n, max_size=n),
+        ),
+        min_size=1,
+        max_size=6,
     )
-)  # fmt: skip
+)
 
 
 @settings(max_examples=100)
-@given(beams, st.sampled_from(["strongest", "first", "last", "mean", "dual"]), st.sampled_from([0.0, 0.1]),
-       st.sampled_from([0.05, 0.3]))  # fmt: skip
+@given(
+    beams,
+    st.sampled_from(["strongest", "first", "last", "mean", "dual"]),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from([0.05, 0.3]),
+)
 def test_equal_to_the_rules_in_plain_python(content, mode, threshold, resolution):
     ranges = np.array([ranges for ranges, _ in content])
     intensity = np.array([power for _, power in content])
@@ -64,9 +72,16 @@ def test_equal_to_the_rules_in_plain_python(content, mode, threshold, resolution
         assert (found.sample[n][~seen] == -1).all()
 
 
-@pytest.mark.parametrize(("mode", "expected"), [
-    ("strongest", [2.0]), ("first", [2.0]), ("last", [5.0]), ("dual", [2.0, 5.0]), ("mean", [(6 * 2 + 3 * 5) / 9]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("strongest", [2.0]),
+        ("first", [2.0]),
+        ("last", [5.0]),
+        ("dual", [2.0, 5.0]),
+        ("mean", [(6 * 2 + 3 * 5) / 9]),
+    ],
+)
 def test_a_beam_half_on_a_near_wall_half_on_a_far_one(mode, expected):
     """Six of nine rays on the near wall. One ray gives one of the two, dual both, mean a point in the air between."""
     ranges = np.array([[2.0, 2.0, 5.0] * 3])

@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, lidar_beams
 from simjudge.sim.sensors.lidar.rays import turn_rays
 from simjudge.sim.sensors.lidar.scan import RayHits, measure
 
@@ -68,15 +67,18 @@ def test_nothing_beyond_the_range_and_nothing_nearer():
         assert len(scan(PLAIN, radius)) == seen
 
 
-@pytest.mark.parametrize(("about", "radius", "reflected", "expected"), [
-    (LidarIntensity(), 40, 0.3, 0.3),
-    (LidarIntensity(scale=100), 40, 0.3, 30),
-    (LidarIntensity(scale=100, levels=255), 40, 0.303, 30),
-    (LidarIntensity(scale=900, levels=255), 40, 0.3, 255),
-    (LidarIntensity(falloff=10, calibrated=False), 40, 0.8, 0.05),
-    (LidarIntensity(falloff=10), 40, 0.8, 0.8),
-    (LidarIntensity(falloff=10, calibrated=False), 5, 0.8, 0.8),  # nearer than that, all of it comes back
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("about", "radius", "reflected", "expected"),
+    [
+        (LidarIntensity(), 40, 0.3, 0.3),
+        (LidarIntensity(scale=100), 40, 0.3, 30),
+        (LidarIntensity(scale=100, levels=255), 40, 0.303, 30),
+        (LidarIntensity(scale=900, levels=255), 40, 0.3, 255),
+        (LidarIntensity(falloff=10, calibrated=False), 40, 0.8, 0.05),
+        (LidarIntensity(falloff=10), 40, 0.8, 0.8),
+        (LidarIntensity(falloff=10, calibrated=False), 5, 0.8, 0.8),  # nearer than that, all of it comes back
+    ],
+)
 def test_intensity(about, radius, reflected, expected):
     assert scan(replace(PLAIN, intensity=about), radius, reflected).intensity == pytest.approx(expected)
 

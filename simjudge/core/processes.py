@@ -1,0 +1,102 @@
+"""Processes: their exit codes, the signals that end them, workers that end with this one, and readers kept apart.
+
+Exit codes are the same for the command, the nodes and the runs of a graph.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from simjudge.core import isolated_readers
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_TEXT, check_file
+
+EXIT_OK = 0
+"""The work is done."""
+EXIT_FAILED = 1
+"""An error that the user can act on; one line on stderr says which."""
+EXIT_USAGE = 2
+"""The request itself makes no sense."""
+EXIT_LOST = 3
+"""The work is done, and pieces of the input were left out; warnings on stderr count them."""
+EXIT_GAP = 4
+"""The work is done, and a gap is as large as `--fail-on` allows none to be. Losses are said, but do not change it."""
+EXIT_STOPPED = 130
+"""Stopped by Ctrl-C: 128 + SIGINT, as shells have it."""
+
+DONE = (EXIT_OK, EXIT_LOST)
+"""The codes of work that is done."""
+
+
+_STREAMS = (0, 1, 2)
+
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, unless it is ignored, as below `nohup`."""
+    hangup = getattr(signal, "SIGHUP", None)
+    heeded = hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *((hangup,) if heeded and hangup is not None else ()))
+
+
+def leave_closed_terminal() -> None:
+    """Write to nowhere what would go to a terminal that is closed: an error there would cut short what is saved."""
+    for stream in _STREAMS:
+        with suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)
+
+
+def serve_parent() -> None:
+    """Leave Ctrl-C in the terminal to the process that started this one, and end with it, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, name="parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process once its parent has ended, also by SIGKILL: the system then closes the parent's pipe."""
+    from multiprocessing import connection, parent_process  # noqa: PLC0415 - the command line starts without it
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(EXIT_FAILED)
+
+
+@contextmanager
+def silent_output() -> Iterator[None]:
+    """Let nothing through to standard output, of compiled libraries either."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def read_isolated(reader: str, path: Path, refusal: str) -> Any:
+    """What a function of `isolated_readers` gives for a file.
+
+    Args:
+        refusal: what is wrong with a file that it cannot read, and the remedy.
+    """
+    check_file(path, LARGEST_TEXT)
+    words = [sys.executable, isolated_readers.__file__, reader, str(path)]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise SimjudgeError(f"{path}: {refusal}")
+    return json.loads(done.stdout)

@@ -1,0 +1,71 @@
+"""Groups of settings that several rooms ask for (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import Settings, TextForm, setting
+
+
+def file_or_name(metavar: str = "FILE|NAME") -> TextForm:
+    """How a file is written, or the name of one that comes with simjudge; or what else a text may stand for.
+
+    Args:
+        metavar: the form in a word.
+    """
+
+    def parse(given: Any) -> Any:
+        if isinstance(given, str | Path):
+            return given
+        raise UsageError(f"{given!r}: must be a text or a path ({metavar})")
+
+    return TextForm(parse, str, metavar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings(Settings, panel="Reading files"):
+    """How data sets are read, whatever is done with them afterwards."""
+
+    allow_outside: bool = setting(
+        default=False,
+        help="Take pictures that lie outside of the data set's folder, as a data set from elsewhere may name any file.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSettings(Settings, panel="Labels"):
+    """Which things of a simulated picture are labelled; `simjudge.sim.capture.ground_truth.Labelling` applies it."""
+
+    min_size: float = setting(5.0, "Size below which things are not labelled.", unit="px", low=0, high=1e5)
+    min_visible: float = setting(0.25, "Share of a thing that must be visible for it to be labelled.", low=0, high=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionLimitSettings(Settings, panel="Poses"):
+    """Which poses are believed; `simjudge.geometry.trajectories.MotionLimits` applies it."""
+
+    max_gap: float = setting(0.5, "Greatest gap between poses that is interpolated.", unit="s", low=1e-3, high=1e6)
+    max_speed: float = setting(20.0, "Speed above which poses are a jump.", unit="m/s", low=1e-3, high=1e6)
+    max_turn: float = setting(720.0, "Rate of rotation above which poses are a jump.", unit="deg/s", low=1e-3, high=1e6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings(Settings):
+    """What moves and lights a scene."""
+
+    engine: str = setting(
+        "default",
+        "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class.",
+        form=file_or_name("NAME|PACKAGE:CLASS"),
+        common=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSettings(Settings):
+    """How many processes work side by side."""
+
+    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024, short="-j", common=True)

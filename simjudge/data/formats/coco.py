@@ -1,0 +1,542 @@
+"""COCO: annotations (ground truth), and results (predictions) beside them or alone.
+
+The format: https://cocodataset.org/#format-data and #format-results.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import IntArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet
+from simjudge.core.names import class_names_from, name_to_stamp
+from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.text import load_json, one_line, parse_integer, parse_number
+from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
+from simjudge.data.format_support.format import Format, Source
+from simjudge.data.format_support.image_files import file_stems, write_images
+from simjudge.data.format_support.mask_codec import (
+    DECIMALS,
+    NO_MASK,
+    MaskCrop,
+    MaskList,
+    mask_from_polygons,
+    mask_from_rle,
+    mask_to_rle,
+)
+from simjudge.data.format_support.raw_rows import (
+    OPTIONAL_COLUMNS,
+    RawRows,
+    build_objects,
+    build_predictions,
+    drop_masks_outside,
+    mend_foreign_labels,
+    parse_numbers,
+    used_class_ids,
+)
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+
+log = logging.getLogger(__name__)
+
+_FEWEST = 2
+"""Annotations that must agree: one alone may be a slip."""
+_TOLERANCE = 0.01
+"""Of an area."""
+
+
+def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
+    """Refuse boxes that are not x, y, width and height."""
+    if _are_corners(annotations):
+        raise SimjudgeError(
+            f"{path}: the areas that it states are those of boxes x0, y0, x1, y1, and COCO's are x, y, width, height;"
+            " subtract x0 and y0 from the last two"
+        )
+
+
+def _are_corners(annotations: Sequence[Any]) -> bool:
+    rows = []
+    for each in annotations:
+        box, area = (each.get("bbox"), each.get("area")) if isinstance(each, dict) else (None, None)
+        if isinstance(box, list) and len(box) == 4 and not each.get("segmentation"):
+            rows.append([parse_number(value) for value in (*box, area)])
+    stated = np.array([row for row in rows if all(value is not None for value in row)], np.float64).reshape(-1, 5)
+    stated = stated[np.isfinite(stated).all(1) & (stated[:, 4] > 0)]
+    if len(stated) < _FEWEST:
+        return False
+    x, y, third, fourth, area = stated.T
+    of_corners = np.abs((third - x) * (fourth - y) - area) <= _TOLERANCE * area
+    of_sides = np.abs(third * fourth - area) <= _TOLERANCE * area
+    return bool((of_corners & (third > x) & (fourth > y)).all() and not of_sides.any())
+
+
+def parse_region(
+    row: dict[str, Any], width: int, height: int, where: str, losses: Losses
+) -> tuple[list[float], MaskCrop] | None:
+    """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
+
+    Args:
+        width: of its image, pixels.
+        height: of its image, pixels.
+        losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
+
+    Returns:
+        Box x0, y0, x1, y1 in pixels, and mask; None where there is neither.
+    """
+    mask = _mask(row.get("segmentation"), width, height, where, losses)
+    try:
+        numbers = [float(v) for v in row.get("bbox") or ()]
+        if any(numbers) or (numbers and mask[0] is None):
+            x, y, w, h = numbers
+            return [round(x, DECIMALS), round(y, DECIMALS), round(x + w, DECIMALS), round(y + h, DECIMALS)], mask
+    except (TypeError, ValueError, OverflowError):
+        losses.add("malformed rows", f"{where} (bbox {one_line(row['bbox'])})")
+        return None
+    crop, (left, top) = mask
+    if crop is None:
+        losses.add("malformed rows", f"{where} (neither bbox nor segmentation)")
+        return None
+    return [float(left), float(top), float(left + crop.shape[1]), float(top + crop.shape[0])], mask
+
+
+def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> MaskCrop:
+    # Exports write all of these for an object without a mask.
+    if not shape or shape == [[]]:
+        return NO_MASK
+    try:
+        mask = mask_from_rle(shape, width, height) if isinstance(shape, dict) else _polygons(shape, width, height)
+    except (TypeError, ValueError) as error:
+        mask, trouble = NO_MASK, one_line(error)
+    else:
+        trouble = "" if mask[0] is not None else "it covers no pixel of the picture"
+    if trouble:
+        losses.add("unusable masks (the box is kept)", f"{where} ({trouble})")
+    return mask
+
+
+def _polygons(shape: Any, width: int, height: int) -> MaskCrop:
+    if any(isinstance(number, int | float) for number in shape):
+        raise ValueError("a polygon is a list within the list: [[x, y, ...]]")
+    if any(np.size(points) % 2 for points in shape):
+        raise ValueError("a polygon with an x without y")
+    polygons = [np.array(points, np.float64).reshape(-1, 2) for points in shape]
+    if any(len(points) < 3 or not np.isfinite(points).all() for points in polygons):
+        raise ValueError("a polygon of less than three finite points")
+    return mask_from_polygons(polygons, width, height)
+
+
+def is_coco_results(content: Any) -> bool:
+    """Tell whether the content of a JSON file is a list of COCO results.
+
+    Returns:
+        True where it is a list whose first entries have an image id; an empty list counts.
+    """
+    return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
+
+
+def parse_results(
+    rows: Any, path: Path, frame_of: dict[Any, int], names: Sequence[str], size: IntArray, losses: Losses
+) -> RawRows:
+    """Read results into rows, not yet checked.
+
+    Args:
+        size: int64 (F, 2), width and height of all frames, pixels.
+    """
+    if not isinstance(rows, list):
+        raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
+    number = {name: i for i, name in enumerate(names)}
+    frame: list[int] = []
+    index: list[int] = []
+    classes: list[Any] = []
+    scores: list[float] = []
+    boxes: list[list[float]] = []
+    masks = MaskList()
+    for i, row in enumerate(rows):
+        where = f"{path}: result {i}"
+        score = parse_number(row.get("score")) if isinstance(row, dict) else None
+        if score is None or "category_id" not in row:
+            losses.add("malformed rows", f"{where} ({one_line(row)})")
+            continue
+        of = _frame(row, frame_of, number)
+        if of is None:
+            named = one_line(row.get("file_name", f"image_id {row.get('image_id')}"))
+            losses.add("predictions for frames that the set lacks", f"{where} ({named})")
+            continue
+        shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        if shape is not None:
+            frame.append(of)
+            index.append(i)
+            classes.append(row["category_id"])
+            scores.append(score)
+            boxes.append(shape[0])
+            masks.append(shape[1])
+    return RawRows(
+        np.array(frame, np.int64),
+        parse_numbers(classes),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        lambda i: f"{path}: result {index[i]}",
+        np.array(scores, np.float64),
+        masks=masks.masks(),
+    )
+
+
+def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
+    """Read results onto the frames of a set.
+
+    A row with a "file_name" belongs to the frame of that name. Other image ids are looked up in the annotations that
+    `target` was read from, else in those beside the results; where these know fewer of them than the frames' names do,
+    or there are none, an image id is taken for a frame's name, as ultralytics writes them.
+
+    Args:
+        annotations: where `target` was read from, a file or a folder; None where nobody knows.
+    """
+    ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
+    ids = ids or _ids_from_annotations(path.parent, target)
+    by_name = _ids_from_names(target)
+    given = {row["image_id"] for row in rows if isinstance(row, dict) and isinstance(row.get("image_id"), int | str)}
+    ids = by_name if len(given & by_name.keys()) > len(given & ids.keys()) else ids
+    raw = parse_results(rows, path, ids, target.frame_name, target.size, losses)
+    if len(rows) and not len(raw.frame):
+        raise SimjudgeError(
+            f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
+        )
+    raw = drop_masks_outside(_counted_from_0(raw, path, target), losses)
+    return build_predictions(raw, target.size, target.class_names, losses)
+
+
+def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
+    """Results with the set's class ids: ultralytics numbers classes from 1, whatever the set does."""
+    count = len(target.class_names)
+    if set(target.class_names) != set(range(count)) or not len(raw.class_id) or not raw.class_id.min() >= 1:
+        return raw
+    if raw.class_id.max() == count:
+        log.warning(
+            "%s: its category ids are 1 to %d, those of %s 0 to %d: each is taken for the one before",
+            path,
+            count,
+            target.name,
+            count - 1,
+        )
+        return replace(raw, class_id=raw.class_id - 1)
+    log.warning(
+        "%s: no result is of category 0: if it numbers classes from 1, as ultralytics does, subtract 1 from"
+        " each category_id",
+        path,
+    )
+    return raw
+
+
+def _frame(row: dict[str, Any], frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
+    """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids."""
+    name = row.get("file_name")
+    if isinstance(name, str):
+        file = PurePosixPath(name.replace("\\", "/"))
+        return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
+    image = row.get("image_id")
+    return frame_of.get(image) if isinstance(image, int | float | str) else None
+
+
+def _ids_from_names(target: FrameSet) -> dict[Any, int]:
+    ids: dict[Any, int] = {name: i for i, name in enumerate(target.frame_name)}
+    for i, name in enumerate(target.frame_name):
+        if name.isdecimal():
+            ids.setdefault(int(name), i)
+    return ids
+
+
+def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
+    """The frame number by image id from the annotations at `path`, a file or a folder; empty where there are none."""
+    candidates = [path] if path.is_file() else [path / "annotations.json", path / "_annotations.coco.json"]
+    number = {name: i for i, name in enumerate(target.frame_name)}
+    for candidate in candidates:
+        if not candidate.is_file() or candidate.suffix.lower() != ".json":
+            continue
+        content = load_json(candidate)
+        images = content.get("images") if isinstance(content, dict) else None
+        if isinstance(images, list):
+            named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
+            return {key: number[stem] for key, stem in named if isinstance(key, int | float | str) and stem in number}
+    return {}
+
+
+ANNOTATIONS = "annotations.json"
+RESULTS = "results.json"
+_NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
+
+
+def is_coco(content: Any) -> bool:
+    """Tell whether the content of a JSON file is COCO annotations."""
+    return isinstance(content, dict) and isinstance(content.get("images"), list) and "annotations" in content
+
+
+def holds_coco(folder: Path) -> bool:
+    """Whether a folder holds COCO annotations, usable or not.
+
+    Returns:
+        True where a file has one of the usual names. A damaged one counts: reading says what is wrong with it.
+    """
+    return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
+
+
+def read_coco(path: str | Path) -> FrameSet:
+    """Read COCO annotations, and the predictions in `results.json` beside them where there is one.
+
+    Class ids are the category ids. An image without annotations is labelled, with nothing in it.
+    """
+    path = Path(path)
+    found = _annotations_in(path)
+    if found is None:
+        raise SimjudgeError(f"{path}: holds no {ANNOTATIONS}; give the annotations file itself")
+    return read_coco_content(load_json(found), found)
+
+
+def read_coco_content(content: Any, path: Path) -> FrameSet:
+    """Read COCO annotations that are parsed already."""
+    sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
+    return apply_sidecar(_read_plain(content, path, sidecar, is_own=bool(sidecar.frame)), sidecar)
+
+
+def write_coco(frames: FrameSet, path: str | Path) -> Losses:
+    """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
+
+    Args:
+        path: of the folder, which must not exist or be empty.
+    """
+    path = Path(path)
+    stems = file_stems(frames.frame_name)
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
+    with atomic_folder(path) as folder:
+        names = write_images(frames, folder / "images", stems)
+        images = []
+        for i, stem in enumerate(stems):
+            width, height = frames.size[i].tolist()
+            image = {"id": i + 1, "file_name": names[i] or f"{stem}.png", "width": width, "height": height}
+            images.append(image if frames.labelled[i] else image | {"labelled": False})
+        annotations = [
+            {"id": i + 1, **row, "area": row["bbox"][2] * row["bbox"][3], "iscrowd": 0}
+            for i, row in enumerate(_rows(frames.objects, frames.size))
+        ]
+        categories = [{"id": i, "name": frames.class_name(i)} for i in sorted(used)]
+        content = {"images": images, "annotations": annotations, "categories": categories}
+        (folder / ANNOTATIONS).write_text(json.dumps(content), encoding="utf-8")
+        if frames.predictions is not None:
+            results = _rows(frames.predictions, frames.size)
+            (folder / RESULTS).write_text(json.dumps(results), encoding="utf-8")
+        write_sidecar(frames, folder, stems, _read_folder)
+    return Losses()
+
+
+def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
+    box = np.round(np.concatenate([table.box[:, :2], table.box[:, 2:] - table.box[:, :2]], 1), DECIMALS).tolist()
+    frame, class_id = table.frame.tolist(), table.class_id.tolist()
+    optional = {name: getattr(table, name).tolist() for name in OPTIONAL_COLUMNS} if isinstance(table, Objects) else {}
+    rows: list[dict[str, Any]] = []
+    for i in range(len(table)):
+        row: dict[str, Any] = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
+        if table.masks is not None and table.masks.has(i):
+            row["segmentation"] = mask_to_rle(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
+        if isinstance(table, Predictions):
+            row["score"] = float(table.score[i])
+        row |= {name: values[i] for name, values in optional.items() if not math.isnan(values[i])}
+        rows.append(row)
+    return rows
+
+
+def _annotations_in(path: Path) -> Path | None:
+    if path.is_file():
+        return path
+    for name in _NAMES:
+        if (path / name).is_file():
+            return path / name
+    inside = sorted((path / "annotations").glob("*.json"))
+    if len(inside) > 1:
+        raise SimjudgeError(f"{path}: several annotation files in annotations/; give one of them, e.g. {inside[0]}")
+    return inside[0] if inside else None
+
+
+def _read_folder(folder: Path) -> FrameSet:
+    path = folder / ANNOTATIONS
+    return _read_plain(load_json(path), path, load_sidecar(folder), is_own=True)
+
+
+def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> FrameSet:
+    if not is_coco(content):
+        raise SimjudgeError(f"{path}: no COCO annotations; it needs 'images', 'annotations' and 'categories'")
+    losses = Losses()
+    class_names = _class_names(content, path)
+    _check_ids(content["images"], "image", path)
+    found, number = _frames(content["images"], path, sidecar, losses)
+    if not found.names:
+        raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
+    raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
+    # What simjudge has written is what it was given.
+    if not is_own:
+        refuse_corners(content["annotations"], path)
+        raw = mend_foreign_labels(drop_masks_outside(raw, losses), found.size, str(path), losses)
+    predictions = None
+    predicted = np.zeros(len(found.names), np.bool_)
+    results = path.parent / RESULTS
+    if results.is_file() and path.name == ANNOTATIONS:
+        scored = parse_results(load_json(results), results, number, found.names, found.size, losses)
+        scored = scored if is_own else drop_masks_outside(scored, losses)
+        predictions = build_predictions(scored, found.size, class_names, losses)
+        has = np.isin(np.arange(len(found.names)), scored.frame)
+        predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])
+    return FrameSet.build(
+        path.absolute().parent.name if path.name in _NAMES else path.stem,
+        found.size,
+        build_objects(raw, found.size, class_names, losses),
+        predictions,
+        frame_name=found.names,
+        stamp=[name_to_stamp(name) for name in found.names],
+        labelled=found.labelled,
+        predicted=predicted,
+        class_names=class_names,
+        images=found.images(),
+        losses=losses,
+    )
+
+
+def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
+    try:
+        pairs = [(c["id"], c["name"]) for c in content.get("categories", [])]
+    except (TypeError, KeyError) as error:
+        raise SimjudgeError(f"{path}: a category without id and name; mend 'categories'") from error
+    return class_names_from(pairs, f"{path}: categories")
+
+
+def _check_ids(rows: Sequence[Any], what: str, path: Path) -> None:
+    """Refuse two images or annotations of one id: what refers to it could mean either."""
+    seen: dict[Any, int] = {}
+    for i, row in enumerate(rows):
+        given = row.get("id") if isinstance(row, dict) else None
+        if isinstance(given, int | float | str) and seen.setdefault(given, i) != i:
+            raise SimjudgeError(
+                f"{path}: {what}s {seen[given]} and {i} both have the id {one_line(given)}; give each an id of its own"
+            )
+
+
+def _frames(images: list[Any], path: Path, sidecar: Sidecar, losses: Losses) -> tuple[AnnotatedFrames, dict[Any, int]]:
+    """The usable images as frames, and the frame number by image id."""
+    entries: list[tuple[str, int, int]] = []
+    ids: list[Any] = []
+    labelled: list[bool] = []
+    for i, image in enumerate(images):
+        entry = _entry(image)
+        if entry is None:
+            losses.add("images without id, name or size", f"{path}: image {i} ({one_line(image)})")
+            continue
+        entries.append(entry)
+        ids.append(image["id"])
+        labelled.append(image.get("labelled", True) is not False)
+    found = find_images(entries, _stems(entries), path.parent, sidecar, losses, str(path))
+    number = {ids[k]: i for i, k in enumerate(found.entry)}
+    found.labelled = [labelled[k] for k in found.entry]
+    return found, number
+
+
+def _entry(image: Any) -> tuple[str, int, int] | None:
+    """File name, width and height of an image; 0 where it does not say its size. None where it cannot be used."""
+    if not isinstance(image, dict) or not isinstance(image.get("id"), int | float | str):
+        return None
+    name = image.get("file_name", f"{image['id']}.png")
+    width, height = (parse_integer(image.get(side) or 0) for side in ("width", "height"))
+    if not isinstance(name, str) or not name or width is None or height is None:
+        return None
+    return name, width, height
+
+
+def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Frame names: the file stems, or the paths with "/" made "_" where stems are not unique."""
+    paths = [PurePosixPath(name.replace("\\", "/")) for name, _, _ in entries]
+    stems = [p.stem for p in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    return ["_".join(p.with_suffix("").parts) for p in paths]
+
+
+def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses) -> RawRows:
+    if not isinstance(rows, list):
+        raise SimjudgeError(f"{path}: 'annotations' is not a list; export the annotations again")
+    _check_ids(rows, "annotation", path)
+    frame: list[int] = []
+    index: list[int] = []
+    classes: list[Any] = []
+    boxes: list[list[float]] = []
+    optional: dict[str, list[Any]] = {name: [] for name in OPTIONAL_COLUMNS}
+    masks = MaskList()
+    for i, row in enumerate(rows):
+        where = f"{path}: annotation {i}"
+        if not isinstance(row, dict) or "category_id" not in row:
+            losses.add("malformed rows", f"{where} ({one_line(row)})")
+            continue
+        if row.get("iscrowd") or row.get("ignore"):
+            losses.add("crowd regions, which are no objects", where)
+            continue
+        image = row.get("image_id")
+        if isinstance(image, str) and image not in number:
+            image = parse_integer(image)  # exports write numbers as text
+        if not isinstance(image, int | float | str) or image not in number:
+            losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
+            continue
+        of = number[image]
+        shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        if shape is not None:
+            frame.append(of)
+            index.append(i)
+            classes.append(row["category_id"])
+            for name, values in optional.items():
+                values.append(row.get(name))
+            boxes.append(shape[0])
+            masks.append(shape[1])
+    box = np.array(boxes, np.float64).reshape(-1, 4)
+    return RawRows(
+        np.array(frame, np.int64),
+        parse_numbers(classes),
+        box,
+        lambda i: f"{path}: annotation {index[i]}",
+        masks=masks.masks(),
+        distance=optional["distance"],
+        visible=optional["visible"],
+    )
+
+
+__all__ = ["FORMATS", "is_coco", "is_coco_results", "read_coco", "read_coco_content", "read_results", "write_coco"]
+
+
+def _sniff(source: Source) -> bool:
+    return holds_coco(source.path) if source.is_folder else is_coco(source.json)
+
+
+FORMATS = (
+    Format(
+        "coco",
+        "COCO",
+        "a COCO folder or annotations .json",
+        _sniff,
+        30,
+        read=lambda source, _options: (
+            read_coco(source.path) if source.is_folder else read_coco_content(source.json, source.path)
+        ),
+        write=write_coco,
+    ),
+    Format(
+        "coco-results",
+        "COCO results",
+        "COCO results",
+        lambda source: is_coco_results(source.json),
+        35,
+        read_predictions=lambda source, target, annotations, losses: read_results(
+            source.json, source.path, target, annotations, losses
+        ),
+    ),
+)

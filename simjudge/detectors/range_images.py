@@ -1,0 +1,350 @@
+"""A lidar's turn as a picture, rings x columns, with what is labelled in it: what the judge of pictures takes.
+
+The grid has a row a ring, the highest first; columns around the turn, from behind over the left. A person who stands at
+the lidar and looks ahead sees the same: ahead is the middle, left is left. The first and the last column are
+neighbours. Near is bright yellow, far is dark blue, and a pixel without a return is black.
+
+Labelled things are cuboids cast onto the grid, which show what the device could have seen: its dropouts do not change
+them; or the points that lie in them. What lies nearer hides what lies behind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import EncodedImage, ImageError, RgbImage
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import LidarPoints, lidar_points
+
+COLUMNS = 1800
+"""Of a range image where nobody says otherwise: 0.2 degrees, as most spinning lidars have them at 10 turns a second."""
+EVEN_ROWS = 64
+"""Rows of a grid for clouds without rings."""
+_CLOUDS = 8
+"""Clouds of a set that the grid is measured on."""
+_STEADY = 0.25
+"""Share of the distance to the next ring by which a ring's elevation may vary (median absolute deviation)."""
+_ENDS = (0.2, 99.8)
+"""Percentiles of the elevations that an even grid reaches from and to."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeGrid(ShortRepr):
+    """Where the beams of a range image point.
+
+    Attributes:
+        elevation: (R,), radians, of each row, the highest first.
+        rings: whether the rows are a device's rings.
+    """
+
+    elevation: FloatArray
+    columns: int = COLUMNS
+    rings: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.elevation), self.columns
+
+    @property
+    def azimuth(self) -> FloatArray:
+        """(C,), radians, of each column's middle."""
+        return np.asarray(math.pi - (np.arange(self.columns) + 0.5) * (2 * math.pi / self.columns), np.float64)
+
+    def pixels(self, points: FloatArray) -> tuple[IntArray, IntArray]:
+        """The pixel of each point.
+
+        Args:
+            points: (N, 3), metres, from the lidar.
+
+        Returns:
+            Rows, int64 (N,), -1 for points above or below the grid; and columns, int64 (N,).
+        """
+        elevation = np.arctan2(points[:, 2], np.hypot(points[:, 0], points[:, 1]))
+        ascending = self.elevation[::-1]
+        between = (ascending[1:] + ascending[:-1]) / 2
+        ends = [ascending[0] - (between[0] - ascending[0]), ascending[-1] + (ascending[-1] - between[-1])]
+        place = np.searchsorted(np.concatenate([ends[:1], between, ends[1:]]), elevation, "right") - 1
+        rows = len(ascending) - 1 - place
+        rows[(place < 0) | (place >= len(ascending))] = -1
+        return rows.astype(np.int64), self.column(np.arctan2(points[:, 1], points[:, 0]))
+
+    def column(self, azimuth: FloatArray) -> IntArray:
+        """The columns of azimuths.
+
+        Args:
+            azimuth: radians, counter-clockwise from ahead.
+        """
+        number = np.floor((math.pi - np.asarray(azimuth)) * (self.columns / (2 * math.pi)))
+        return number.astype(np.int64) % self.columns
+
+    @property
+    def pixel_height(self) -> float:
+        """How high a pixel is, on average, as a multiple of its width, by angle."""
+        height = (self.elevation[0] - self.elevation[-1]) / (len(self.elevation) - 1)
+        return float(height / (2 * math.pi / self.columns))
+
+    def content(self) -> dict[str, Any]:
+        """What result.json says of it."""
+        return {
+            "rows": len(self.elevation),
+            "columns": self.columns,
+            "rings": self.rings,
+            "elevations_deg": np.round(np.degrees(self.elevation), 4).tolist(),
+            "pixel_height": self.pixel_height,
+        }
+
+    def describe(self) -> str:
+        """Rows, columns and elevations, for a person to read."""
+        high, low = np.degrees(self.elevation[[0, -1]])
+        kind = "rings" if self.rings else "even rows"
+        return f"{len(self.elevation)} {kind} from {low:.2f} to {high:.2f} degrees, {self.columns} columns"
+
+
+def even_grid(low: float, high: float, rows: int, columns: int = COLUMNS) -> RangeGrid:
+    """A grid with rows as far apart everywhere.
+
+    Args:
+        low, high: elevations of the last and the first row, radians.
+    """
+    return RangeGrid(np.linspace(high, low, rows), columns)
+
+
+def measure_grid(clouds: CloudSet, columns: int = COLUMNS) -> RangeGrid:
+    """Choose the grid for a set: its rings where its clouds number them, else even rows over its elevations.
+
+    Returns:
+        The grid. Rings whose elevations vary are none: clouds that were moved to another place have such.
+    """
+    several = [points for points in _some(clouds) if len(points)]
+    if not several:
+        raise SimjudgeError(f"{clouds.name}: no point in its first clouds; a range image needs some")
+    elevation = np.concatenate([_elevations(points) for points in several])
+    rings = [points.ring for points in several if points.ring is not None]
+    if len(rings) == len(several):
+        found = _ring_elevations(np.concatenate(rings), elevation)
+        if found is not None:
+            return RangeGrid(found, columns, rings=True)
+    low, high = np.percentile(elevation, _ENDS)
+    return even_grid(float(low), max(float(high), float(low) + 1e-3), EVEN_ROWS, columns)
+
+
+def _some(clouds: CloudSet) -> Sequence[LidarPoints]:
+    chosen = np.unique(np.linspace(0, len(clouds) - 1, min(_CLOUDS, len(clouds))).astype(np.int64))
+    read = (clouds[int(index)] for index in chosen)
+    return [lidar_points(cloud.table, cloud.where) for cloud in read]
+
+
+def _elevations(points: LidarPoints) -> FloatArray:
+    x, y, z = points.stored.astype(np.float64).T
+    elevation: FloatArray = np.arctan2(z, np.hypot(x, y))
+    return elevation
+
+
+def _ring_elevations(ring: IntArray, elevation: FloatArray) -> FloatArray | None:
+    """The rings' elevations, the highest first; None where they vary too much to be rings."""
+    numbers, row = np.unique(ring, return_inverse=True)
+    if len(numbers) < 2:
+        return None
+    each = [elevation[row == number] for number in range(len(numbers))]
+    middle = np.array([np.median(values) for values in each])
+    spread = np.array([np.median(np.abs(values - m)) for values, m in zip(each, middle, strict=True)])
+    order = np.argsort(-middle)
+    step = -np.diff(middle[order])
+    nearest = np.minimum(np.append(step, np.inf), np.append(np.inf, step))
+    return None if (spread[order] > _STEADY * nearest).any() else middle[order]
+
+
+NOBODY = -1
+"""The owner of a pixel that shows nothing labelled."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Silhouettes(ShortRepr):
+    """What a scan's range image shows of K things.
+
+    Attributes:
+        owner: int64 (R, C), the thing that each pixel shows; NOBODY for none.
+        share: (K,), which part of its own silhouette is not hidden by another, 0 to 1; NaN where nobody knows.
+    """
+
+    owner: IntArray
+    share: FloatArray
+
+
+def cast_cuboids(cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
+    """Cast rays through all pixels onto upright cuboids.
+
+    Args:
+        cuboids: (K, 7), x, y, z, length, width, height, metres, from the lidar, and yaw, radians.
+
+    Returns:
+        The nearest cuboid of each pixel. A cuboid that the lidar is inside of shows nowhere.
+    """
+    depth = np.full(grid.shape, np.inf)
+    owner = np.full(grid.shape, NOBODY, np.int64)
+    whole = np.zeros(len(cuboids))
+    for k, cuboid in enumerate(cuboids):
+        columns = _columns_around(cuboid, grid)
+        distance = _distances(cuboid, grid, columns)
+        whole[k] = np.count_nonzero(np.isfinite(distance))
+        nearer = distance < depth[:, columns]
+        owner[:, columns] = np.where(nearer, k, owner[:, columns])
+        depth[:, columns] = np.where(nearer, distance, depth[:, columns])
+    shown = np.bincount(owner[owner >= 0], minlength=len(cuboids))
+    return Silhouettes(owner, np.divide(shown, whole, out=np.zeros(len(cuboids)), where=whole > 0))
+
+
+def own_pixels(cuboid: FloatArray, grid: RangeGrid) -> tuple[IntArray, IntArray]:
+    """The rows and columns that a cuboid would show in if nothing hid it.
+
+    Args:
+        cuboid: (7,), see `cast_cuboids`.
+    """
+    columns = _columns_around(cuboid, grid)
+    rows, places = np.nonzero(np.isfinite(_distances(cuboid, grid, columns)))
+    return rows.astype(np.int64), columns[places]
+
+
+def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
+    """Mark the pixels of the points that lie in upright cuboids, their faces included.
+
+    Args:
+        points: (N, 3), metres, from the lidar.
+        cuboids: (K, 7), see `cast_cuboids`.
+
+    Returns:
+        For each pixel the cuboid of its nearest point. A point in several belongs to the one with the nearer middle.
+    """
+    thing = np.full(len(points), NOBODY, np.int64)
+    for k in np.argsort(-np.linalg.norm(cuboids[:, :3], axis=1), kind="stable"):
+        thing[_inside(points, cuboids[k])] = k
+    rows, columns = grid.pixels(points)
+    # The nearest comes last, and stays; of equally near ones that of the first thing, whatever their order.
+    order = np.lexsort((-thing, -np.linalg.norm(points, axis=1)))
+    order = order[rows[order] >= 0]
+    owner = np.full(grid.shape, NOBODY, np.int64)
+    owner[rows[order], columns[order]] = thing[order]
+    return Silhouettes(owner, np.full(len(cuboids), np.nan))
+
+
+def _inside(points: FloatArray, cuboid: FloatArray) -> BoolArray:
+    offset = points - cuboid[:3]
+    cos, sin = math.cos(cuboid[6]), math.sin(cuboid[6])
+    own = np.column_stack(
+        [
+            cos * offset[:, 0] + sin * offset[:, 1],
+            cos * offset[:, 1] - sin * offset[:, 0],
+            offset[:, 2],
+        ]
+    )
+    return np.asarray((np.abs(own) <= cuboid[3:6] / 2).all(1))
+
+
+def _columns_around(cuboid: FloatArray, grid: RangeGrid) -> IntArray:
+    """The columns that a cuboid may show in, each once."""
+    distance, radius = math.hypot(cuboid[0], cuboid[1]), math.hypot(cuboid[3], cuboid[4]) / 2
+    if distance <= radius:
+        return np.arange(grid.columns)
+    half = math.ceil(math.asin(radius / distance) / (2 * math.pi) * grid.columns) + 1
+    middle = int(grid.column(np.array(math.atan2(cuboid[1], cuboid[0]))))
+    count = min(2 * half + 1, grid.columns)
+    return (middle - half + np.arange(count)) % grid.columns
+
+
+def _distances(cuboid: FloatArray, grid: RangeGrid, columns: IntArray) -> FloatArray:
+    """How far away the rays of some columns meet a cuboid, (R, columns); inf where they do not (slab method)."""
+    relative = grid.azimuth[columns] - cuboid[6]
+    level, rise = np.cos(grid.elevation)[:, None], np.sin(grid.elevation)[:, None]
+    direction = (level * np.cos(relative), level * np.sin(relative), np.broadcast_to(rise, (len(rise), len(columns))))
+    cos, sin = math.cos(cuboid[6]), math.sin(cuboid[6])
+    x, y, z = cuboid[:3]
+    near, far = np.full(direction[0].shape, -np.inf), np.full(direction[0].shape, np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for along, middle, size in zip(direction, (cos * x + sin * y, cos * y - sin * x, z), cuboid[3:6], strict=True):
+            one, other = (middle - size / 2) / along, (middle + size / 2) / along
+            # A ray in the plane of a face: 0 / 0, which limits nothing.
+            near = np.fmax(near, np.fmin(one, other))
+            far = np.fmin(far, np.fmax(one, other))
+    return np.where((near <= far) & (near > 0), near, np.inf)
+
+
+_NEAR, _FAR = 1.0, 100.0
+"""Metres at the ends of the colours, which go by the logarithm of the range."""
+_DARKEST = 40
+"""Of 255: the colour of the farthest, so that it is not black."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangePictures(ShortRepr):
+    """The range images of a set's clouds; each is made when it is asked for."""
+
+    clouds: CloudSet
+    grid: RangeGrid
+
+    def __len__(self) -> int:
+        """The number of clouds."""
+        return len(self.clouds)
+
+    def has(self, index: int) -> bool:
+        """Every cloud has one."""
+        return 0 <= index < len(self)
+
+    def read(self, index: int) -> RgbImage:
+        """Make the picture of a cloud.
+
+        Returns:
+            uint8 (R, C, 3), red first.
+        """
+        try:
+            cloud = self.clouds[index]
+            points = lidar_points(cloud.table, cloud.where)
+        except SimjudgeError as error:
+            raise ImageError(str(error)) from error
+        return range_colours(range_image(points.stored.astype(np.float64), self.grid))
+
+    def read_encoded(self, index: int) -> EncodedImage | None:
+        """None: no picture is stored."""
+        del index
+        return None
+
+
+def range_image(points: FloatArray, grid: RangeGrid) -> FloatArray:
+    """The range of the nearest point of each pixel.
+
+    Args:
+        points: (N, 3), metres, from the lidar.
+
+    Returns:
+        (R, C), metres; 0 where there is no point.
+    """
+    rows, columns = grid.pixels(points)
+    image = np.full(grid.shape, np.inf)
+    inside = rows >= 0
+    np.minimum.at(image, (rows[inside], columns[inside]), np.linalg.norm(points[inside], axis=1))
+    return np.where(np.isfinite(image), image, 0.0)
+
+
+def range_colours(image: npt.NDArray[np.floating]) -> RgbImage:
+    """The colours of a range image.
+
+    Args:
+        image: (R, C), metres; 0 where there is no return.
+
+    Returns:
+        uint8 (R, C, 3), red first.
+    """
+    share = np.log(np.clip(image, _NEAR, _FAR) / _NEAR) / np.log(_FAR / _NEAR)
+    shade = np.round(255 - share * (255 - _DARKEST)).astype(np.uint8)
+    colours = cv2.applyColorMap(shade, cv2.COLORMAP_INFERNO)[:, :, ::-1]
+    return np.ascontiguousarray(np.where((image > 0)[:, :, None], colours, 0).astype(np.uint8))

@@ -1,0 +1,252 @@
+"""A comparison from its paths to its result folder: what `simjudge compare` and the validation node both do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow.parquet as pq
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.clouds import CloudSet
+from simjudge.detectors.detector import Detector, map_classes
+from simjudge.judging.chosen_patch import log_patch
+from simjudge.judging.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
+from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings
+from simjudge.judging.control import with_control
+from simjudge.judging.frame_pairs import comparable_pairs
+from simjudge.judging.inputs import InputSet, describe_model, read_input, read_lidar_inputs, read_semantic_inputs
+from simjudge.judging.painted_masks import performance_note
+from simjudge.judging.pair import PairResult, compare_pair
+from simjudge.judging.result_writing import (
+    comparison_parameters,
+    context_table,
+    describe_units,
+    false_positives,
+    result_content,
+    with_neighbours,
+)
+from simjudge.method.compiled import forgo_blas, is_compiled
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.patch_size import small_patch_note
+from simjudge.results.context_table import ContextTable
+from simjudge.results.gallery import PER_KIND, save_gallery, select_items
+from simjudge.results.saved_result import CONTEXTS, RESULT, atomic_result, write_json
+
+Source: TypeAlias = FrameSet | CloudSet | Path | str
+"""A set in memory, or the path of anything that `simjudge.data.sets.read_set` or, of lidar, `read_clouds` reads."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison, and what its result.json says beside the numbers.
+
+    Attributes:
+        result: numbers, and the contexts of every class.
+        losses: what was left out; saving adds damaged pictures of the gallery.
+    """
+
+    result: PairResult
+    parameters: dict[str, Any]
+    inputs: dict[str, Any]
+    losses: Losses
+
+    def content(self) -> dict[str, Any]:
+        """The content of result.json (docs/reference/results.md)."""
+        return result_content(self.result, self.parameters, self.inputs, self.losses)
+
+    @cached_property
+    def contexts(self) -> ContextTable:
+        """The table of contexts.parquet."""
+        return ContextTable(context_table(self.result))
+
+    def save(self, out: Path, per_kind: int = PER_KIND) -> None:
+        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
+
+        Args:
+            per_kind: the most contexts of each kind and class that the gallery shows.
+        """
+        sets = (self.result.a.frames, self.result.b.frames)
+        height, width = self.parameters["patch"]
+        with atomic_result(out) as folder:
+            pq.write_table(self.contexts.table, folder / CONTEXTS)
+            min_score = float(self.parameters["min_score"])
+            items = with_neighbours(select_items(self.contexts, per_kind), self.result)
+            shown = save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score, items=items)
+            self.losses.extend(shown)
+            write_json(folder / RESULT, self.content())
+
+
+def compare_sets(
+    a: Source,
+    b: Source,
+    settings: CompareSettings,
+    *,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+    run: PartRunner | None = None,
+) -> Comparison:
+    """Read both sets, detect where a detector is given, and compare.
+
+    Args:
+        run: who does the parts of the join; all cores of this machine where not given.
+    """
+    sides = read_inputs(a, b, settings, log=log, progress=progress)
+    losses = Losses()
+    sets = (sides[0].frames, sides[1].frames)
+    for each in sets:
+        losses.extend(each.losses)
+    if settings.paired:
+        sets = paired_frames(*sets, settings.pair_tolerance, losses)
+    _log_sizes(*sets, log)
+    forgo_blas()
+    if not is_compiled():
+        log("compiling for this machine, once: about half a minute")
+    with progress("comparing contexts") as advance:
+        result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)
+    losses.extend(result.losses)
+    settings = result.settings
+    for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
+        if line := drawn.describe(judged.frames.name):
+            log(f"note: {line}")
+    _log_method(result, settings, log)
+    inputs: dict[str, Any] = {
+        key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
+        for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
+    }
+    inputs["model"] = describe_model(settings)
+    parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
+    return Comparison(result, parameters, inputs, losses)
+
+
+def read_inputs(
+    a: Source,
+    b: Source,
+    settings: MethodSettings,
+    *,
+    own_predictions: bool = True,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> tuple[InputSet, InputSet]:
+    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go."""
+    if settings.task == SEMANTIC:
+        sides = read_semantic_inputs(a, b, settings, log=log, progress=progress)
+        _log_detectors(sides, log)
+        return sides
+    read = read_lidar_inputs if settings.sensor == LIDAR else _read_pictures
+    sides = read(a, b, settings, log=log, progress=progress)
+    _log_detectors(sides, log)
+    if note := describe_numbers(sides[0].frames, sides[1].frames):
+        log(note)
+    if settings.model is None and own_predictions and settings.sensor != LIDAR:
+        rename = dict(settings.rename or ())
+        a, b = (match_predicted_classes(side.frames, rename) for side in sides)
+        sides = replace(sides[0], frames=a), replace(sides[1], frames=b)
+    a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return replace(sides[0], frames=a), replace(sides[1], frames=b)
+
+
+def _read_pictures(
+    a: Source, b: Source, settings: MethodSettings, *, log: Log, progress: ProgressBar
+) -> tuple[InputSet, InputSet]:
+    sides = [
+        read_input(
+            source, predictions, topic, allow_outside=settings.allow_outside, rename=settings.rename
+        ).with_classes_renamed(pairs, option)
+        for source, predictions, topic, pairs, option in (
+            (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
+            (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
+        )
+    ]
+    if settings.model is None:
+        return sides[0], sides[1]
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
+
+    detector = load_detector(settings.model, trust=settings.trust)
+    _check_classes(sides, detector, settings)
+    if a is b and (settings.a_predictions, settings.a_rename) == (settings.b_predictions, settings.b_rename):
+        found = detect_input(sides[0], detector, settings, log, progress)
+        return found, found
+    first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
+    return first, second
+
+
+def detect_input(
+    given: InputSet, detector: Detector, settings: MethodSettings, log: Log, progress: ProgressBar
+) -> InputSet:
+    """Run a detector on a set, unless its predictions were given.
+
+    Args:
+        log: receives a line where the set's own predictions do not count.
+    """
+    from simjudge.detectors.detection import detect  # noqa: PLC0415 - slow to import
+
+    if given.predictions_path is not None:
+        return given
+    if given.frames.predictions is not None:
+        log(f"{given.frames.name}: its own predictions are set aside, since --model was given")
+    rename = dict(settings.rename or ())
+    found = detect(given.frames, detector, rename=rename, progress=progress, log=log)
+    return replace(given, frames=found)
+
+
+def _check_classes(sides: Sequence[InputSet], detector: Detector, settings: MethodSettings) -> None:
+    """Refuse sets without a class in common, and classes that do not exist, before a detector runs for long."""
+    known = []
+    for side in sides:
+        frames = side.frames
+        if side.predictions_path is None:
+            classes = map_classes(detector.name, detector.class_names, frames, dict(settings.rename or ()))
+            frames = replace(frames, class_names=classes.names)
+        known.append(frames)
+    a, b = chosen_classes(known[0], known[1], settings.classes)
+    match_classes(a, b)
+
+
+def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
+    """The frames of both sets that are pairs, in the same order; what has no partner is counted.
+
+    Args:
+        tolerance: how far the stamps of a pair may lie apart, seconds.
+    """
+    in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
+    if len(in_a) == 0:
+        raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")
+    return a.take(in_a), b.take(in_b)
+
+
+def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None:
+    """Tell what patches were painted from, and whether they are too small."""
+    log_patch(settings, log)
+    for note in (result.painted.note, performance_note((result.a.frames, result.b.frames))):
+        if note:
+            log(note)
+    sets = (("A", result.a.frames), ("B", result.b.frames))
+    boxes = {f"{which} ({frames.name})": frames.objects.box for which, frames in sets}
+    if small := small_patch_note(boxes, settings.method.patch):
+        log(f"note: {small}")
+
+
+def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
+    """Warn where two detectors are compared rather than two sets."""
+    first, second = (side.frames.detector for side in sides)
+    if first is not None and second is not None and first != second:
+        log(
+            f"warning: the predictions of {sides[0].frames.name} are of {first}, those of {sides[1].frames.name} are "
+            f"of {second}: the comparison mixes the detectors' difference with the sets'; run one on both with --model"
+        )
+
+
+def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:
+    size_a, size_b = (sorted({(int(w), int(h)) for w, h in each.size}) for each in (a, b))
+    if size_a != size_b:
+        shown = []
+        for sizes in (size_a, size_b):
+            more = ", ..." if len(sizes) > 3 else ""
+            shown.append(", ".join(f"{w}x{h}" for w, h in sizes[:3]) + more)
+        log(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")

@@ -1,0 +1,275 @@
+"""Kinds of contexts: by class, size, place in the image, neighbours, visible share and distance (method, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+
+import numpy as np
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.judging.judged_set import JudgedSet
+from simjudge.judging.set_comparison import Comparisons, SetComparison
+from simjudge.judging.unlike_objects import truncated_objects
+from simjudge.method.bootstrap import DrawSchedule
+from simjudge.method.kinds import (
+    FEWEST_CONTEXTS,
+    KindBits,
+    KindDifferences,
+    KindNames,
+    KindSums,
+    kind_differences,
+    pack_kinds,
+)
+from simjudge.method.pool import ClassPair
+
+_PAIRS_AT_ONCE = 1_000_000
+"""Pairs of boxes that are held in memory together."""
+
+
+def neighbour_counts(frame: IntArray, boxes: FloatArray, patch: tuple[int, int]) -> IntArray:
+    """How many other boxes of its frame each box has in its patch, (N,).
+
+    Args:
+        frame: (N,), the frame of each box.
+        boxes: (N, 4), x0, y0, x1, y1.
+        patch: height and width around the centre of a box, pixels.
+    """
+    centre, half = (boxes[:, :2] + boxes[:, 2:]) / 2, np.array(patch[::-1]) / 2
+    rows, _ = _overlapping(frame, np.hstack([centre - half, centre + half]), boxes)
+    return np.bincount(rows, minlength=len(boxes))
+
+
+def covered_shares(frame: IntArray, boxes: FloatArray) -> FloatArray:
+    """How much of each box the other boxes of its frame cover together, (N,) in [0, 1]; NaN for one without area.
+
+    Args:
+        frame: (N,), the frame of each box.
+        boxes: (N, 4), x0, y0, x1, y1.
+    """
+    area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
+    covered = np.zeros(len(boxes))
+    rows, others = _overlapping(frame, boxes, boxes)
+    begin = np.flatnonzero(np.diff(rows, prepend=-1))
+    for first, end in pairwise([*begin, len(rows)]):
+        row, near = rows[first], boxes[others[first:end]]
+        low, high = np.maximum(near[:, :2], boxes[row, :2]), np.minimum(near[:, 2:], boxes[row, 2:])
+        covered[row] = _union_area(np.hstack([low, high]))
+    share: FloatArray = np.divide(covered, area, out=np.full(len(boxes), np.nan), where=area > 0)
+    return share
+
+
+def _overlapping(frame: IntArray, windows: FloatArray, boxes: FloatArray) -> tuple[IntArray, IntArray]:
+    """All ordered pairs of rows of one frame where the window of one overlaps the box of another, by the first row."""
+    order = np.argsort(frame, kind="stable")
+    ordered = frame[order]
+    begin, end = (np.searchsorted(ordered, frame, side) for side in ("left", "right"))
+    count = end - begin
+    at_once = max(1, _PAIRS_AT_ONCE // max(int(count.max(initial=1)), 1))
+    kept = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for start in range(0, len(frame), at_once):
+        part = slice(start, start + at_once)
+        row = np.repeat(np.arange(len(frame))[part], count[part])
+        within = np.arange(len(row)) - np.repeat(np.cumsum(count[part]) - count[part], count[part])
+        other = order[np.repeat(begin[part], count[part]) + within]
+        size = np.minimum(windows[row, 2:], boxes[other, 2:]) - np.maximum(windows[row, :2], boxes[other, :2])
+        overlap = (size > 0).all(1) & (row != other)
+        kept.append((row[overlap], other[overlap]))
+    return np.concatenate([pair[0] for pair in kept]), np.concatenate([pair[1] for pair in kept])
+
+
+def _union_area(boxes: FloatArray) -> float:
+    """The area that boxes (K, 4) cover together: on the grid of all their edges."""
+    if len(boxes) == 1:
+        return float(np.prod(boxes[0, 2:] - boxes[0, :2]))
+    xs, ys = np.unique(boxes[:, ::2]), np.unique(boxes[:, 1::2])
+    inside_x = (boxes[:, :1] <= xs[:-1]) & (xs[:-1] < boxes[:, 2:3])
+    inside_y = (boxes[:, 1:2] <= ys[:-1]) & (ys[:-1] < boxes[:, 3:])
+    cells = (inside_y[:, :, None] & inside_x[:, None, :]).any(0)
+    return float(np.diff(ys) @ cells @ np.diff(xs))
+
+
+EVERYWHERE = "all contexts"
+BINS = 3
+"""Kinds by size and the like, with about equally many contexts of A each."""
+MOST_CLASSES = 12
+"""Classes that are kinds: those with most objects in A."""
+MOST_KINDS = 400
+"""Those with most contexts: rare ones would show nothing."""
+MOST_SUMS = 10_000_000
+"""Kinds times units at most: their sums take 17 bytes each."""
+MOST_SAMPLES = 50_000_000
+"""Samples in the batches of a class that take part, about: of more, a drawn part of the contexts does."""
+MOST_ROWS, FEWEST_ROWS = 20_000, 500
+"""Distinct contexts of a class that take part, at most; where batches are very large, so many do all the same."""
+_COVERED = 0.25
+"""Share of a box that other labelled boxes cover, from which it is much."""
+
+Grouping = list[tuple[str, BoolArray]]
+"""Kinds by one property: what each is called, and which samples are of it, A's first."""
+
+
+@dataclass(frozen=True)
+class ContextKinds:
+    """The kinds of the samples of both sets, A's first; the first kind is all of them."""
+
+    names: KindNames
+    bits: KindBits
+
+    @classmethod
+    def of_groupings(
+        cls, groupings: Sequence[Grouping], counts: tuple[int, int], most: int, everywhere: str = EVERYWHERE
+    ) -> ContextKinds:
+        """Every kind, and what any two kinds by unlike properties have in common, where it is something new."""
+        names, rows = [everywhere], [np.arange(sum(counts))]
+        parents: list[tuple[int, ...]] = [()]
+        known = {rows[0].tobytes()}
+
+        def add(name: str, above: tuple[int, ...], of_kind: IntArray) -> bool:
+            of_a = int(np.searchsorted(of_kind, counts[0]))
+            if min(of_a, len(of_kind) - of_a) < FEWEST_CONTEXTS or of_kind.tobytes() in known:
+                return False
+            known.add(of_kind.tobytes())
+            names.append(name)
+            parents.append(above)
+            rows.append(of_kind)
+            return True
+
+        singles = [
+            [len(names) - 1 for name, mask in grouping if add(name, (), np.flatnonzero(mask))] for grouping in groupings
+        ]
+        count = len(names)
+        for first, second in combinations(singles, 2):
+            for one, other in product(first, second):
+                both = np.intersect1d(rows[one], rows[other], assume_unique=True)
+                add(f"{names[one]}, {names[other]}", (one, other), both)
+        # Singles first: pairs are of them, and are left out before them.
+        by_size = sorted(range(1, len(names)), key=lambda k: (k >= count, -int(np.searchsorted(rows[k], counts[0]))))
+        kept = sorted([0, *by_size[: max(1, most - 1)]])
+        named = KindNames([names[k] for k in kept], [parents[k] for k in kept])
+        return cls(named, pack_kinds([rows[k] for k in kept], sum(counts)))
+
+
+def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], most: int = MOST_KINDS) -> ContextKinds:
+    """The kinds of the objects of two sets, whose patches have this height and width, pixels."""
+    frames = sets[0].frames, sets[1].frames
+    counts = len(frames[0].objects), len(frames[1].objects)
+    box = [each.objects.box for each in frames]
+    names = frames[1].class_names | frames[0].class_names
+    class_id = np.concatenate([each.objects.class_id for each in frames])
+    found, held = np.unique(class_id[: counts[0]], return_counts=True)
+    largest = sorted(found[np.argsort(-held, kind="stable")][:MOST_CLASSES].tolist())
+    by_class = [(names.get(k) or f"class {k}", class_id == k) for k in largest]
+    centre = [(each[:, :2] + each[:, 2:]) / 2 for each in box]
+    sizes = [each.size[each.objects.frame].astype(np.float64) for each in frames]
+    groupings = [by_class, *groups_by_place(sizes, centre)]
+    if sets[0].contexts is None:  # patches of label pictures are no objects
+        edge = np.concatenate([truncated_objects(each, np.arange(len(each.objects))) for each in frames])
+        height = [each[:, 3] - each[:, 1] for each in box]
+        neighbours = [neighbour_counts(each.objects.frame, each.objects.box, patch) for each in frames]
+        groupings += [
+            quantile_groups(height, lambda v: f"{v:g} px", "high"),
+            [("at the image's edge", edge), ("inside the image", ~edge)],
+            quantile_groups([each.astype(np.float64) for each in neighbours], str, "neighbours", whole=True),
+            _by_visibility(frames),
+            quantile_groups([each.objects.distance for each in frames], lambda v: f"{v:g} m", "away"),
+        ]
+    return ContextKinds.of_groupings([each for each in groupings if len(each) > 1], counts, most)
+
+
+def where_sets_differ(
+    comparison: SetComparison, classes: Comparisons, schedule: DrawSchedule
+) -> KindDifferences | None:
+    """Test the kinds of contexts of a comparison, over all its classes, under the same draws as its W1."""
+    units, method = comparison.units, comparison.method
+    if not schedule.draws:
+        return None
+    kinds = context_kinds(comparison.sets, method.patch, most_kinds(units.count + units.block_count))
+    sums = KindSums.zeros(len(kinds.names.names), units.count, units.block_count)
+    first_b = len(comparison.sets[0].frames.objects)
+    for class_id, one in classes.items():
+        held = int(one.batch[one.compared].sum())
+        if not held:
+            continue
+        pair = ClassPair(*comparison.samples(class_id), expected=comparison.model(class_id))
+        rows = [judged.rows(class_id) for judged in comparison.sets]
+        most_rows = min(MOST_ROWS, max(FEWEST_ROWS, MOST_SAMPLES * len(rows[0]) // held))
+        sums.add_class(pair, method, kinds.bits[np.concatenate([rows[0], first_b + rows[1]])], most_rows)
+    return tested_kinds(sums, kinds.names, schedule)
+
+
+def most_kinds(units: int) -> int:
+    """How many kinds the sums of so many units leave room for."""
+    return min(MOST_KINDS, max(2, MOST_SUMS // max(1, units)))
+
+
+def tested_kinds(sums: KindSums, names: KindNames, schedule: DrawSchedule) -> KindDifferences | None:
+    """Make the draws and test the kinds."""
+    batches = []
+    while (normals := schedule.next_batch()) is not None:
+        batches.append(sums.drawn(normals))
+    chance, noise = (np.concatenate([batch[k] for batch in batches], axis=1) for k in range(2))
+    return kind_differences(sums, chance, noise, names)
+
+
+def quantile_groups(
+    values: Sequence[FloatArray], text: Callable[[float], str], noun: str, *, whole: bool = False
+) -> Grouping:
+    """Kinds with about equally many contexts of A, between round numbers; samples without a value are of none."""
+    value, known = np.concatenate(values), values[0][np.isfinite(values[0])]
+    if not len(known) or known.min() == known.max():
+        return []
+    cuts = np.quantile(known, np.arange(1, BINS) / BINS).tolist()
+    # Where very many have the smallest value, they are one kind.
+    smallest = float(known[known > known.min()].min())
+    edges = [float(np.ceil(cut)) if whole else float(f"{cut:.2g}") for cut in cuts]
+    inside = sorted({edge if edge > known.min() else smallest for edge in edges})
+    limits = [-np.inf, *(edge for edge in inside if edge <= known.max()), np.inf]
+    naming = _count_name if whole else _range_name
+    return [(naming(low, high, text, noun), (value >= low) & (value < high)) for low, high in pairwise(limits)]
+
+
+def _range_name(low: float, high: float, text: Callable[[float], str], noun: str) -> str:
+    if low == -np.inf:
+        return f"under {text(high)} {noun}"
+    return f"{text(low)} {noun} or more" if high == np.inf else f"{text(low)} to under {text(high)} {noun}"
+
+
+def _count_name(low: float, high: float, _text: Callable[[float], str], noun: str) -> str:
+    first = int(max(low, 0))
+    counted = f"{first} {noun[:-1] if first == 1 else noun}"
+    if high == np.inf:
+        return f"{counted} or more"
+    if first == high - 1:
+        return f"no {noun}" if first == 0 else counted
+    return f"{first} to {int(high) - 1} {noun}"
+
+
+def groups_by_place(sizes: Sequence[FloatArray], centres: Sequence[FloatArray]) -> list[Grouping]:
+    """By the third of the image that points are in, from left to right and from above to below.
+
+    Args:
+        sizes: (N, 2) of the image of each point of A, and of B.
+        centres: (N, 2) the points.
+    """
+    size, centre = np.concatenate(sizes), np.concatenate(centres)
+    part = np.clip(np.floor(BINS * centre / np.maximum(size, 1)), 0, BINS - 1)
+    across = ("on the left", "in the middle", "on the right")
+    down = ("in the upper third", "at middle height", "in the lower third")
+    return [[(name, part[:, axis] == k) for k, name in enumerate(names)] for axis, names in enumerate((across, down))]
+
+
+def _by_visibility(frames: Sequence[FrameSet]) -> Grouping:
+    """By visible share; where objects lack it, by the share of the box that other labelled boxes cover."""
+    visible = [each.objects.visible for each in frames]
+    if all(np.isfinite(each).all() for each in visible):
+        return quantile_groups(visible, lambda v: f"{100 * v:g} %", "visible")
+    covered = np.concatenate([covered_shares(each.objects.frame, each.objects.box) for each in frames])
+    limit = f"{100 * _COVERED:g} % covered"
+    return [
+        ("not covered", covered == 0),
+        (f"up to {limit}", (covered > 0) & (covered <= _COVERED)),
+        (f"more than {limit}", covered > _COVERED),
+    ]

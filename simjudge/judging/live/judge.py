@@ -1,0 +1,306 @@
+"""A standing reference and frames that come in one by one: the numbers of a comparison at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions, concatenate_tables
+from simjudge.detectors.assignment import Assignment
+from simjudge.judging.class_numbering import ClassNumbering
+from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
+from simjudge.judging.judged_set import class_samples, judge_set, object_performance
+from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
+from simjudge.judging.pair import entry_numbers, side_numbers
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.live_comparison import LiveClassComparison
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import Samples
+
+_SLACK = 0.1
+"""Share of the kept frames that may lie beyond the window until they are forgotten, while nobody asks for numbers."""
+
+
+_CHECK_PERIOD = 32
+"""Frames between looks for frames beyond the window."""
+_FRAME_SHARE = 10
+"""A frame may hold the tenth part of what is kept."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgedFrame(ShortRepr):
+    """What is known of one live frame when it comes in.
+
+    Attributes:
+        frames: the frame, a set of one, under the reference's class numbers.
+        assignment: performance of its objects, and the predictions assigned.
+        w1: (N,) a W1 for each object to colour it by (see `LiveClassComparison.add`), NaN where nothing similar was
+            compared.
+        in_overlap: (N,) whether the reference shows anything similar.
+        difference, batch: (N,) and (N, 2), where the live set is A (see `News`).
+    """
+
+    frames: FrameSet
+    assignment: Assignment
+    w1: FloatArray
+    in_overlap: np.ndarray[Any, np.dtype[np.bool_]]
+    difference: FloatArray
+    batch: IntArray
+
+
+@dataclass(frozen=True)
+class LiveMemory:
+    """How much of the live frames is kept. All numbers are of the frames that are kept.
+
+    Attributes:
+        window: seconds before the newest stamp whose frames are kept; None for all.
+        keep: most labelled objects of the kept frames (a frame without any counts as one). Whenever there are more,
+            every kept frame stays with probability 1/2, and the same holds from then on for frames that come; so the
+            kept frames are a random share of all (of those within the window). None for no limit.
+    """
+
+    window: float | None = None
+    keep: int | None = None
+    seed: int = 0
+
+    @property
+    def frame_limit(self) -> int | None:
+        """Boxes that a frame may hold: one frame must not drive out the others. None for no limit."""
+        return None if self.keep is None else max(1, self.keep // _FRAME_SHARE)
+
+
+@dataclass(frozen=True, repr=False)
+class _KeptFrame(ShortRepr):
+    """A frame that is kept, its random number in [0, 1), and its false positives by class."""
+
+    frames: FrameSet
+    draw: float
+    false_positives: dict[int, int]
+
+
+class LiveJudge:
+    """Compares live frames with a reference, class by class; equal to `compare_pair` over the frames that are kept.
+
+    Args:
+        live_is_a: whether the live frames are A, the predicted set; else they are B.
+        masks: what patches are painted from, as in a comparison of two sets. With AUTO_MASKS the first labelled live
+            frame decides: masks, where all its objects and all of the reference have one. An object without a mask that
+            comes later is painted as a box and counted.
+
+    Attributes:
+        seen: frames that have been taken in.
+        share: the probability with which a frame is kept.
+    """
+
+    def __init__(
+        self,
+        reference: FrameSet,
+        method: Method,
+        *,
+        metric: str = "iou",
+        live_is_a: bool = False,
+        masks: str = AUTO_MASKS,
+        memory: LiveMemory = LiveMemory(),
+    ) -> None:
+        """Make the contexts of the reference."""
+        self.metric, self.live_is_a = metric, live_is_a
+        self.losses = Losses()
+        self.losses.extend(reference.losses)
+        self.reference = judge_set(reference, method, metric, self.losses, precision=False)
+        self._of_reference = painted_geometry([self.reference.frames], masks)
+        self.method = replace(method, paint_masks=self._of_reference.use_masks)
+        self._masks, self._live_masked, self._live_objects = masks, 0, 0
+        self._numbers = ClassNumbering(reference.class_names)
+        self._classes: dict[int, LiveClassComparison] = {}
+        for class_id in np.unique(self.reference.frames.objects.class_id).tolist():
+            self._class(class_id)
+        self._memory = memory
+        self._kept: list[_KeptFrame] = []
+        self._newest = 0
+        self.seen, self.share = 0, 1.0
+        self._size = 0
+
+    @property
+    def frame_count(self) -> int:
+        """How many live frames are kept."""
+        return len(self._kept)
+
+    @property
+    def object_count(self) -> int:
+        """Labelled objects of the kept frames."""
+        return sum(len(each.frames.objects) for each in self._kept)
+
+    @property
+    def prediction_count(self) -> int:
+        """Predictions of the kept frames."""
+        return sum(0 if each.frames.predictions is None else len(each.frames.predictions) for each in self._kept)
+
+    @property
+    def false_positives(self) -> int:
+        """Predictions of the kept frames left over after the assignment, of all classes."""
+        return sum(self._false_positives().values())
+
+    @property
+    def painted(self) -> PaintedGeometry:
+        """What the patches so far are painted from."""
+        known, live = self._of_reference.masked[0], (self._live_masked, self._live_objects)
+        return PaintedGeometry(self.method.paint_masks, (live, known) if self.live_is_a else (known, live))
+
+    @property
+    def masks(self) -> str:
+        """The setting `masks` by which two sets are painted as the frames so far are."""
+        return USE_MASKS if self.method.paint_masks else IGNORE_MASKS
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """Names of all classes seen so far."""
+        return self._numbers.names
+
+    def add_frame(self, frame: FrameSet) -> JudgedFrame:
+        """Take a live frame in, and keep it if it is drawn.
+
+        Args:
+            frame: a set of exactly one frame, labelled and predicted; its image is not kept.
+        """
+        if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
+            raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")
+        numbered = replace(self._numbers.apply(frame), images=None)
+        assignment = object_performance(numbered, self.method, self.metric)
+        self._settle_masks(numbered)
+        drawn = self._remember(numbered, assignment)
+        w1 = np.full(len(numbered.objects), np.nan)
+        difference, shown = w1.copy(), np.zeros(len(w1), np.bool_)
+        batch = np.zeros((len(w1), 2), np.int64)
+        for class_id in np.unique(numbered.objects.class_id).tolist():
+            rows = np.flatnonzero(numbered.objects.class_id == class_id)
+            contexts = object_contexts(numbered, self.method, rows)
+            comparison = self._class(class_id)
+            news = (comparison.add if drawn else comparison.preview)(contexts, assignment.performance[rows])
+            w1[rows], shown[rows] = news.w1, news.shown
+            difference[rows], batch[rows] = news.difference, news.batch
+        self._thin()
+        return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
+
+    def numbers(self) -> ComparisonNumbers:
+        """Entries "by_class" and "overall" of docs/reference/results.md, without average precision or resampling."""
+        self._forget_old(0.0)
+        comparisons = {class_id: self._classes[class_id].comparison() for class_id in sorted(self._classes)}
+        wrong = self._false_positives()
+        by_class = {str(k): self._entry([comparison], k, wrong) for k, comparison in comparisons.items()}
+        return ComparisonNumbers(by_class, self._entry(list(comparisons.values()), None, wrong))
+
+    def collected(self) -> FrameSet:
+        """All kept frames as one set, in order of stamp where they have stamps, else of arrival."""
+        self._forget_old(0.0)
+        if not self._kept:
+            raise SimjudgeError("no live frame has come in; nothing can be compared")
+        return _together([each.frames for each in self._kept], dict(self._numbers.names))
+
+    def _remember(self, frame: FrameSet, assignment: Assignment) -> bool:
+        """Keep a frame if it is drawn."""
+        draw = float(np.random.default_rng([self._memory.seed, self.seen]).random())
+        self.seen += 1
+        self._newest = max(self._newest, int(frame.stamp[0]))
+        drawn = draw < self.share
+        if drawn:
+            self._kept.append(_KeptFrame(frame, draw, dict(assignment.false_positives)))
+            self._size += _size(frame)
+        return drawn
+
+    def _thin(self) -> None:
+        """Forget frames beyond the window now and then, and half of all frames where they hold too many objects."""
+        self._forget_old(_SLACK)
+        while self._memory.keep is not None and self._size > self._memory.keep and len(self._kept) > 1:
+            self.share /= 2
+            self._keep(np.array([each.draw < self.share for each in self._kept]))
+
+    def _forget_old(self, slack: float) -> None:
+        """Forget the frames beyond the window, where they are more than a share of all."""
+        if self._memory.window is None or (slack and self.seen % _CHECK_PERIOD):
+            return
+        first = self._newest - round(self._memory.window * 1e9)
+        kept = np.array([int(each.frames.stamp[0]) >= first for each in self._kept], np.bool_)
+        if len(kept) - kept.sum() > slack * len(kept):
+            self._keep(kept)
+
+    def _keep(self, kept: BoolArray) -> None:
+        """Forget the other frames."""
+        of_object = [np.full(len(each.frames.objects), stays) for each, stays in zip(self._kept, kept, strict=True)]
+        classes = [each.frames.objects.class_id for each in self._kept]
+        stays, class_id = np.concatenate(of_object), np.concatenate(classes)
+        for number, comparison in self._classes.items():
+            comparison.keep(stays[class_id == number])
+        self._kept = [each for each, one in zip(self._kept, kept, strict=True) if one]
+        self._size = sum(_size(each.frames) for each in self._kept)
+
+    def _false_positives(self) -> dict[int, int]:
+        out: dict[int, int] = {}
+        for each in self._kept:
+            for class_id, count in each.false_positives.items():
+                out[class_id] = out.get(class_id, 0) + count
+        return out
+
+    def _settle_masks(self, frame: FrameSet) -> None:
+        """Decide by the first labelled frame whether masks are painted; count what has none later."""
+        count, masked = len(frame.objects), masked_count(frame.objects)
+        if self._masks == AUTO_MASKS and self.method.paint_masks and masked < count:
+            if self._live_objects == 0:
+                self.method = replace(self.method, paint_masks=False)
+                known = list(self._classes)
+                self._classes.clear()
+                for class_id in known:
+                    self._class(class_id)
+            else:
+                self.losses.add("frames with objects that have no mask, painted as boxes", frame.describe_frame(0))
+        self._live_masked, self._live_objects = self._live_masked + masked, self._live_objects + count
+
+    def _class(self, class_id: int) -> LiveClassComparison:
+        if class_id not in self._classes:
+            known: Samples = class_samples(self.reference, class_id, self.method)
+            self._classes[class_id] = LiveClassComparison(known, self.method, live_is_a=self.live_is_a)
+        return self._classes[class_id]
+
+    def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
+        of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
+        live: dict[str, Any] = {
+            f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
+            f"map50_{of_live}": None,
+            f"map50_95_{of_live}": None,
+        }
+        return entry_numbers(comparisons, None, side_numbers(of_reference, self.reference, class_id), live)
+
+
+def _size(frame: FrameSet) -> int:
+    return max(1, len(frame.objects))
+
+
+def _together(parts: list[FrameSet], names: dict[int, str]) -> FrameSet:
+    stamps = np.concatenate([part.stamp for part in parts])
+    order = np.argsort(stamps, kind="stable")
+    parts = [parts[i] for i in order]
+    objects = [replace(part.objects, frame=part.objects.frame + i) for i, part in enumerate(parts)]
+    found = [Predictions.empty() if part.predictions is None else part.predictions for part in parts]
+    predictions = [replace(table, frame=table.frame + i) for i, table in enumerate(found)]
+    taken: dict[str, int] = {}
+    frame_names = []
+    for part in parts:
+        name = part.frame_name[0]
+        taken[name] = taken.get(name, 0) + 1
+        frame_names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return FrameSet.build(
+        "live",
+        np.concatenate([part.size for part in parts]),
+        concatenate_tables(objects),
+        concatenate_tables(predictions),
+        frame_name=frame_names,
+        stamp=stamps[order],
+        class_names=names,
+    )

@@ -1,0 +1,282 @@
+"""One comparison: two sets with labels and predictions in, the contextualized performance of every class out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Advance
+from simjudge.detectors.assignment import confusion
+from simjudge.judging.chosen_patch import choose_patch
+from simjudge.judging.class_numbering import match_classes
+from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, MethodSettings
+from simjudge.judging.context_kinds import where_sets_differ
+from simjudge.judging.frame_pairs import pair_objects
+from simjudge.judging.inputs import shared_classes
+from simjudge.judging.invented_places import where_detector_invents
+from simjudge.judging.judged_patches import judge_patches
+from simjudge.judging.judged_set import JudgedSet, judge_set, require_labels
+from simjudge.judging.measured_detector import lasting_frame_units, measure_detector
+from simjudge.judging.painted_masks import PaintedGeometry, painted_geometry
+from simjudge.judging.set_comparison import SetComparison, comparison_units
+from simjudge.judging.units.sampling_units import SampleUnits
+from simjudge.judging.unlike_objects import ClassBalance
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.certainty import Certainty
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers, reduce_comparisons
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.kinds import KindDifferences
+from simjudge.method.method import Method
+
+THETA_STEP = 0.1
+"""How far below and above the threshold a verdict is looked at too."""
+
+
+@dataclass(frozen=True, repr=False)
+class ClassResult(ShortRepr):
+    """One class of a comparison: the rows of its objects in both sets, and what Algorithm 1 and chance say."""
+
+    rows_a: IntArray
+    rows_b: IntArray
+    comparison: ClassComparison
+    certainty: Certainty
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """The contextualized performance of B predicting A.
+
+    Attributes:
+        a, b: the sets, as they were compared (B with A's class ids).
+        numbers: of each class and of all together.
+        losses: frames that could not take part.
+        balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
+        painted: what the patches were painted from.
+        comparison, settings: what was compared, and how, with the patch that was chosen.
+    """
+
+    a: JudgedSet
+    b: JudgedSet
+    classes: dict[int, ClassResult]
+    overall: Certainty
+    numbers: ComparisonNumbers
+    losses: Losses
+    units: SampleUnits
+    balance: dict[int, ClassBalance]
+    painted: PaintedGeometry
+    method: Method
+    comparison: SetComparison
+    settings: CompareSettings
+
+    @cached_property
+    def where(self) -> KindDifferences | None:
+        """How A and B differ in each kind of contexts; None where nothing was drawn."""
+        classes = {class_id: one.comparison for class_id, one in self.classes.items()}
+        return where_sets_differ(self.comparison, classes, self.comparison.schedule(self.settings))
+
+    @cached_property
+    def where_invented(self) -> KindDifferences | None:
+        """The same of inventions in each kind of places; None where there are none."""
+        if self.a.frames.predictions is None or self.b.frames.predictions is None:
+            return None
+        sets, settings = (self.a, self.b), self.settings
+        units = lasting_frame_units(sets, self.units, self.method, settings)
+        return where_detector_invents(sets, units, self.method, settings.draws, settings.seed)
+
+
+def compare_pair(
+    set_a: FrameSet,
+    set_b: FrameSet,
+    settings: CompareSettings,
+    *,
+    precision: bool = True,
+    advance: Advance | None = None,
+    deadline: float | None = None,
+    run: PartRunner | None = None,
+) -> PairResult:
+    """Compare two sets, class by class.
+
+    Args:
+        settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
+            from, and which classes count, is settled before.
+        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, what
+            else the detector does.
+        deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
+            long as it takes.
+        run: who does the parts of the join; all cores of this machine where not given.
+    """
+    losses = Losses()
+    precision = precision and settings.task != SEMANTIC
+    a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
+    if settings.paired and len(a.frames) != len(b.frames):
+        raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
+    return compare_judged(
+        (a, b), painted, settings, losses, precision=precision, advance=advance, deadline=deadline, run=run
+    )
+
+
+def compare_judged(
+    sets: tuple[JudgedSet, JudgedSet],
+    painted: PaintedGeometry,
+    settings: CompareSettings,
+    losses: Losses,
+    *,
+    precision: bool = False,
+    advance: Advance | None = None,
+    deadline: float | None = None,
+    run: PartRunner | None = None,
+) -> PairResult:
+    """Compare two sets whose objects have their performance, class by class.
+
+    Args:
+        precision: also count the confusion of classes, and judge what else the detector does.
+    """
+    a, b = sets
+    settings = choose_patch(settings, (a.frames, b.frames))
+    units = comparison_units(a, b, settings, paired=settings.paired)
+    method = replace(settings.method, paint_masks=painted.use_masks)
+    comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
+    schedule = comparison.schedule(settings, deadline)
+    thetas = thetas_around(method.theta) if settings.draws and settings.preset != "cpd" else [method.theta]
+    by_theta, drawn = comparison.compare(schedule, thetas, advance=advance, run=run)
+    own = thetas.index(method.theta)
+    classes = by_theta[own]
+    each, overall = comparison.certainty(classes, drawn, own, settings.margin)
+    around = [
+        comparison.certainty(by_theta[number], drawn, number, settings.margin) if 0 <= number < len(thetas) else None
+        for number in (own - 1, own + 1)
+    ]
+    overall = overall.beside(*(None if found is None else found[1].verdict for found in around))
+    each = {
+        k: one.beside(*(None if found is None else found[0][k].verdict for found in around)) for k, one in each.items()
+    }
+    results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
+    numbers = _numbers(a, b, results, overall)
+    if precision and settings.task != SEMANTIC:
+        numbers = replace(numbers, measures=measure_detector((a, b), units, method, settings))
+        table = {
+            which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
+            for which, judged in (("a", a), ("b", b))
+        }
+        numbers = replace(numbers, confusion=table)
+    if settings.paired:
+        numbers = add_pointwise(a, b, numbers)
+    return PairResult(
+        a,
+        b,
+        results,
+        overall,
+        numbers,
+        losses,
+        units,
+        comparison.balance,
+        painted,
+        comparison.method,
+        comparison,
+        settings,
+    )
+
+
+def thetas_around(theta: float) -> list[float]:
+    """The threshold, and those a tenth below and above it that make sense: a verdict should not turn there."""
+    around = (round(theta + step, 12) for step in (-THETA_STEP, 0, THETA_STEP))
+    return [each for each in around if each == theta or 0 < each < 1]
+
+
+def judge_sets(
+    set_a: FrameSet, set_b: FrameSet, settings: MethodSettings, losses: Losses, *, precision: bool = True
+) -> tuple[JudgedSet, JudgedSet, PaintedGeometry]:
+    """Give every object, or every patch of label pictures, of both sets its performance.
+
+    Returns:
+        Both sets, B with A's class ids, and what their patches are painted from.
+    """
+    method = settings.method
+    if settings.task == SEMANTIC:
+        classes = shared_classes(set_a, set_b)
+        metric = PATCH_METRICS[settings.metric]
+        first, second = (
+            judge_patches(each, classes, method, metric, losses, settings.width) for each in (set_a, set_b)
+        )
+        return first, second, painted_sets(first, second, settings)
+    require_labels(set_b)
+    a = judge_set(set_a, method, settings.metric, losses, precision=precision)
+    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
+    return a, b, painted_sets(a, b, settings)
+
+
+def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> PaintedGeometry:
+    """What the patches of two sets are painted from."""
+    if settings.task == SEMANTIC:
+        return PaintedGeometry(use_masks=False, pixels=True)
+    return painted_geometry((a.frames, b.frames), settings.masks)
+
+
+def _numbers(a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty) -> ComparisonNumbers:
+    by_class = {
+        str(k): entry_numbers([one.comparison], one.certainty, side_numbers("a", a, k), side_numbers("b", b, k))
+        for k, one in classes.items()
+    }
+    comparisons = [one.comparison for one in classes.values()]
+    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    return ComparisonNumbers(by_class, together)
+
+
+def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
+    """False positives and average precision of one set.
+
+    Args:
+        class_id: of one class; None for all classes together.
+    """
+    wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
+    chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
+    return {
+        f"false_positives_{side}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
+        f"map50_{side}": _mean_defined([pair[0] for pair in chosen]),
+        f"map50_95_{side}": _mean_defined([pair[1] for pair in chosen]),
+    }
+
+
+def entry_numbers(
+    comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
+) -> EntryNumbers:
+    """The numbers of one class, or of all together where comparisons of several classes are given.
+
+    Args:
+        certainty: what stands beside mean W1; None where nothing was resampled.
+    """
+    reduced = reduce_comparisons(comparisons)
+    out = reduced if certainty is None else reduced.judged(certainty)
+    for side in sides:
+        out = replace(out, **side)
+    return out
+
+
+def _mean_defined(values: list[float | None]) -> float | None:
+    defined = [v for v in values if v is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: ComparisonNumbers) -> ComparisonNumbers:
+    """Add the papers' pointwise numbers to those of a comparison of pairs.
+
+    Args:
+        b: F frames; frame i of A and frame i of B are a pair.
+    """
+    rows_a, rows_b = pair_objects(a.frames, b.frames)
+    distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
+    of_class = a.frames.objects.class_id[rows_a]
+
+    def added(entry: EntryNumbers, chosen: FloatArray) -> EntryNumbers:
+        mean = float(chosen.mean()) if len(chosen) else None
+        return replace(entry, pointwise_pairs=len(chosen), pointwise_mean_difference=mean)
+
+    by_class = {key: added(entry, distance[of_class == int(key)]) for key, entry in numbers.by_class.items()}
+    return replace(numbers, by_class=by_class, overall=added(numbers.overall, distance))

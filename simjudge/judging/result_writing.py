@@ -1,0 +1,298 @@
+"""What a result.json says beside the numbers (docs/reference/results.md), whether a command or a node made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet
+from simjudge.core.installed import version
+from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import NO_INSTANCE, row_offsets
+from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings, SweepSettings
+from simjudge.judging.judged_set import JudgedSet, class_samples
+from simjudge.judging.painted_masks import PaintedGeometry
+from simjudge.judging.pair import ClassResult, PairResult
+from simjudge.judging.units.sampling_units import SideUnits
+from simjudge.judging.unlike_objects import ClassBalance
+from simjudge.method.context_tree import ContextTree
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.patches import Contexts
+from simjudge.method.similarity_join import join_blocks
+from simjudge.results.context_table import number_column, text_column
+from simjudge.results.gallery import PAIR_KINDS, GalleryItem, dissimilar_first
+
+EDGES = ("x0", "y0", "x1", "y1")
+
+
+def context_table(result: PairResult) -> pa.Table:
+    """All contexts, those of A first, each set's in the order of its objects."""
+    count_a, count_b = len(result.a.frames.objects), len(result.b.frames.objects)
+    columns = {
+        name: pa.concat_arrays([left, right])
+        for (name, left), right in zip(
+            _set_columns("a", result.a, result.units.unit[0]).items(),
+            _set_columns("b", result.b, result.units.unit[1]).values(),
+            strict=True,
+        )
+    }
+    overlap = np.zeros(count_a + count_b, np.bool_)
+    w1, difference = (np.full(count_a + count_b, np.nan) for _ in range(2))
+    batch = np.zeros((count_a + count_b, 2), np.int64)
+    match, similarity = np.full(count_a + count_b, -1, np.int64), np.zeros(count_a + count_b)
+    for one in result.classes.values():
+        comparison = one.comparison
+        overlap[one.rows_a], overlap[count_a + one.rows_b] = comparison.overlap_a, comparison.overlap_b
+        w1[one.rows_a], difference[one.rows_a] = comparison.w1, comparison.difference
+        batch[one.rows_a] = comparison.batch
+        found = comparison.match >= 0
+        match[one.rows_a[found]] = count_a + one.rows_b[comparison.match[found]]
+        similarity[one.rows_a] = comparison.match_similarity
+    compared = ~np.isnan(w1)
+    block = np.full(count_a + count_b, -1) if result.units.block is None else np.concatenate(result.units.block)
+    expected = np.full((count_a + count_b, 2), np.nan)
+    for class_id, balance in result.balance.items():
+        if balance.model is not None:
+            rows = np.concatenate([result.a.rows(class_id), count_a + result.b.rows(class_id)])
+            expected[rows] = np.stack([balance.model.found_mean, balance.model.found_share], axis=1)
+    unknown = np.isnan(expected[:, 0])
+    columns |= {
+        "block": number_column(block, mask=block < 0),
+        "expected_performance": number_column(expected[:, 0], mask=unknown),
+        "expected_found": number_column(expected[:, 1], mask=unknown),
+        "in_overlap": number_column(overlap),
+        "w1": number_column(w1, mask=~compared),
+        "mean_difference": number_column(difference, mask=~compared),
+        "batch_a": number_column(batch[:, 0], mask=~compared),
+        "batch_b": number_column(batch[:, 1], mask=~compared),
+        "match_row": number_column(match, mask=match < 0),
+        "match_similarity": number_column(similarity, mask=match < 0),
+    }
+    return pa.table(columns)
+
+
+def _set_columns(side: str, judged_set: JudgedSet, unit: IntArray) -> dict[str, pa.Array]:
+    frames, objects = judged_set.frames, judged_set.frames.objects
+    count = len(objects)
+    size, stamp = frames.size[objects.frame], frames.stamp[objects.frame]
+    names = text_column(frames.frame_name)
+    class_ids, number = np.unique(objects.class_id, return_inverse=True)
+    class_names = text_column([frames.class_name(int(k)) for k in class_ids])
+    columns = {
+        "set": text_column([side] * count),
+        "frame": names.take(number_column(objects.frame)),
+        "object": number_column(_number_in_frame(frames)),
+        "unit": number_column(unit),
+        "stamp": number_column(stamp, mask=stamp == NO_STAMP),
+        "width": number_column(size[:, 0]),
+        "height": number_column(size[:, 1]),
+        "class_id": number_column(objects.class_id),
+        "class_name": class_names.take(number_column(number.reshape(-1))),
+        "instance": number_column(objects.instance, mask=objects.instance == NO_INSTANCE),
+        "distance": number_column(objects.distance, mask=np.isnan(objects.distance)),
+        "visible": number_column(objects.visible, mask=np.isnan(objects.visible)),
+    }
+    columns |= {name: number_column(objects.box[:, i]) for i, name in enumerate(EDGES)}
+    assigned = judged_set.assignment.prediction
+    found = assigned >= 0
+    box, score = np.zeros((count, 4)), np.zeros(count)
+    if frames.predictions is not None:
+        box[found], score[found] = frames.predictions.box[assigned[found]], frames.predictions.score[assigned[found]]
+    for i, edge in enumerate(EDGES):
+        columns[f"predicted_{edge}"] = number_column(box[:, i], mask=~found)
+    columns["score"] = number_column(score, mask=~found)
+    columns["performance"] = number_column(judged_set.assignment.performance)
+    return columns
+
+
+def _number_in_frame(frames: FrameSet) -> IntArray:
+    first = row_offsets(frames.objects.frame, len(frames))
+    return np.arange(len(frames.objects)) - first[frames.objects.frame]
+
+
+MOST_NEIGHBOURS = 5
+"""How many similar contexts of each set are shown."""
+MOST_CLASSES = 4
+"""How many classes, those with most contexts, show the neighbours of a context."""
+
+
+def with_neighbours(items: Sequence[GalleryItem], result: PairResult) -> list[GalleryItem]:
+    """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it.
+
+    Returns:
+        The items, in the same order. The neighbours are the most similar ones, one of each frame first.
+    """
+    sizes = {k: len(one.rows_a) + len(one.rows_b) for k, one in result.classes.items()}
+    out = list(items)
+    for class_id in sorted(sizes, key=lambda k: -sizes[k])[:MOST_CLASSES]:
+        of_class = result.classes[class_id]
+        batch = dict(zip(of_class.rows_a.tolist(), of_class.comparison.batch.sum(1).tolist(), strict=True))
+        own = [[n for n, item in enumerate(items) if (item.class_id, item.kind) == (class_id, k)] for k in PAIR_KINDS]
+        chosen = [max(of_kind, key=lambda n: batch[items[n].row]) for of_kind in own if of_kind]
+        anchors = [items[n].row for n in chosen]
+        found = _neighbours(result, class_id, of_class, anchors) if chosen else ()
+        for number, (of_a, of_b) in zip(chosen, found, strict=True):
+            out[number] = replace(items[number], neighbours_a=of_a, neighbours_b=of_b)
+    return out
+
+
+def _neighbours(
+    result: PairResult, class_id: int, of_class: ClassResult, anchors: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each of some contexts of A, the rows of the table of the most similar ones of A and of B."""
+    sides = (result.a, result.b)
+    samples = [class_samples(judged, class_id, result.method) for judged in sides]
+    tree = ContextTree.by_area(Contexts.concatenate([each.contexts for each in samples]))
+    table_rows = np.concatenate([of_class.rows_a, len(result.a.frames.objects) + of_class.rows_b])
+    frames = np.concatenate([samples[0].numbers.unit, samples[1].numbers.unit + len(result.a.frames)])
+    place_of = np.argsort(tree.order)
+    rows = place_of[np.searchsorted(of_class.rows_a, anchors)]
+    ones, method = np.ones(len(tree), np.int64), result.method
+    for block in join_blocks(tree, rows, ones, [method.theta], strict=method.strict):
+        for number, row in enumerate(block.row):
+            part = slice(block.start[number], block.start[number + 1])
+            members = tree.order[block.place[part]]
+            others = members != tree.order[row]
+            yield _nearest(members[others], block.similarity[part][others], (of_class, frames, table_rows))
+
+
+def _nearest(
+    members: IntArray, similarity: FloatArray, of: tuple[ClassResult, IntArray, IntArray]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    of_class, frames, table_rows = of
+    ordered = members[np.lexsort((members, -similarity))]
+    own, other = (ordered[(ordered < len(of_class.rows_a)) == is_a] for is_a in (True, False))
+    a, b = (dissimilar_first(part, (frames,), MOST_NEIGHBOURS) for part in (own, other))
+    return tuple(table_rows[a].tolist()), tuple(table_rows[b].tolist())
+
+
+def comparison_parameters(
+    settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
+) -> dict[str, Any]:
+    """The entry `parameters` of result.json.
+
+    Args:
+        overall: the numbers of all classes together; None while nothing is compared.
+        painted: what the patches are painted from; None while this is not known.
+    """
+    return (
+        method_parameters(settings, painted)
+        | certainty_parameters(settings, overall)
+        | {
+            "paired": settings.paired,
+            "metric": settings.metric,
+            "model": None if settings.model is None else str(settings.model),
+        }
+    )
+
+
+def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
+    """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
+
+    Args:
+        painted: what the patches are painted from; None while this is not known.
+    """
+    method = settings.method
+    chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
+    return (
+        chosen
+        | _lidar_parameters(settings)
+        | _semantic_parameters(settings)
+        | {
+            "preset": settings.preset,
+            "theta": method.theta,
+            "patch": list(method.patch),
+            "patch_chosen": settings.patch_chosen,
+            "mask_factor": method.mask_factor,
+            "class_aware": method.class_aware,
+            "masks": settings.masks,
+            "painted": "" if painted is None else painted.name,
+            "min_score": method.min_score,
+            "strict": method.strict,
+            "min_batch_size": method.min_batch_size,
+            "integer_boxes": method.integer_boxes,
+        }
+    )
+
+
+def _semantic_parameters(settings: MethodSettings) -> dict[str, Any]:
+    if settings.task != SEMANTIC:
+        return {}
+    return {"task": settings.task, "stride": settings.stride, "width": settings.width}
+
+
+def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
+    if settings.sensor != LIDAR:
+        return {}
+    return {
+        "sensor": settings.sensor,
+        "iou": settings.cuboid_iou,
+        "paint": settings.paint,
+        "range_columns": settings.range_columns,
+        "elevations": None if settings.elevations is None else list(settings.elevations),
+    }
+
+
+def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
+    """The part of `parameters` that says how certainty was found.
+
+    Args:
+        overall: the numbers of all classes together, which say how many draws were made; None while nothing is
+            compared: what was asked for.
+    """
+    return {
+        "margin": settings.margin,
+        "draws": settings.draws if overall is None else overall.draws,
+        "seed": settings.seed,
+        "block": settings.block,
+        "unit": settings.unit,
+    }
+
+
+def describe_units(side: SideUnits) -> dict[str, Any]:
+    """What an entry of `inputs` says of the sampling units of a set."""
+    return {
+        "units": side.count,
+        "unit_kind": side.kind,
+        "things": side.things,
+        "passes": side.passes,
+        "block_frames": side.block_frames,
+        "block_seconds": side.block_seconds,
+        "time_blocks": side.time_blocks,
+    }
+
+
+def _balance_content(balance: ClassBalance) -> dict[str, Any]:
+    return {"differences": dict(balance.differences), "adjusted": balance.model is not None}
+
+
+def false_positives(judged_set: JudgedSet) -> int:
+    """Predictions left over after the assignment, of all classes."""
+    return sum(judged_set.assignment.false_positives.values())
+
+
+def result_content(
+    result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
+) -> dict[str, Any]:
+    """The content of result.json (docs/reference/results.md)."""
+    names = result.b.frames.class_names | result.a.frames.class_names
+    return {
+        "version": version(),
+        "parameters": parameters,
+        "inputs": inputs,
+        "class_names": {str(k): name for k, name in sorted(names.items())},
+        **result.numbers.to_json(),
+        "balance": {str(k): _balance_content(one) for k, one in sorted(result.balance.items())},
+        **{
+            name: found.to_json()
+            for name, found in (("where", result.where), ("where_invented", result.where_invented))
+            if found is not None
+        },
+        "losses": losses.lines(),
+    }

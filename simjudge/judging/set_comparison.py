@@ -1,0 +1,266 @@
+"""All classes of two sets: Algorithm 1 and what chance makes of it, at one or several thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.progress import Advance
+from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
+from simjudge.judging.judged_set import JudgedSet, class_contexts
+from simjudge.judging.units.sampling_units import SampleUnits, sample_units
+from simjudge.judging.unlike_objects import ClassBalance, class_balance, class_covariates
+from simjudge.method.algorithm import ClassComparison, compare_pairs, draw_pairs
+from simjudge.method.bootstrap import MOST_WORK, Bootstrap, DrawnRows, DrawSchedule, Normals, UnitNumbers
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
+from simjudge.method.entry_numbers import reduce_comparisons
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.method import Method
+from simjudge.method.patches import Contexts
+from simjudge.method.performance_model import PerformanceModel
+from simjudge.method.pool import ClassPair, Samples
+
+Comparisons = dict[int, ClassComparison]
+"""What Algorithm 1 gives, by class id."""
+Drawn = dict[int, list[Bootstrap | None]]
+"""What the draws give, by class id, at each threshold."""
+
+
+@dataclass(frozen=True, repr=False)
+class SetComparison(ShortRepr):
+    """Two sets, ready to be compared class by class.
+
+    Attributes:
+        sets: A and B, with the performance of their objects.
+        units: the sampling units of their objects.
+        adjusts: whether performance is adjusted where batches hold unlike objects.
+        balance: of each class that was compared: how unlike they are, and what was expected of them.
+        draws_made: how many draws were made of each batch.
+    """
+
+    sets: tuple[JudgedSet, JudgedSet]
+    units: SampleUnits
+    method: Method
+    adjusts: bool = True
+    balance: dict[int, ClassBalance] = field(default_factory=dict)
+    draws_made: list[int] = field(default_factory=list)
+
+    @property
+    def class_ids(self) -> list[int]:
+        """The classes of either set, ascending."""
+        return sorted(set().union(*(judged.frames.objects.class_id.tolist() for judged in self.sets)))
+
+    def schedule(
+        self, settings: CompareSettings | SweepSettings | PlanSettings, deadline: float | None = None
+    ) -> DrawSchedule:
+        """Plan as many draws as the settings ask for; see `DrawSchedule` for the deadline."""
+        return DrawSchedule(self.units.count, self.units.block_count, settings.draws, settings.seed, deadline)
+
+    def compare(
+        self,
+        schedule: DrawSchedule,
+        thetas: Sequence[float] | None = None,
+        *,
+        advance: Advance | None = None,
+        run: PartRunner | None = None,
+    ) -> tuple[list[Comparisons], Drawn]:
+        """Compare every class, and draw.
+
+        Args:
+            thetas: thresholds, ascending; the method's where not given.
+            advance: told (contexts done, contexts in all) of the comparison without draws.
+            run: who does the parts of the join; all cores of this machine where not given.
+        """
+        [compared] = compare_together([ScheduledComparison(self, schedule)], thetas, advance=advance, run=run)
+        return compared
+
+    def certainty(
+        self, comparisons: Comparisons, drawn: Drawn, number: int, margin: float
+    ) -> tuple[dict[int, Certainty], Certainty]:
+        """Judge the classes, and all classes together, at one threshold.
+
+        Returns:
+            The certainty of each class by its id, and of all classes together.
+        """
+        classes = [
+            Evidence(
+                reduce_comparisons([one]).mean_w1,
+                drawn[k][number] if drawn[k] else None,
+                self.size([k]),
+                adjusted=self.model(k) is not None,
+                tried=sum(self.draws_made),
+            )
+            for k, one in comparisons.items()
+        ]
+        together = Bootstrap.together([one.bootstrap for one in classes if one.bootstrap is not None])
+        mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
+        compared = [k for k, one in comparisons.items() if one.compared.any()]
+        adjusted = any(self.model(k) is not None for k in compared)
+        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=sum(self.draws_made))
+        each, all_classes = estimate_certainty(classes, overall, margin)
+        return dict(zip(comparisons, each, strict=True)), all_classes
+
+    def model(self, class_id: int) -> PerformanceModel | None:
+        """What is expected of the objects of a class where their performance is adjusted."""
+        balance = self.balance.get(class_id)
+        return None if balance is None else balance.model
+
+    def samples(self, class_id: int, contexts: tuple[Contexts, Contexts] | None = None) -> tuple[Samples, Samples]:
+        """The samples of a class of both sets; `contexts` are theirs, where they have been cut out."""
+        both = []
+        for side, judged in enumerate(self.sets):
+            rows = judged.rows(class_id)
+            block = None if self.units.block is None else self.units.block[side][rows]
+            cut = class_contexts(judged, rows, self.method) if contexts is None else contexts[side]
+            both.append(
+                Samples(cut, judged.assignment.performance[rows], UnitNumbers(self.units.unit[side][rows], block))
+            )
+        return both[0], both[1]
+
+    def size(self, class_ids: Sequence[int]) -> SampleSize:
+        """The sampling units that hold some classes; "predicted" where the detector may find them in these sets."""
+        held = []
+        for side, judged in enumerate(self.sets):
+            inside = judged.rows(*class_ids)
+            units = self.units.unit[side][inside]
+            # With two effects, the fewer count: three blocks of time tell little, however many things they show.
+            if self.units.block is not None:
+                blocks = self.units.block[side][inside]
+                if len(blocks) and blocks.min() >= 0 and len(np.unique(blocks)) < len(np.unique(units)):
+                    units = blocks
+            held.append(units)
+        predicted = any(judged.frames.classless for judged in self.sets) or any(
+            judged.frames.predictions is not None and bool(np.isin(class_ids, judged.frames.predictions.class_id).any())
+            for judged in self.sets
+        )
+        return SampleSize.of_units((held[0], held[1]), predicted=predicted)
+
+
+@dataclass(frozen=True)
+class ScheduledComparison:
+    """A comparison that is made together with others of the same objects.
+
+    Attributes:
+        comparison: the sets, judged by one detector.
+        swapped: A has the objects of the first comparison's B, and B those of its A.
+    """
+
+    comparison: SetComparison
+    schedule: DrawSchedule
+    swapped: bool = False
+
+    def pair(
+        self, class_id: int, first: tuple[Samples, Samples] | None, normals: Normals | None, *, balance: bool = False
+    ) -> ClassPair:
+        """The samples of a class; `first` are those of the first comparison, whose contexts are taken."""
+        contexts = None
+        if first is not None:
+            a, b = first if not self.swapped else first[::-1]
+            contexts = (a.contexts, b.contexts)
+        pair = ClassPair(*self.comparison.samples(class_id, contexts), normals, swapped=self.swapped)
+        if normals is not None:
+            return replace(pair, expected=self.comparison.model(class_id))
+        if not balance or not self.comparison.adjusts or not self.schedule.draws:
+            return pair
+        return replace(pair, covariates=class_covariates(self.comparison.sets, class_id)[0])
+
+
+def compare_together(
+    scheduled: Sequence[ScheduledComparison],
+    thetas: Sequence[float] | None = None,
+    *,
+    advance: Advance | None = None,
+    run: PartRunner | None = None,
+) -> list[tuple[list[Comparisons], Drawn]]:
+    """Compare every class for several detectors, and in both directions, with one join a class.
+
+    Args:
+        thetas: thresholds, ascending; the method's where not given.
+        advance: told (contexts done, contexts in all) of the comparison without draws.
+        run: who does the parts of the joins; all cores of this machine where not given.
+    """
+    first = scheduled[0].comparison
+    method, ids = first.method, first.class_ids
+    limits = [method.theta] if thetas is None else list(thetas)
+    # Whether batches are balanced is a matter of the method's own threshold, if others are looked at too.
+    balance_at = limits.index(method.theta) if method.theta in limits else 0
+    both = any(each.swapped for each in scheduled)
+    counts = [len(judged.frames.objects) for judged in first.sets]
+    work, done = counts[0] + (counts[1] if both else 0), 0
+    compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
+    for class_id in ids:
+        pairs = _class_pairs(scheduled, class_id)
+        found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run, balance_at)
+        for number, result in enumerate(found):
+            if result.balance is not None:
+                each = scheduled[number].comparison
+                each.balance[class_id] = class_balance(each.sets, class_id, pairs[number], result.balance)
+            for comparisons, one in zip(compared[number], result.comparisons, strict=True):
+                comparisons[class_id] = one
+        done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
+        # The contexts of one class are gone before those of the next one are cut out.
+        del pairs
+    batches = [each.schedule.next_batch() for each in scheduled]
+    parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in ids} for _ in scheduled]
+    while any(batch is not None for batch in batches):
+        for class_id in ids:
+            share = _drawn_share([by_theta[0][class_id] for by_theta in compared], scheduled)
+            pairs = _class_pairs(scheduled, class_id, batches)
+            for number, drawn in enumerate(draw_pairs(pairs, method, limits, run, share)):
+                if batches[number] is not None:
+                    parts[number][class_id].append(drawn)
+            del pairs
+        for planned, batch in zip(scheduled, batches, strict=True):
+            planned.comparison.draws_made.append(0 if batch is None else batch.count)
+        batches = [
+            None if batch is None else each.schedule.next_batch()
+            for each, batch in zip(scheduled, batches, strict=True)
+        ]
+    return [(by_theta, _collected(part, by_theta)) for by_theta, part in zip(compared, parts, strict=True)]
+
+
+def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:
+    """The share of the contexts of a class that carries the draws, so that they cost at most MOST_WORK."""
+    cost = sum(float(one.batch.sum()) * each.schedule.draws for one, each in zip(compared, scheduled, strict=True))
+    return min(1.0, MOST_WORK / cost) if cost else 1.0
+
+
+def _class_pairs(
+    scheduled: Sequence[ScheduledComparison], class_id: int, batches: Sequence[Normals | None] | None = None
+) -> list[ClassPair]:
+    """The samples of a class for each comparison; contexts are cut out for the first one alone."""
+    pairs: list[ClassPair] = []
+    for number, each in enumerate(scheduled):
+        first = (pairs[0].a, pairs[0].b) if pairs else None
+        pairs.append(each.pair(class_id, first, batches[number] if batches else None, balance=batches is None))
+    return pairs
+
+
+def _collected(parts: dict[int, list[list[DrawnRows]]], compared: Sequence[Comparisons]) -> Drawn:
+    """The batches of each class as if they had been one, at each threshold."""
+    return {
+        class_id: [
+            Bootstrap.of_batches(batch, int(comparisons[class_id].compared.sum()))
+            for batch, comparisons in zip(zip(*of_class, strict=True), compared, strict=True)
+        ]
+        if of_class
+        else []
+        for class_id, of_class in parts.items()
+    }
+
+
+def comparison_units(
+    a: JudgedSet, b: JudgedSet, settings: CompareSettings | SweepSettings | PlanSettings, *, paired: bool = False
+) -> SampleUnits:
+    """The sampling units of both sets; nothing is estimated where nothing is drawn."""
+    block = settings.block if settings.draws else 0.0
+    return sample_units(a, b, block=block, unit=settings.unit, paired=paired)
+
+
+def _shifted(advance: Advance | None, done: int, total: int) -> Advance | None:
+    if advance is None:
+        return None
+    return lambda part, _total: advance(done + part, total)

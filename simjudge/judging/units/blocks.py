@@ -1,0 +1,160 @@
+"""Blocks of neighbouring frames that are one sampling unit, and photographs with all their variants."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP
+from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
+from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length, longest_block
+
+_HALF_BLOCK = 2.5
+"""Five integrated correlation times, in design effects: that is twice the correlation time."""
+_DIGITS = re.compile(r"\d+")
+_VARIANTS = 0.05
+"""Share of frames at the very time of another one, above which things cannot be followed: variants of photographs."""
+
+
+@dataclass(frozen=True, repr=False)
+class FrameBlocks(ShortRepr):
+    """The frames of a set, grouped without regard to what they show.
+
+    Attributes:
+        unit: int64 (F,), numbered from 0 on in order of appearance.
+        photographs: how many different photographs the frames are of.
+        sequence: how frames follow each other; None where they do not.
+        length: what was estimated; None where nothing was.
+        given: length of the blocks that somebody asked for, seconds; None where it was estimated.
+    """
+
+    unit: IntArray
+    count: int
+    photographs: int
+    sequence: FrameSequence | None
+    length: BlockLength | None = None
+    given: float | None = None
+
+    @property
+    def frames(self) -> int:
+        """Frames of a block; 1 where each is alone."""
+        if self.given is not None and self.sequence is not None and self.sequence.timed:
+            return max(1, round(self.given * 1e9 / self.sequence.step))
+        return 1 if self.length is None else self.length.frames
+
+
+def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
+    """How the frames of a set follow each other.
+
+    Args:
+        wanted: somebody says that they do: where neither stamps nor numbers tell, their names are in order.
+    """
+    sequence = find_sequence(frames)
+    if sequence is None and wanted:
+        order = sorted(range(len(frames)), key=lambda row: _natural(frames.frame_name[row]))
+        position = np.empty(len(frames), np.int64)
+        position[order] = np.arange(len(frames))
+        return FrameSequence(np.zeros(len(frames), np.int64), position, 1.0, NUMBERS)
+    return sequence
+
+
+def frame_blocks(
+    frames: FrameSet, sequence: FrameSequence | None, block: float | None, value: FloatArray
+) -> FrameBlocks:
+    """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
+
+    Args:
+        block: length of a block, seconds; None, or without times: estimated.
+        value: float64 (F,), what frames are compared by; NaN for a frame without objects.
+    """
+    photographs = [source_photograph(name) for name in frames.frame_name]
+    count = len(set(photographs))
+    if sequence is None:
+        unit = _numbered(photographs)
+        return FrameBlocks(unit, count, count, None)
+    if block is not None and sequence.timed:
+        unit = _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
+        return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, given=block)
+    inside = sequence.run != ALONE
+    length = estimate_block_length(
+        sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
+    )
+    if length.too_short:
+        # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
+        runs = len(np.unique(sequence.run[inside]))
+        whole = _longest(sequence.run[inside], sequence.slot[inside])
+        length = replace(length, frames=whole if runs > 1 else math.ceil(whole / (LEAST_UNITS - 1)))
+    elif length.frames > 1:
+        longest = longest_block(int(np.count_nonzero(~np.isnan(value[inside]))))
+        wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
+        length = replace(length, frames=min(wanted, longest))
+    place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
+    unit = _numbered(_block_names(photographs, sequence, place, size))
+    return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)
+
+
+def _longest(run: IntArray, slot: IntArray) -> int:
+    """Places from the first to the last of the longest sequence."""
+    return 1 + max(int(np.ptp(slot[run == each])) for each in np.unique(run))
+
+
+def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntArray, FloatArray]]:
+    """The frames of each camera's sequence as they follow each other, and when they are, in steps.
+
+    Returns:
+        Nothing where most frames are variants of one photograph, or views of one moment.
+    """
+    parts: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for row in np.flatnonzero(sequence.run != ALONE).tolist():
+        # By its stamp a frame is of no camera, but two cameras' names differ.
+        name = _DIGITS.sub("#", frames.frame_name[row]) if sequence.timed else ""
+        parts[int(sequence.run[row]), name, tuple(frames.size[row].tolist())].append(row)
+    out = []
+    same = 0
+    for rows in parts.values():
+        order = np.array(rows, np.int64)[np.argsort(sequence.position[rows], kind="stable")]
+        position = sequence.position[order]
+        same += int(np.count_nonzero(np.diff(position) == 0))
+        steps = np.diff(position)
+        step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+        out.append((order, (position - position[0]) / step))
+    return out if same <= _VARIANTS * sum(len(order) for order, _ in out) else []
+
+
+def alike_names(frames: FrameSet) -> bool:
+    """Whether ten frames at least have names that differ in their numbers alone, or stamps."""
+    kinds: dict[str, int] = defaultdict(int)
+    for name in frames.frame_name:
+        kinds[_DIGITS.sub("#", source_photograph(name))] += 1
+    most = max(kinds.values(), default=0)
+    return most >= max(10, len(frames) // 2) or bool((frames.stamp != NO_STAMP).sum() > 1)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key by which frame 9 comes before frame 10."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part) if part.isdecimal() else -1, part) for part in parts]
+
+
+def _block_names(photographs: list[str], sequence: FrameSequence, place: IntArray, length: float) -> list[str]:
+    """A name for each frame's block, from the first place of its run on; its photograph where it is in no sequence."""
+    runs, places = sequence.run.tolist(), place.tolist()
+    begin: dict[int, int] = {}
+    for run, at in zip(runs, places, strict=True):
+        begin[run] = min(begin.get(run, at), at)
+    return [
+        f"photograph {photograph}" if run == ALONE else f"block {run} {int((at - begin[run]) // length)}"
+        for photograph, run, at in zip(photographs, runs, places, strict=True)
+    ]
+
+
+def _numbered(keys: list[str]) -> IntArray:
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(key, len(number)) for key in keys], np.int64)

@@ -1,0 +1,506 @@
+"""Which part of a camera model matters to a detector: variants with one change each, their result, and its page.
+
+The comparisons are those of Elmquist, Serban and Negrut, "Camera simulation for robot simulation: how important are
+various camera model components?" Frames of all sets are twins: they show the same from the same poses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from markupsafe import Markup
+from pydantic import Field
+
+from simjudge.core.errors import UsageError
+from simjudge.core.field_types import Text
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import list_some, nearest_name
+from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, add_axes, plain_text, report_style
+from simjudge.page.html import FigureEmbedder
+from simjudge.page.number_format import format_number
+from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
+from simjudge.questions.many_sets.figures import read_pictures
+from simjudge.questions.many_sets.page import SCALE, picture_in_page
+from simjudge.questions.many_sets.result import (
+    ManySetsResult,
+    SetsComparison,
+    load_many_sets,
+    study_verdict,
+    table_numbers,
+)
+from simjudge.questions.many_sets.run import compare_many_sets
+from simjudge.questions.many_sets.settings import ManySetsSettings
+from simjudge.results.context_table import OVERALL
+from simjudge.results.result_fields import OpenFields, read_checked
+from simjudge.results.saved_result import ABLATION, ABLATION_TABLE, ResultEntry, write_json, write_rows
+
+PREDICTS_REALITY = "variant_predicts_reality"
+DIFFERS = "variant_differs_from_baseline"
+TRAINED_REALITY = "trained_predicts_reality"
+TRAINED_BASELINE = "trained_predicts_baseline"
+QUESTIONS = {
+    PREDICTS_REALITY: "Does a variant predict reality?",
+    DIFFERS: "How far is a variant from the baseline?",
+    TRAINED_REALITY: "Does a net trained on a variant predict itself in reality?",
+    TRAINED_BASELINE: "And on the baseline?",
+}
+"""The questions of Elmquist, Serban and Negrut, by their names in ablation.csv."""
+_AGAINST_BASELINE = (DIFFERS, TRAINED_BASELINE)
+WORTH, NOT_WORTH, UNKNOWN = "worth modelling here", "not worth modelling here", "cannot be told at this size"
+NEARER, FARTHER, AS_FAR = "nearer to reality", "farther from reality", "as far from reality, as far as can be told"
+_ORDER = (WORTH, UNKNOWN, NOT_WORTH)
+
+
+class VariantFields(OpenFields):
+    """A variant of the simulated set."""
+
+    changes: Annotated[str, Text("a phrase")]
+    """What differs from the baseline."""
+    trained: bool
+    """Whether a net was trained on it."""
+
+
+class AblationFile(OpenFields):
+    """An ablation.json; its numbers stand in sets.json."""
+
+    real: Annotated[str, Text("the name of a set")]
+    baseline: Annotated[str, Text("the name of a set")]
+    variants: dict[str, VariantFields] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class AblationAnswer:
+    """One bar: how well a set predicts another one, as a net sees it.
+
+    Attributes:
+        question: a key of `QUESTIONS`.
+        comparison: its numbers, over all classes and class by class.
+    """
+
+    question: str
+    variant: str
+    comparison: SetsComparison
+
+    def entry(self, key: str) -> ResultEntry | None:
+        """The numbers of a class, called by the variant's name, with the verdict that is corrected for the study.
+
+        Returns:
+            None where the comparison has no such class.
+        """
+        found = next((each for each in self.comparison.entries if each.key == key), None)
+        if found is None:
+            return None
+        return replace(found, label=self.variant, numbers=replace(found.numbers, verdict=study_verdict(found)))
+
+
+@dataclass(frozen=True)
+class VariantRank:
+    """Whether a part of the camera model matters here.
+
+    Attributes:
+        trained: whether a net was trained on it.
+        effect: the largest gap among the comparisons with the baseline; None where unknown.
+        direction: NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them.
+    """
+
+    variant: str
+    changes: str
+    trained: bool
+    verdict: str
+    effect: float | None
+    direction: str
+
+
+@dataclass(frozen=True)
+class AblationResult:
+    """Which part of a camera model matters.
+
+    Attributes:
+        real, baseline: names of two of the sets.
+        changes: what differs from the baseline, by name of the variant.
+        trained: variants on which a net was trained; the baseline is one of them.
+    """
+
+    sets: ManySetsResult
+    real: str
+    baseline: str
+    changes: Mapping[str, str]
+    trained: tuple[str, ...]
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What was left out, a line a kind."""
+        return self.sets.losses
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """Names of the classes by key, "overall" first."""
+        return {each.key: each.label for comparison in self.sets.comparisons[:1] for each in comparison.entries}
+
+    def answers(self, question: str) -> list[AblationAnswer]:
+        """The bars of a question, the baseline first where it has one."""
+        a = self.baseline if question in _AGAINST_BASELINE else self.real
+        out = []
+        for variant in (self.baseline, *self.changes):
+            net = {PREDICTS_REALITY: self.real, DIFFERS: self.baseline}.get(question, variant)
+            asked = variant != a and (question in (PREDICTS_REALITY, DIFFERS) or variant in self.trained)
+            if asked:
+                out.append(AblationAnswer(question, variant, self.sets.find(a, variant, net)))
+        return out
+
+    def ranking(self) -> list[VariantRank]:
+        """The variants, those that matter first, each kind by its effect."""
+        near = {each.variant: each.comparison.overall for each in self.answers(PREDICTS_REALITY)}
+        found = [self._rank(variant, near) for variant in self.changes]
+        return sorted(found, key=lambda each: (_ORDER.index(each.verdict), -(each.effect or 0.0)))
+
+    def _rank(self, variant: str, near: Mapping[str, ResultEntry]) -> VariantRank:
+        against = [
+            each.comparison.overall
+            for question in _AGAINST_BASELINE
+            for each in self.answers(question)
+            if each.variant == variant
+        ]
+        gaps = [value for each in against if (value := each.numbers.gap) is not None]
+        return VariantRank(
+            variant,
+            self.changes[variant],
+            variant in self.trained,
+            rank_verdict([study_verdict(each) for each in against]),
+            max(gaps, default=None),
+            compare_distance(near[variant], near[self.baseline]),
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of ablation.csv: one a question, variant and class, all classes together first."""
+        for question in QUESTIONS:
+            for answer in self.answers(question):
+                each = answer.comparison
+                head = {"question": question, "variant": answer.variant, "a": each.a, "b": each.b, "net": each.net}
+                for entry in each.entries:
+                    numbers = table_numbers(entry)
+                    yield {**head, "class": entry.label, **numbers}
+
+    def save_beside_sets(self, folder: Path) -> None:
+        """Write ablation.json and ablation.csv into the folder of the comparisons."""
+        variants = {name: {"changes": text, "trained": name in self.trained} for name, text in self.changes.items()}
+        write_json(folder / ABLATION, {"real": self.real, "baseline": self.baseline, "variants": variants})
+        write_rows(folder / ABLATION_TABLE, self.rows())
+
+
+def rank_verdict(verdicts: list[Verdict]) -> str:
+    """Whether a part of the camera model matters, from the comparisons of a variant with the baseline.
+
+    It matters where a net differs by the margin or more, or may do so and differs beyond chance. It does not where all
+    differences stay below the margin.
+    """
+    if any(each in (Verdict.LARGE_GAP, Verdict.GAP) for each in verdicts):
+        return WORTH
+    below = all(each in (Verdict.PREDICTS, Verdict.SMALL_GAP) for each in verdicts)
+    return NOT_WORTH if verdicts and below else UNKNOWN
+
+
+def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
+    """Whether a variant is nearer to reality than the baseline: where the intervals of their gaps do not meet.
+
+    Args:
+        variant, baseline: how well each predicts reality, as the net of reality sees it.
+    """
+    low, high = variant.numbers.gap_low, variant.numbers.gap_high
+    least, most = baseline.numbers.gap_low, baseline.numbers.gap_high
+    differs = study_verdict(variant) in GAPS or study_verdict(baseline) in GAPS
+    if differs and high is not None and least is not None and high < least:
+        return NEARER
+    return FARTHER if differs and low is not None and most is not None and low > most else AS_FAR
+
+
+def is_ablation(folder: Path) -> bool:
+    """Whether a folder holds the result of an ablation."""
+    return (folder / ABLATION).is_file()
+
+
+def load_ablation(folder: str | Path) -> AblationResult:
+    """Read the result of an ablation."""
+    sets = load_many_sets(folder)
+    content = read_checked(Path(folder) / ABLATION, AblationFile, "ablation")
+    variants = content["variants"]
+    trained = [name for name, each in variants.items() if each["trained"]]
+    changes = {name: str(each["changes"]) for name, each in variants.items()}
+    return AblationResult(sets, content["real"], content["baseline"], changes, (content["baseline"], *trained))
+
+
+REAL = "real"
+"""Name of the real set, and of the net that was trained on real images."""
+TABLES = ("real", "by_real", "by_baseline", "by_itself", "baseline_by")
+"""The tables of predictions that an ablation needs."""
+Source = FrameSet | Path | str
+
+
+@takes_setting_keywords
+def compare_variants(
+    predictions: Mapping[str, Mapping[str, Source]],
+    out: str | Path | None = None,
+    *,
+    changes: Mapping[str, str],
+    baseline: str = "baseline",
+    twins: Sequence[Sequence[str]] | None = None,
+    settings: ManySetsSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> AblationResult:
+    """Compare variants of a simulated set with the real set and with the baseline.
+
+    Args:
+        predictions: sets with predictions, in five tables. "real": the real set, by name of its net ("real",
+            the baseline, and variants on which a net was trained). "by_real", "by_baseline": the baseline and all
+            variants, seen by the nets of the real set and of the baseline. "by_itself": variants, seen by nets that
+            were trained on them. "baseline_by": the baseline, by name of the variant whose net saw it.
+        out: folder to save the result in; None saves nothing.
+        changes: what differs from the baseline, a phrase for each variant; of a larger table those are taken that
+            "by_real" has.
+        twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
+            compared. Frames that follow one another make few independent pairs, too few for a small p.
+        settings: of all comparisons.
+
+    Returns:
+        The answers to the four questions, and the ranking of the variants.
+    """
+    variants = [name for name in predictions.get("by_real", {}) if name != baseline]
+    trained = [name for name in predictions.get("by_itself", {}) if name != baseline]
+    _check(predictions, variants, trained, baseline)
+    if missing := [name for name in variants if name not in changes]:
+        raise UsageError(f"changes: {missing[0]} has no phrase that says what differs from {baseline}")
+    pairs = [(REAL, name, REAL) for name in (baseline, *variants)]
+    pairs += [(baseline, name, baseline) for name in variants]
+    pairs += [(REAL, name, name) for name in (baseline, *trained)]
+    pairs += [(baseline, name, name) for name in trained]
+    found = compare_many_sets(
+        _by_set_and_net(predictions, variants, trained, baseline),
+        out,
+        domains={REAL: "real"} | dict.fromkeys((baseline, *variants), "sim"),
+        pairs=pairs,
+        twins=list(dict.fromkeys(pair[:2] for pair in pairs)) if twins is None else twins,
+        settings=settings,
+        log=log,
+        progress=progress,
+    )
+    result = AblationResult(found, REAL, baseline, {name: changes[name] for name in variants}, (baseline, *trained))
+    if out is not None:
+        result.save_beside_sets(Path(out))
+    return result
+
+
+def _by_set_and_net(
+    predictions: Mapping[str, Mapping[str, Source]], variants: list[str], trained: list[str], baseline: str
+) -> dict[str, dict[str, Source]]:
+    """The predictions by name of the set and of the net."""
+    sets: dict[str, dict[str, Source]] = {REAL: dict(predictions["real"])}
+    for name in (baseline, *variants):
+        sets[name] = {REAL: predictions["by_real"][name], baseline: predictions["by_baseline"][name]}
+    for name in trained:
+        sets[name][name] = predictions["by_itself"][name]
+        sets[baseline][name] = predictions["baseline_by"][name]
+    return sets
+
+
+def _check(
+    predictions: Mapping[str, Mapping[str, Source]], variants: list[str], trained: list[str], baseline: str
+) -> None:
+    """Refuse tables and names that are missing or unknown."""
+    for table in predictions:
+        if table not in TABLES:
+            raise UsageError(f"predictions: {table} is no table{nearest_name(table, TABLES)}")
+    if not variants:
+        raise UsageError(f"predictions: by_real needs a variant beside {baseline}")
+    for name in trained:
+        if name not in variants:
+            raise UsageError(f"predictions: by_itself: {name} is no variant{nearest_name(name, variants)}")
+    needed = {
+        "real": [REAL, baseline, *trained],
+        "by_real": [baseline],
+        "by_baseline": [baseline, *variants],
+        "baseline_by": trained,
+    }
+    for table, names in needed.items():
+        for name in names:
+            if name not in predictions.get(table, {}):
+                raise UsageError(f"predictions: {table} has none for {name}")
+
+
+MOST_CLASSES = 3
+"""Classes that have a panel beside that of all classes."""
+_ROW, _NAMES, _PANEL = 32.0, 150.0, 250.0
+_ONE_PANEL = 420.0
+"""Width of a panel that stands alone, points: its legend needs this."""
+_TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, GAP_LEGEND_HEIGHT + 20.0
+
+
+def ablation_figures(result: AblationResult) -> Figures:
+    """List the figures of an ablation."""
+    return {question: partial(question_figure, result, question) for question in QUESTIONS}
+
+
+def question_figure(result: AblationResult, question: str) -> ReportFigure:
+    """Draw the answers to a question: the gap of each variant with its interval, and mean W1 over what chance gives."""
+    answers = result.answers(question)
+    if not answers:
+        raise NothingToDrawError(f"{question}: no net was trained on a variant")
+    panels = {key: [each.entry(key) for each in answers] for key in _panel_keys(result)}
+    shown: dict[str, list[ResultEntry]] = {
+        key: [each for each in entries if each is not None] for key, entries in panels.items() if None not in entries
+    }
+    height = _TOP + _ROW * len(answers) + _BOTTOM + _LEGEND
+    with report_style():
+        panel = _PANEL if len(shown) > 1 else _ONE_PANEL
+        width = _NAMES + panel * len(shown)
+        figure = ReportFigure(width, height, f"{QUESTIONS[question]} Gap and W1 of each variant, and the W1 by chance.")
+        end = max(w1_axis_end(entries) for entries in shown.values())
+        for number, (key, entries) in enumerate(shown.items()):
+            names = _NAMES if number == 0 else _BETWEEN
+            left = 0.0 if number == 0 else _NAMES + panel * number - _BETWEEN
+            size = (left, 0.0, panel + names, height - _LEGEND)
+            axes = add_axes(figure, size, (names, _BETWEEN, _TOP, _BOTTOM))
+            draw_gaps(axes, entries)
+            axes.set_xlim(0.0, end * 1.06)  # the last number stays clear of the next panel's first
+            axes.set_title(plain_text(result.classes[key], 30))
+            if number:
+                axes.set_yticklabels([])
+            else:
+                add_gap_legend(axes)
+    return figure
+
+
+def _panel_keys(result: AblationResult) -> list[str]:
+    """All classes together and a few classes; a single class alone."""
+    classes = [key for key in result.classes if key != OVERALL]
+    return classes if len(classes) == 1 else [OVERALL, *classes[:MOST_CLASSES]]
+
+
+RANK_COLOURS = {WORTH: "gap", UNKNOWN: "cannot-tell", NOT_WORTH: "predicts"}
+"""Verdict of the ranking to the name of its colour."""
+_COMPARED = {
+    PREDICTS_REALITY: "How well each variant predicts the set {real}, by the net that was trained on {real} images.",
+    DIFFERS: "How well each variant predicts the set {baseline}, by the net that was trained on the {baseline}.",
+    TRAINED_REALITY: "How well each variant predicts the set {real}, by the net that was trained on that variant.",
+    TRAINED_BASELINE: "How well each variant predicts the set {baseline}, by the net that was trained on that variant.",
+}
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question and its figure.
+
+    Attributes:
+        figure: the element; empty where no variant answers it.
+    """
+
+    title: str
+    compared: str
+    figure: Markup
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """A row of the ranking."""
+
+    variant: str
+    changes: str
+    verdict: str
+    colour: str
+    effect: str
+    direction: str
+    nets: str
+
+
+@dataclass(frozen=True)
+class AblationView:
+    """What a page shows of an ablation.
+
+    Attributes:
+        questions: in the order of the source.
+        folder: name of the folder with sets.csv and ablation.csv.
+        pictures: data URI of one picture a set, by its name.
+    """
+
+    name: str
+    sentences: list[str]
+    rows: list[RankRow]
+    questions: list[QuestionView]
+    losses: tuple[str, ...]
+    folder: str
+    pictures: dict[str, str]
+
+
+def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbedder) -> AblationView:
+    """Draw and word an ablation for a page."""
+    ranking = result.ranking()
+    names = {"real": result.real, "baseline": result.baseline}
+    questions = [
+        QuestionView(
+            title,
+            _COMPARED[question].format(**names),
+            _embedded(embedder, question_figure(result, question)) if result.answers(question) else Markup(),
+        )
+        for question, title in QUESTIONS.items()
+    ]
+    rows = [_row(each) for each in ranking]
+    sentences = [*ranking_sentences(result), home_sentence(result)]
+    pictures = {name: picture_in_page(own[0]) for name, own in read_pictures(result.sets).items()}
+    return AblationView(folder, sentences, rows, questions, result.losses, folder, pictures)
+
+
+def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
+    """A figure no wider than its panels need, so that letters have one size on the page."""
+    width = round(figure.get_figwidth() * POINTS_PER_INCH * SCALE)
+    return Markup('<div style="max-width: {}px">{}</div>').format(width, embedder.embed(figure))
+
+
+def home_sentence(result: AblationResult) -> str:
+    """How well each net does on images of its own kind."""
+    sets = result.sets.header["sets"]
+    home = {name: sets[name]["nets"][name]["mean_performance"] for name in (result.real, *result.trained)}
+    words = list_some([f"{name} {format_number(value, 2)}" for name, value in home.items()], len(home))
+    return f"Mean performance of each net on the set that it was trained for: {words}."
+
+
+def ranking_sentences(result: AblationResult) -> list[str]:
+    """Which parts of the camera model are worth modelling, which are not, and which cannot be told."""
+    ranking = result.ranking()
+    margin = result.sets.comparisons[0].overall.margin
+    meaning = {
+        WORTH: f"a net does differently on the variant and on the {result.baseline}, beyond chance",
+        NOT_WORTH: f"every net that was asked does alike on both, within {margin:g}",
+        UNKNOWN: "intervals too wide for either, or too little in common, or a net that finds too little",
+    }
+    lines = []
+    for verdict, reason in meaning.items():
+        named = [each.variant for each in ranking if each.verdict == verdict]
+        said = f"{list_some(named, len(named))} ({reason})" if named else "none"
+        lines.append(f"{verdict.capitalize()}: {said}.")
+    untrained = [each.variant for each in ranking if not each.trained]
+    if untrained:
+        lines.append(
+            f"No net was trained on {list_some(untrained, len(untrained))}: their rank is that of what a net sees, and"
+            " says nothing of what one learns."
+        )
+    return lines
+
+
+def _row(rank: VariantRank) -> RankRow:
+    return RankRow(
+        rank.variant,
+        rank.changes,
+        rank.verdict,
+        RANK_COLOURS[rank.verdict],
+        format_number(rank.effect),
+        rank.direction,
+        "seen and learnt" if rank.trained else "seen",
+    )

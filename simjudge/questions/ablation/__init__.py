@@ -1,1 +1,0 @@
-"""Cameras that differ in one component each, judged as many sets."""

@@ -1,0 +1,362 @@
+"""Two engines side by side on one page: the same scene, poses and camera; images, differences, boxes and speed.
+
+The boxes are each engine's own ground truth. Engines agree where the corners of the things that both label differ by
+less than a pixel, and no thing above 12 pixels is labelled by one engine alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import Objects, concatenate_tables
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.data.formats.yolo import write_yolo
+from simjudge.geometry.poses import Pose
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
+from simjudge.page.html import load_template, picture_uri, write_page
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.words import SetNames, verdict_sentence
+from simjudge.results.saved_result import Result, load_results
+from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.capture.camera_poses import choose_camera_poses
+from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.engines.contract import Engine, Poses
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
+
+CORNER_LIMIT = 1.0
+"""Median difference of corners below which engines agree, pixels."""
+LONELY_LIMIT = 12.0
+"""Smaller side, pixels, from which on a box that only one engine has is a disagreement."""
+_AMPLIFICATION = 4
+"""How many times stronger a difference of images is shown."""
+_FULL = 255
+"""Full scale of an image."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineView(ShortRepr):
+    """What one engine showed from one pose.
+
+    Attributes:
+        image: (H, W, 3), uint8 RGB, through the camera's whole chain.
+        objects: boxes of everything labelled, by instance; all of frame 0.
+        light_seconds: time that the light took, seconds.
+        label_seconds: time that the labels took, seconds.
+    """
+
+    image: RgbImage
+    objects: Objects
+    light_seconds: float
+    label_seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxDifferences(ShortRepr):
+    """How the boxes of two engines differ.
+
+    Attributes:
+        corners: float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have.
+        lonely: things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side.
+    """
+
+    corners: FloatArray
+    lonely: list[tuple[str, int, int, float]] = field(default_factory=list)
+    small: int = 0
+
+    @property
+    def median(self) -> float:
+        """Of the corners' absolute differences, pixels; NaN where there is nothing to compare."""
+        return float(np.median(np.abs(self.corners))) if self.corners.size else float("nan")
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both limits are kept, and there was something to compare."""
+        return bool(self.corners.size) and self.median < CORNER_LIMIT and not self.lonely
+
+
+def capture_views(
+    engine: Engine, camera: Camera, poses: Sequence[Pose], seed: int, advance: Advance
+) -> list[EngineView]:
+    """Capture a scene from every pose, the scene as the engine has it now.
+
+    Args:
+        camera: the camera with its chain; its random filters are seeded by the pose's number.
+        advance: receives how many poses are done, and how many there are.
+    """
+    capture = Capture(engine, camera, Labelling(min_size=1, min_visible=0), seed)
+    views = []
+    for number, pose in enumerate(poses):
+        exposure = _still_exposure(camera, frame_name(number), pose, engine.poses())
+        capture.metered = None
+        raw = capture.observe(exposure)
+        frame = capture.finish(raw)
+        views.append(EngineView(frame.pixels(), frame.truth.objects, raw.light_seconds, raw.label_seconds))
+        advance(number + 1, len(poses))
+    return views
+
+
+def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> FrameExposure:
+    return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), lambda _: bodies)
+
+
+def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifferences:
+    """Compare the boxes of two engines, thing by thing."""
+    corners, lonely, small = [], [], 0
+    for number, (one, other) in enumerate(zip(a, b, strict=True)):
+        boxes = [dict(zip(s.objects.instance.tolist(), s.objects.box, strict=True)) for s in (one, other)]
+        for instance in sorted(boxes[0].keys() | boxes[1].keys()):
+            if instance in boxes[0] and instance in boxes[1]:
+                corners.append(boxes[1][instance] - boxes[0][instance])
+                continue
+            which = 0 if instance in boxes[0] else 1
+            x0, y0, x1, y1 = boxes[which][instance].tolist()
+            side = min(x1 - x0, y1 - y0)
+            if side >= LONELY_LIMIT:
+                lonely.append(("ab"[which], number, instance, side))
+            else:
+                small += 1
+    return BoxDifferences(np.array(corners, np.float64).reshape(-1, 4), lonely, small)
+
+
+def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
+    """Absolute difference of two images, four times as strong; white where they differ by 64 levels or more.
+
+    Args:
+        a: (H, W, 3), uint8 RGB.
+    """
+    return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * _AMPLIFICATION, _FULL), np.uint8)
+
+
+def root_mean_square(a: RgbImage, b: RgbImage) -> float:
+    """Root mean square of the difference of two images, levels of 255.
+
+    Args:
+        a: (H, W, 3), uint8 RGB.
+    """
+    return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2)))
+
+
+def views_as_frames(
+    name: str, views: Sequence[EngineView], class_names: dict[int, str], labelling: Labelling
+) -> FrameSet:
+    """The views of an engine as a labelled data set."""
+    tables = []
+    for number, view in enumerate(views):
+        box = view.objects.box
+        large = np.flatnonzero((box[:, 2:] - box[:, :2]).min(1) >= labelling.min_size)
+        tables.append(replace(view.objects.take(large), frame=np.full(len(large), number, np.int64)))
+    objects = concatenate_tables(tables)
+    count = len(views)
+    height, width = views[0].image.shape[:2]
+    return FrameSet(
+        name=name,
+        frame_name=[frame_name(number) for number in range(count)],
+        size=np.tile(np.array([width, height], np.int64), (count, 1)),
+        stamp=np.full(count, NO_STAMP, np.int64),
+        labelled=np.ones(count, bool),
+        objects=objects,
+        predictions=None,
+        predicted=np.zeros(count, bool),
+        class_names=class_names,
+        images=ArrayImages([view.image for view in views]),
+    )
+
+
+def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifferences) -> dict[str, Any]:
+    """The comparison for a file: seconds an image, differences, and whether the engines agree."""
+    absolute = np.abs(boxes.corners)
+    return {
+        "poses": len(a),
+        "seconds_light": [float(np.mean([s.light_seconds for s in side])) for side in (a, b)],
+        "seconds_labels": [float(np.mean([s.label_seconds for s in side])) for side in (a, b)],
+        "picture_rms": [root_mean_square(x.image, y.image) for x, y in zip(a, b, strict=True)],
+        "things_in_both": len(boxes.corners),
+        "corner_median_px": boxes.median if boxes.corners.size else None,
+        "corner_worst_px": float(absolute.max()) if boxes.corners.size else None,
+        "lonely": [
+            {"engine": which, "pose": pose, "instance": instance, "side_px": side}
+            for which, pose, instance, side in boxes.lonely
+        ],
+        "lonely_small": boxes.small,
+        "agree": boxes.agrees,
+    }
+
+
+def frame_name(number: int) -> str:
+    """Name of a pose's frame."""
+    return f"pose_{number:05d}"
+
+
+_WIDEST_PX = 640
+"""Width of an image on the page, pixels."""
+_MAX_POSES = 24
+"""The most poses on the page."""
+_COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
+
+
+@dataclass(frozen=True)
+class PoseRow:
+    """One pose on the page: three pictures as data URIs, and what differs."""
+
+    title: str
+    pictures: tuple[str, str, str]
+    rms: float
+
+
+def write_engines_page(
+    out: Path,
+    title: str,
+    engines: tuple[tuple[str, str], tuple[str, str]],
+    views: tuple[Sequence[EngineView], Sequence[EngineView]],
+    boxes: BoxDifferences,
+    found: dict[str, Any],
+    result: Result | None,
+) -> None:
+    """Write the page."""
+    picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_MAX_POSES, len(views[0]))).round().astype(int))
+    verdicts = []
+    if result is not None:
+        names = SetNames.of_result(result)
+        verdicts = [
+            (entry.label, VERDICT_COLOURS[entry.verdict], entry.verdict_words, verdict_sentence(entry, names))
+            for entry in result.entries
+        ]
+    page = load_template("engines.html").render(
+        title=title,
+        engines=engines,
+        rows=[_row(views, number, found["picture_rms"][number]) for number in picked.tolist()],
+        of=len(views[0]),
+        found=found,
+        boxes=boxes,
+        median=None if math.isnan(boxes.median) else boxes.median,
+        limits=(CORNER_LIMIT, LONELY_LIMIT),
+        verdicts=verdicts,
+    )
+    write_page(out, page)
+
+
+def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> PoseRow:
+    a, b = views[0][number], views[1][number]
+    first, second, difference = (
+        picture_uri(drawn, _WIDEST_PX) for drawn in (_boxed(a), _boxed(b), image_difference(a.image, b.image))
+    )
+    return PoseRow(f"pose {number}", (first, second, difference), rms)
+
+
+def _boxed(view: EngineView) -> RgbImage:
+    picture = view.image.copy()
+    for class_id, (x0, y0, x1, y1) in zip(
+        view.objects.class_id.tolist(), view.objects.box.astype(int).tolist(), strict=True
+    ):
+        cv2.rectangle(picture, (x0 - 1, y0 - 1), (x1, y1), _COLOURS.get(class_id, (240, 200, 40)), 1)
+    return picture
+
+
+@dataclass(frozen=True)
+class EngineComparison:
+    """Two engines side by side.
+
+    Attributes:
+        path: folder with the page, both data sets, numbers.json and, with a detector, the judge's result.
+        engines: name and variant of both engines.
+        numbers: what numbers.json holds: seconds an image, differences, and whether the engines agree.
+        losses: rows of a pose file that could not be used.
+    """
+
+    path: Path
+    page_path: Path
+    engines: tuple[tuple[str, str], tuple[str, str]]
+    numbers: dict[str, Any] = field(repr=False)
+    losses: Losses = field(default_factory=Losses, repr=False)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        agree = "agree" if self.numbers["agree"] else "differ"
+        return f"{self.engines[0][0]} and {self.engines[1][0]} {agree} in {self.numbers['things_in_both']} boxes"
+
+
+def compare_engines(  # noqa: PLR0913 - the options of the command
+    scene: str | Path,
+    out: str | Path,
+    *,
+    camera: str | Path | Camera = "plain",
+    a: str = "default",
+    b: str = "chrono",
+    poses: str | Path = "path",
+    n: int = 12,
+    vehicle: str | Path | None = None,
+    model: str | Path | None = None,
+    seed: int = 0,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> EngineComparison:
+    """Show the same scene, poses and camera through two engines: images, boxes, speed, and the judge's verdict.
+
+    Args:
+        scene: a scene's file, or the name of one that comes with simjudge.
+        out: folder for the page, both data sets and the judge's result.
+        camera: a camera's file, the name of one that comes with simjudge, or a camera.
+        a: name of one engine.
+        b: name of the other.
+        poses: "path", "random", or a text file of poses, as `simjudge.sim.capture.rendering.render` has it.
+        n: number of poses.
+        vehicle: file or name of the car that carries the camera; None for art1.
+        model: file of a detector that judges both; None for none.
+        seed: seed of scene, poses and camera.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: an engine cannot run here, something cannot be read or written, or `out` exists.
+    """
+    world = read_scene(scene, seed)
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, camera_mount(vehicle, None)[0])
+    chosen: list[Pose] = []
+    views: list[list[EngineView]] = []
+    variants: list[str] = []
+    for side, name in zip("AB", (a, b), strict=True):
+        with closing(make_engine(name, world)) as engine:
+            # Random poses are chosen with the first engine's rays; the other engine gets the same poses.
+            chosen = chosen or [camera_poses.at(i, [stamp], engine)[0] for i, stamp in enumerate(camera_poses.stamp)]
+            with progress(f"{side}: {name}") as advance:
+                views.append(capture_views(engine, seen_by, chosen, seed, advance))
+            variants.append(engine.variant)
+    engines = ((a, variants[0]), (b, variants[1]))
+    boxes = compare_boxes(views[0], views[1])
+    numbers = comparison_numbers(views[0], views[1], boxes)
+    target = Path(out)
+    with atomic_folder(target) as folder:
+        for side, name, seen in zip("ab", (a, b), views, strict=True):
+            write_yolo(views_as_frames(name, seen, dict(world.class_names), Labelling()), folder / side)
+        judged = None
+        if model is not None:
+            settings = CompareSettings(model=Path(model), seed=seed, paired=True)
+            compare_sets(folder / "a", folder / "b", settings, log=log, progress=progress).save(folder / "result")
+            judged = load_results([folder / "result"])[0]
+        (folder / "numbers.json").write_text(json.dumps({"engines": engines} | numbers, indent=2), encoding="utf-8")
+        title = f"{world.name} through camera {seen_by.name}"
+        write_engines_page(folder / "index.html", title, engines, (views[0], views[1]), boxes, numbers, judged)
+    return EngineComparison(target, target / "index.html", engines, numbers, losses)

@@ -1,1 +1,0 @@
-"""`info`: what something is and what it holds."""

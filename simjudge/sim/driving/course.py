@@ -1,0 +1,338 @@
+"""A car on its course: how far along and beside the line, what the lane is, and how near it comes to things."""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.spatial import ConvexHull
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.errors import SimjudgeError
+from simjudge.geometry.poses import Pose
+from simjudge.sim.driving.cones import ConeShape
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.scene.model import NO_INSTANCE, Course, Scene, Thing
+from simjudge.sim.vehicle.car_appearance import PARTS
+
+SEARCH_BACK = 1.0
+"""Metres of line before the last position within which the car is searched: a line may pass itself nearby."""
+SEARCH_AHEAD = 3.0
+"""Metres of line after the last position, likewise."""
+SMALLEST_SQUARE = 1e-18
+"""Square metres; keeps a piece of line without length from dividing by zero."""
+
+
+class CourseProgress:
+    """Follows a car along a course.
+
+    Attributes:
+        distance: metres from the line's first point to the point of the line that the car is beside. On a closed course
+            it goes on from lap to lap.
+        offset: metres between the car and the line, left positive.
+        length: metres from start to finish, or of a lap.
+    """
+
+    def __init__(self, course: Course) -> None:
+        """Stand at the start."""
+        self._closed = course.closed
+        self._points: FloatArray = np.asarray(course.centre_line, np.float64)
+        self._steps = np.diff(self._points, axis=0)
+        self._lengths = np.linalg.norm(self._steps, axis=1)
+        self._distances = np.concatenate([[0.0], np.cumsum(self._lengths)])
+        self.length = float(self._distances[-1])
+        self.distance = self.offset = 0.0
+
+    def advance_to(self, x: float, y: float) -> None:
+        """Move on to a position near the last one.
+
+        Args:
+            x: position in the world, metres.
+        """
+        laps = self.length * math.floor(self.distance / self.length) if self._closed else 0.0
+        # Of an open line a car beyond an end is near that end.
+        now = self.distance - laps if self._closed else min(max(self.distance, 0.0), self.length)
+        # Of a closed line the parts before and behind are looked at a lap further, too.
+        shifts = (-self.length, 0.0, self.length) if self._closed else (0.0,)
+        near = np.zeros(len(self._steps), np.bool_)
+        for shift in shifts:
+            near |= (self._distances[1:] + shift >= now - SEARCH_BACK) & (
+                self._distances[:-1] + shift <= now + SEARCH_AHEAD
+            )
+        self._project(np.array([x, y]), np.flatnonzero(near))
+        if self._closed:
+            self.distance += laps + self.length * round((now - self.distance) / self.length)
+
+    def locate(self, x: float, y: float) -> None:
+        """Move to a position anywhere, beside the nearest part of the line.
+
+        Args:
+            x: position in the world, metres.
+        """
+        self._project(np.array([x, y]), np.arange(len(self._steps)))
+
+    def _project(self, position: FloatArray, rows: IntArray) -> None:
+        """Take the nearest point on some pieces of the line."""
+        steps, starts = self._steps[rows], self._points[rows]
+        squares = np.maximum(self._lengths[rows] ** 2, SMALLEST_SQUARE)
+        share = np.einsum("ij,ij->i", position - starts, steps) / squares
+        on_piece = np.clip(share, 0.0, 1.0)
+        away = position - (starts + on_piece[:, None] * steps)
+        best = int(np.argmin(np.einsum("ij,ij->i", away, away)))
+        row = int(rows[best])
+        # Before the start and after the finish an open line goes on straight, for a car that is nearest to that end: of
+        # a line that ends near its start, the finish goes on through the start.
+        low = -math.inf if row == 0 and not self._closed else 0.0
+        high = math.inf if row == len(self._steps) - 1 and not self._closed else 1.0
+        along = min(max(float(share[best]), low), high)
+        beside = position - (self._points[row] + along * self._steps[row])
+        self.distance = float(self._distances[row] + along * self._lengths[row])
+        left = np.array([-self._steps[row, 1], self._steps[row, 0]])
+        sign = 1.0 if float(left @ beside) >= 0 else -1.0
+        self.offset = sign * float(np.linalg.norm(beside))
+
+
+def follow_line(course: Course, positions: FloatArray, start: float | None = None) -> tuple[FloatArray, FloatArray]:
+    """Follow a car along a course, from wherever it starts.
+
+    Args:
+        positions: (N, 2), x and y in the world, metres, in order of time.
+        start: metres along the line near which the first position is sought; None: anywhere.
+
+    Returns:
+        float64 (N,), metres along the line, on a closed course from lap to lap; and (N,), metres beside it, left
+        positive: what `CourseProgress.locate` for the first position and `advance_to` for the others give.
+    """
+    points = np.ascontiguousarray(course.centre_line, np.float64)
+    steps = np.diff(points, axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    distances = np.concatenate([[0.0], np.cumsum(lengths)])
+    out = np.empty((len(positions), 2))
+    _follow(
+        points,
+        steps,
+        lengths,
+        distances,
+        course.closed,
+        np.ascontiguousarray(positions, np.float64),
+        np.nan if start is None else start,
+        out,
+    )
+    return out[:, 0], out[:, 1]
+
+
+@njit(cache=True, nogil=True)
+def _is_near(first, last, now, length, closed):
+    """Whether a piece of line lies around the last position; of a closed line also a lap before or behind."""
+    if first <= now + SEARCH_AHEAD and last >= now - SEARCH_BACK:
+        return True
+    if not closed:
+        return False
+    return (first - length <= now + SEARCH_AHEAD and last - length >= now - SEARCH_BACK) or (
+        first + length <= now + SEARCH_AHEAD and last + length >= now - SEARCH_BACK
+    )
+
+
+@njit(cache=True, nogil=True)
+def _project(points, steps, lengths, distances, closed, now, x, y):
+    """The nearest point on the pieces near `now` (all pieces where it is NaN): distance along, and offset."""
+    best, row_of_best, share_of_best = np.inf, 0, 0.0
+    for row in range(len(steps)):
+        if not np.isnan(now) and not _is_near(distances[row], distances[row + 1], now, distances[-1], closed):
+            continue
+        away_x, away_y = x - points[row, 0], y - points[row, 1]
+        square = max(lengths[row] ** 2, SMALLEST_SQUARE)
+        share = (away_x * steps[row, 0] + away_y * steps[row, 1]) / square
+        on_piece = min(max(share, 0.0), 1.0)
+        off_x, off_y = x - (points[row, 0] + on_piece * steps[row, 0]), y - (points[row, 1] + on_piece * steps[row, 1])
+        square = off_x * off_x + off_y * off_y
+        if square < best:
+            best, row_of_best, share_of_best = square, row, share
+    row, share = row_of_best, share_of_best
+    if closed or row > 0:
+        share = max(share, 0.0)
+    if closed or row < len(steps) - 1:
+        share = min(share, 1.0)
+    off_x = x - (points[row, 0] + share * steps[row, 0])
+    off_y = y - (points[row, 1] + share * steps[row, 1])
+    left = -steps[row, 1] * off_x + steps[row, 0] * off_y
+    offset = np.sqrt(off_x * off_x + off_y * off_y)
+    return distances[row] + share * lengths[row], offset if left >= 0 else -offset
+
+
+@njit(cache=True, nogil=True)
+def _follow(points, steps, lengths, distances, closed, positions, start, out):
+    length, distance = distances[-1], start
+    for n in range(len(positions)):
+        laps = length * np.floor(distance / length) if closed and n > 0 else 0.0
+        # Of an open line a car beyond an end is near that end; the first position may be anywhere.
+        now = distance - laps if closed or n == 0 else min(max(distance, 0.0), length)
+        here, offset = _project(points, steps, lengths, distances, closed, now, positions[n, 0], positions[n, 1])
+        if closed and n > 0:
+            here += laps + length * np.round((now - here) / length)
+        distance = here
+        out[n, 0], out[n, 1] = distance, offset
+
+
+_LANE_REACH = 1.3
+"""Things count as the lane's cones up to this many half widths of the lane beside its line."""
+_START_STREAM = 0x57A27
+"""Separates the random numbers of the start from others with the same seed."""
+_MOST_SIGMAS = 2.0
+"""Errors of the start are cut off at this many standard deviations."""
+
+
+class LaneClasses(NamedTuple):
+    """Class ids of the cones on either side of the lane."""
+
+    right: int
+    left: int
+
+
+def scene_course(scene: Scene) -> Course:
+    """The scene's course."""
+    if scene.course is None:
+        raise SimjudgeError(f"{scene.path or scene.name}: has no course to drive; give it a placement along a path")
+    return scene.course
+
+
+def lane_classes(scene: Scene) -> LaneClasses:
+    """The classes that stand to the right and to the left of the course."""
+    counts: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+    for thing, offset in _lane_things(scene):
+        counts[offset > 0][thing.class_id] += 1
+    best = [max(count, key=lambda number: (count[number], -number), default=None) for count in counts]
+    if None in best or best[0] == best[1]:
+        raise SimjudgeError(
+            f"{scene.path or scene.name}: cannot be driven by cones: things of one class to the right of its course"
+            " and of another to the left are needed; between barriers a car drives by its lidar (driver lidar)"
+        )
+    return LaneClasses(int(best[0] or 0), int(best[1] or 0))
+
+
+def lane_cones(scene: Scene, classes: LaneClasses) -> ConeShape:
+    """The shape of the cones beside the course: the median of their own, to a millimetre."""
+    parts: dict[int, list[Thing]] = {}
+    for thing, _ in _lane_things(scene):
+        if thing.class_id in classes:
+            parts.setdefault(thing.instance, []).append(thing)
+    sizes = []
+    for things in parts.values():
+        corners = np.concatenate([each.pose.to_world(each.mesh.vertices) for each in things])
+        sizes.append(np.ptp(things[0].pose.to_body(corners), axis=0))
+    length, width, height = np.median(sizes, axis=0)
+    return ConeShape(radius=round(float(length + width) / 4, 3), height=round(float(height), 3))
+
+
+def _lane_things(scene: Scene) -> Iterator[tuple[Thing, float]]:
+    """What stands at the edges of the lane, and how far to the left of its line, metres."""
+    course = scene_course(scene)
+    for thing in scene.labelled():
+        x, y = thing.pose.position[:2]
+        progress = CourseProgress(course)
+        progress.locate(x, y)
+        if abs(progress.offset) <= _LANE_REACH * course.width / 2:
+            yield thing, progress.offset
+
+
+def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
+    """Pose of the car's base_link at the start: at the line's first point, or, with a seed, a little off it.
+
+    On a closed course a seed puts the car anywhere along the line.
+
+    Args:
+        seed: seed of the place and the errors; None for neither.
+        offset: standard deviation across the line, metres; twice that at most.
+        angle: standard deviation of the heading, radians; twice that at most.
+    """
+    if seed is None:
+        return course.start()
+    random = np.random.default_rng((seed, _START_STREAM))
+    across, heading = np.clip(random.normal(size=2), -_MOST_SIGMAS, _MOST_SIGMAS) * (offset, angle)
+    start = course.pose_at(random.uniform(0.0, CourseProgress(course).length)) if course.closed else course.start()
+    return start @ Pose.from_euler(0.0, float(across), yaw=float(heading))
+
+
+_HEAD_ROOM = 0.5
+"""Metres: things that begin above are in no car's way."""
+
+
+class Clearance:
+    """The distance between a car's outline and those of labelled static things, and the least so far.
+
+    Attributes:
+        least: metres, 0 where they meet; infinite before the first update, or where nothing labelled stands fast.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        """Take the outlines."""
+        self._engine = engine
+        standing = [thing for thing in engine.scene.things if _stands(thing)]
+        self._outlines = [_outline(thing.pose.to_world(thing.mesh.vertices)) for thing in standing]
+        self._centres = np.array([outline.mean(0) for outline in self._outlines]).reshape(-1, 2)
+        radii = [np.linalg.norm(o - c, axis=1).max() for o, c in zip(self._outlines, self._centres, strict=True)]
+        self._radii = np.array(radii)
+        self._parts: Mapping[str, FloatArray] = {
+            thing.name: thing.mesh.vertices[ConvexHull(thing.mesh.vertices).vertices]
+            for thing in engine.things
+            if thing.name in PARTS
+        }
+        self.least = math.inf
+
+    def update(self) -> None:
+        """Take note of where the car is now."""
+        if not self._outlines:
+            return
+        poses = self._engine.poses()
+        car = _outline(np.concatenate([poses[name].to_world(mesh) for name, mesh in self._parts.items()]))
+        inside = np.all(_beyond(car, self._centres) <= 0, axis=0)
+        at_least = np.where(inside, 0.0, _side_distances(self._centres, car)) - self._radii
+        for row in np.flatnonzero(at_least < self.least):
+            self.least = min(self.least, outline_distance(car, self._outlines[row]))
+
+
+def outline_distance(one: FloatArray, other: FloatArray) -> float:
+    """The distance between two convex outlines, metres; 0 where they overlap.
+
+    Args:
+        one: corners (M, 2), counter-clockwise.
+        other: corners (N, 2), counter-clockwise.
+    """
+    # Two convex outlines are apart if and only if a side of one of them has the whole other beyond it.
+    if not any(np.any(_beyond(a, b).min(1) > 0) for a, b in ((one, other), (other, one))):
+        return 0.0
+    return float(min(_side_distances(one, other).min(), _side_distances(other, one).min()))
+
+
+def _beyond(outline: FloatArray, points: FloatArray) -> FloatArray:
+    """How far points are beyond each side of an outline (sides, points), in any unit above 0."""
+    sides = np.roll(outline, -1, 0) - outline
+    away = points[None] - outline[:, None]
+    out: FloatArray = sides[:, None, 1] * away[..., 0] - sides[:, None, 0] * away[..., 1]
+    return out
+
+
+def _side_distances(points: FloatArray, outline: FloatArray) -> FloatArray:
+    """The distance of each point to the nearest side of an outline."""
+    sides = np.roll(outline, -1, 0) - outline
+    away = points[:, None] - outline
+    share = np.clip(np.einsum("psk,sk->ps", away, sides) / np.einsum("sk,sk->s", sides, sides), 0.0, 1.0)
+    distance: FloatArray = np.linalg.norm(away - share[..., None] * sides, axis=2).min(1)
+    return distance
+
+
+def _stands(thing: Thing) -> bool:
+    solid = thing.motion == "static" and thing.instance != NO_INSTANCE and thing.collider.kind != "none"
+    return solid and bool(thing.pose.to_world(thing.mesh.vertices)[:, 2].min() < _HEAD_ROOM)
+
+
+def _outline(vertices: FloatArray) -> FloatArray:
+    """The convex hull of vertices seen from above, counter-clockwise: (N, 2)."""
+    flat = vertices[:, :2]
+    corners: FloatArray = flat[ConvexHull(flat).vertices]
+    return corners

@@ -1,1 +1,0 @@
-"""Studies: one comparison, several, or many, from frame sets to saved results."""

@@ -1,0 +1,53 @@
+"""The studies of the papers on the lab and the hall: their files fit the verbs, and a tiny one runs from end to end."""
+
+import pytest
+
+from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.run import ONE_JOB
+from simjudge.questions.study.study import VERBS, run_study
+
+SETS_OF_STUDY = {
+    "two_nets": (2, 4),
+    "splits": (6, 60),
+    "all_vs_all": (4, 24),
+    "pointwise": (3, 4),
+    "sweep": (2, 0),
+}
+"""Sets, and comparisons of sets for both nets."""
+
+
+@pytest.mark.parametrize("size", ["tiny", "small", "full"])
+@pytest.mark.parametrize("name", SETS_OF_STUDY)
+def test_their_files_fit_the_verbs_and_say_that_reality_is_a_stand_in(name, size):
+    study = read_study(name, VERBS, size)
+    assert "stand in for the real" in study.stands_in or "stands in for the real" in study.stands_in
+    steps = {step.name: step for step in study.steps}
+    trained = [step for step in study.steps if step.verb == "train"]
+    assert {step.name for step in trained} == {"net_sim", "net_real"}
+    # Both nets are trained the same way, each on pictures of one domain.
+    sim, real = (dict(step.arguments) for step in trained)
+    assert sim.pop("data") != real.pop("data")
+    assert sim == real
+    if name != "sweep":
+        compared = steps["compared"].arguments
+        count, comparisons = SETS_OF_STUDY[name]
+        assert len(compared["predictions"]) == len(compared["domains"]) == count
+        assert all(set(nets) == {"net_sim", "net_real"} for nets in compared["predictions"].values())
+        pairs = compared.get("pairs")
+        assert 2 * (count * (count - 1) if pairs is None else len(pairs)) == comparisons
+
+
+@pytest.mark.long
+def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
+    pytest.importorskip("ultralytics")
+    result = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
+    compared = load_many_sets(tmp_path / "out" / "compared")
+    assert compared.nets == ("net_sim", "net_real")
+    assert len(compared.comparisons) == 4
+    for each in compared.comparisons:
+        assert each.paired
+        assert each.overall.numbers.overlap_a == 1.0  # the same cones from the same poses
+    assert result.findings["findings"][0].name == "gap of both nets"
+    again = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
+    assert all(step.kept for step in again.steps)

@@ -1,0 +1,87 @@
+"""What a page shows of an ablation: every bar, the ranking in words, files for papers."""
+
+import csv
+import re
+
+import pytest
+from ablation_sets import CHANGES, SETTINGS, ablation_predictions
+
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.figures import write_figure_data
+from simjudge.page.html import FigureEmbedder
+from simjudge.questions.ablation import (
+    QUESTIONS,
+    TRAINED_BASELINE,
+    AblationResult,
+    ablation_figures,
+    compare_variants,
+    make_ablation_view,
+    question_figure,
+    ranking_sentences,
+)
+from simjudge.questions.study.file import Study
+from simjudge.questions.study.run import StudyResult
+from simjudge.questions.study.study import write_study_page
+from simjudge.questions.study.work import StepRecord
+
+
+@pytest.fixture(scope="module")
+def ablation(tmp_path_factory):
+    out = tmp_path_factory.mktemp("study") / "ablation"
+    return compare_variants(ablation_predictions(), out, changes=CHANGES, **SETTINGS), out
+
+
+def test_the_words_follow_from_the_ranking(ablation):
+    result, _ = ablation
+    worth, *_, untrained = ranking_sentences(result)
+    assert worth.startswith("Worth modelling here: pinhole (a net does differently on the variant and on the baseline")
+    assert untrained.startswith("No net was trained on noise: ")
+    view = make_ablation_view(result, "ablation", FigureEmbedder())
+    assert [row.variant for row in view.rows] == [each.variant for each in result.ranking()]
+    sets = result.sets.header["sets"]
+    home = [sets[name]["nets"][name]["mean_performance"] for name in ("real", "baseline", "pinhole")]
+    said = "real {:.2f}, baseline {:.2f}, pinhole {:.2f}.".format(*home)
+    assert view.sentences[-1] == f"Mean performance of each net on the set that it was trained for: {said}"
+    assert view.pictures == {}  # these sets are not on disk
+    assert [each.title for each in view.questions] == list(QUESTIONS.values())
+
+
+def test_a_figure_has_a_bar_a_variant_and_a_panel_a_class(ablation, tmp_path):
+    result, _ = ablation
+    assert list(ablation_figures(result)) == list(QUESTIONS)
+    for question in QUESTIONS:
+        answers = result.answers(question)
+        figure = question_figure(result, question)
+        text = figure.svg()
+        assert all(text.count(f">{name}<") == 1 for name in ("all classes", "cone", "post"))
+        assert all(f">{each.variant}<" in text for each in answers)
+        write_figure_data(figure, tmp_path / "drawn.csv")
+        with (tmp_path / "drawn.csv").open() as file:
+            points = [row for row in csv.DictReader(file) if row["mark"] == "point"]
+        numbers = [each.entry(key).numbers for key in result.classes for each in answers]
+        w1 = [float(row["x"]) for row in points if row["series"] == "mean W1"]
+        gaps = [float(row["x"]) for row in points if row["series"] != "mean W1"]
+        assert w1 == pytest.approx([each.mean_w1 for each in numbers])
+        assert gaps == pytest.approx([each.gap for each in numbers])
+
+
+def test_a_question_without_nets_has_no_figure(ablation):
+    result, _ = ablation
+    alone = AblationResult(result.sets, "real", "baseline", result.changes, ("baseline",))
+    with pytest.raises(NothingToDrawError, match="no net was trained on a variant"):
+        question_figure(alone, TRAINED_BASELINE)
+    view = make_ablation_view(alone, "ablation", FigureEmbedder())
+    assert [bool(each.figure) for each in view.questions] == [True, True, True, False]
+
+
+def test_the_page_of_a_study_has_the_ablation_once(ablation):
+    _, out = ablation
+    study = Study("ablation", "Which parts matter?", "Nothing here is real.", "tiny")
+    path = out.parent / "index.html"
+    write_study_page(StudyResult(study, out.parent, (StepRecord("ablation", "ablation", out, 1.0),)), path)
+    page = path.read_text()
+    for title in QUESTIONS.values():
+        assert page.count(f"<h2>{title}</h2>") == 1
+    assert page.count("worth modelling here</span>") >= 1
+    assert "many sets, many nets" not in page
+    assert not re.search(r"\bNone\b|nan", re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL))

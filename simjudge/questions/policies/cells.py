@@ -234,7 +234,10 @@ class GapEvidence(ShortRepr):
         told = np.array([k for k in chosen if self.boots[k] is not None], np.int64)
         boots = [boot for k in told if (boot := self.boots[k]) is not None]
         weight = self._weight(told)
-        scaled = [replace(boot, contexts=float(share), drawn=boot.drawn * float(share)) for boot, share in zip(boots, weight, strict=True)]
+        scaled = [
+            replace(boot, contexts=float(share), drawn=boot.drawn * float(share))
+            for boot, share in zip(boots, weight, strict=True)
+        ]
         boot = Bootstrap.together(scaled) if scaled else None
         if boot is not None:
             boot = replace(boot, chance=weight @ self.permuted[told], told=len(told) / len(chosen))

@@ -126,5 +126,3 @@ def _correlation(real: FloatArray, paired: FloatArray) -> float:
     if real.std() == 0 or paired.std() == 0:
         return 0.0
     return float(np.corrcoef(real, paired)[0, 1])
-
-

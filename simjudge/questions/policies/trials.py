@@ -96,8 +96,7 @@ class PolicyTrials(ShortRepr):
     def take(self, rows: BoolArray | IntArray) -> PolicyTrials:
         """Some of the rows; names stay."""
         chosen = {
-            name: getattr(self, name)[rows]
-            for name in ("policy", "task", "real", "outcome", "is_rate", "unit", "pair")
+            name: getattr(self, name)[rows] for name in ("policy", "task", "real", "outcome", "is_rate", "unit", "pair")
         }
         return replace(
             self,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from simjudge.core.progress import Log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.results.saved_result import DRIVES, OBJECTS, SETS, atomic_result
+from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, SETS, atomic_result
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures
@@ -123,6 +123,7 @@ class ResultKind:
 _HOMES = {
     OBJECTS: "simjudge.questions.objects.run",
     DRIVES: "simjudge.questions.drives.run",
+    POLICIES: "simjudge.questions.policies.run",
     SETS: "simjudge.questions.many_sets.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""

@@ -163,6 +163,7 @@ class Ranking(ShortRepr):
     Attributes:
         policies, tasks: their numbers in the trials.
         real, sim: float64 (P,), mean rates over tasks.
+        real_interval, sim_interval: float64 (P, 2), 95 %, of the posterior; NaN where numbers of trials are unknown.
         least_p: the smallest p that so many policies can reach.
         reliability: of the real and of the simulated rates; None where undefined.
         r_without_noise: r divided by the root of both reliabilities; None where one is not above 0.
@@ -175,6 +176,8 @@ class Ranking(ShortRepr):
     tasks: IntArray
     real: FloatArray
     sim: FloatArray
+    real_interval: FloatArray
+    sim_interval: FloatArray
     r: Correlation
     rho: Correlation
     tau: Correlation
@@ -222,7 +225,9 @@ def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking |
 
     r, rho, violation = float(pearson(real, sim)), float(spearman(real, sim)), float(mmrv(real, sim))
     tau = float(kendalltau(real, sim).statistic)
-    posterior = _posterior(cells, seed) if cells.tested else None
+    posteriors = [_posterior(cells, side, seed) for side in range(2)] if cells.tested else []
+    posterior = posteriors[0] if posteriors else None
+    intervals = [_interval(each) for each in posteriors] or [np.full((count, 2), np.nan)] * 2
     choices = [_choice(cells, posterior, side) for side in (sim, real)]
     order, reversals = _orders_of_pairs(cells, seed)
     reliability = _reliability(cells)
@@ -232,6 +237,8 @@ def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking |
         cells.tasks,
         real,
         sim,
+        intervals[0],
+        intervals[1],
         Correlation(_or_none(r), chance(pearson(real, shuffled), r)),
         Correlation(_or_none(rho), chance(spearman(real, shuffled), rho)),
         Correlation(_or_none(tau)),
@@ -252,11 +259,15 @@ def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _posterior(cells: RankedCells, seed: int) -> FloatArray:
-    """(draws, P) real rate of each policy: Jeffreys' prior in a cell of successes, the bootstrap in any other."""
-    random = np.random.default_rng([seed, 4])
+def _interval(posterior: FloatArray) -> FloatArray:
+    return np.quantile(posterior, [0.025, 0.975], axis=0).T
+
+
+def _posterior(cells: RankedCells, side: int, seed: int) -> FloatArray:
+    """(draws, P) rate of each policy on a side: Jeffreys' prior in a cell of successes, the bootstrap in any other."""
+    random = np.random.default_rng([seed, 4, side])
     found = np.zeros((POSTERIOR_DRAWS, len(cells.policies)))
-    for p, tasks in enumerate(cells.outcomes[0]):
+    for p, tasks in enumerate(cells.outcomes[side]):
         for values in tasks:
             if np.isin(values, (0.0, 1.0)).all():
                 hits = float(values.sum())

@@ -43,6 +43,7 @@ class PolicyTrials(ShortRepr):
     words: Mapping[str, IntArray] = field(default_factory=dict)
     word_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, FloatArray] = field(default_factory=dict)
+    pair_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     losses: Losses = field(default_factory=Losses)
 
@@ -66,6 +67,7 @@ class PolicyTrials(ShortRepr):
         count = len(outcome)
         policies, policy_number = np.unique(policy, return_inverse=True)
         tasks, task_number = np.unique(task, return_inverse=True)
+        pair_number, pair_names = _pair_numbers(pair, count)
         coded = {name: np.unique(column, return_inverse=True) for name, column in (words or {}).items()}
         return cls(
             tuple(map(str, policies)),
@@ -76,10 +78,11 @@ class PolicyTrials(ShortRepr):
             np.asarray(outcome, np.float64),
             np.zeros(count, bool) if is_rate is None else np.asarray(is_rate, bool),
             _unit_numbers(unit, np.asarray(real, bool)),
-            _pair_numbers(pair, count),
+            pair_number,
             {name: number.reshape(-1).astype(np.int64) for name, (_, number) in coded.items()},
             {name: tuple(map(str, names)) for name, (names, _) in coded.items()},
             dict(numbers or {}),
+            pair_names,
             tuple(notes),
             losses or Losses(),
         )
@@ -117,11 +120,49 @@ def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
     return np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _pair_numbers(pair: StringArray | None, count: int) -> IntArray:
+def _pair_numbers(pair: StringArray | None, count: int) -> tuple[IntArray, tuple[str, ...]]:
     if pair is None:
-        return np.full(count, -1, np.int64)
-    number = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return np.where(np.asarray(pair) == "", -1, number)
+        return np.full(count, -1, np.int64), ()
+    names, number = np.unique(pair, return_inverse=True)
+    number = number.reshape(-1).astype(np.int64)
+    return np.where(np.asarray(pair) == "", -1, number), tuple(map(str, names))
+
+
+def joined_trials(parts: Sequence[PolicyTrials], rename: Mapping[str, str]) -> PolicyTrials:
+    """Trials of several tables as one; names of policies and tasks are replaced as `rename` says."""
+
+    def texts(names: tuple[str, ...], number: IntArray) -> StringArray:
+        return np.array([rename.get(name, name) for name in names] or [""], str)[number]
+
+    words = [name for name in parts[0].words if all(name in part.words for part in parts)]
+    numbers = [name for name in parts[0].numbers if all(name in part.numbers for part in parts)]
+    losses = Losses()
+    for part in parts:
+        losses.extend(part.losses)
+    first = np.cumsum([0, *(int(part.unit.max(initial=-1)) + 1 for part in parts)])
+    joined = PolicyTrials.of_columns(
+        np.concatenate([texts(part.policies, part.policy) for part in parts]),
+        np.concatenate([texts(part.tasks, part.task) for part in parts]),
+        np.concatenate([part.real for part in parts]),
+        np.concatenate([part.outcome for part in parts]),
+        is_rate=np.concatenate([part.is_rate for part in parts]),
+        words={name: np.concatenate([np.array(part.word_names[name] or [""])[part.words[name]] for part in parts])
+               for name in words},
+        numbers={name: np.concatenate([part.numbers[name] for part in parts]) for name in numbers},
+        notes=[note for part in parts for note in part.notes],
+        losses=losses,
+    )
+    return replace(
+        joined,
+        unit=np.concatenate([part.unit + offset for part, offset in zip(parts, first, strict=False)]),
+        pair=_joined_pairs(parts),
+    )
+
+
+def _joined_pairs(parts: Sequence[PolicyTrials]) -> IntArray:
+    """Pairs are the same initial state in all tables: they are known by their texts."""
+    texts = [np.array([*part.pair_names, ""], str)[part.pair] for part in parts]
+    return _pair_numbers(np.concatenate(texts), sum(map(len, parts)))[0]
 
 
 def check_outcomes(outcome: FloatArray, where: str) -> None:

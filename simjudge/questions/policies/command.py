@@ -1,0 +1,31 @@
+"""`simjudge compare-policies REAL [SIM] --out DIR`: does the simulator predict how the robot will do?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.questions.policies.settings import PolicySettings
+from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.options import takes_settings
+
+
+@takes_settings
+def compare_policies(
+    settings: PolicySettings,
+    real: Path = typer.Argument(
+        ..., metavar="REAL", help="Real trials: a table (.csv, .parquet, .jsonl); or both sides in one table."
+    ),
+    sim: Path | None = typer.Argument(None, metavar="[SIM]", help="Simulated trials."),
+    out: Path = typer.Option(..., "--out", help="Folder for the result."),
+) -> None:
+    """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
+    from simjudge.questions.policies.run import compare_policies as compare
+    from simjudge.terminal.common import print_table
+
+    result = compare(real, sim, out, settings=settings, log=print_note)
+    print_table(result.table)
+    print_note(result.meaning)
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_lost(result.losses)

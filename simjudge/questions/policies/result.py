@@ -1,0 +1,270 @@
+"""The result folder of a comparison of policies (docs/guides/policies.md), and what it says in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from simjudge.core.display import SummaryTable
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.field_types import Choice, Number, Text
+from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page.number_format import DASH, format_number, format_p, format_percent
+from simjudge.questions.policies.ranking import RankingVerdict
+from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
+from simjudge.results.saved_result import POLICIES, atomic_result, write_json
+from simjudge.results.verdict_words import verdict_words
+
+Row = Mapping[str, Any]
+
+
+class CellGroupFields(OpenFields):
+    """Some cells together."""
+
+    cells: Count
+    trials_real: Count
+    trials_sim: Count
+    rate_real: Annotated[float, Number()]
+    rate_sim: Annotated[float, Number()]
+    w1: Annotated[float, Number()]
+    permutation_floor: Value = None
+    noise: Value = None
+    gap: Value = None
+    gap_low: Value = None
+    gap_high: Value = None
+    p_value: Value = None
+    p_adjusted: Value = None
+    margin: Annotated[float, Number()]
+    verdict: Annotated[str, Choice(*Verdict)]
+    verdict_reason: str = ""
+
+
+class RankingFields(OpenFields):
+    """How the simulation ranks the policies."""
+
+    policies: list[str]
+    real: list[float]
+    sim: list[float]
+    least_p: float
+    order: list[list[float]]
+    reversals: list[dict[str, Any]]
+    kept_without: list[dict[str, Any]]
+    by_sim: dict[str, Any]
+    by_real: dict[str, Any]
+    verdict: Annotated[str, Choice(*RankingVerdict)]
+
+
+class PoliciesFile(OpenFields):
+    """A policies.json."""
+
+    parameters: dict[str, Any]
+    policies: list[Annotated[str, Text()]]
+    tasks: list[str]
+    overall: CellGroupFields
+    by_policy: list[CellGroupFields]
+    by_task: list[CellGroupFields]
+    by_cell: list[CellGroupFields]
+    ranking: RankingFields | None
+    sharpened: dict[str, dict[str, Any]]
+    notes: list[str]
+    losses: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedPolicies:
+    """One result folder of a comparison of policies."""
+
+    name: str
+    content: Mapping[str, Any]
+
+    @property
+    def overall(self) -> Row:
+        """All cells together."""
+        found: Row = self.content["overall"]
+        return found
+
+    @property
+    def ranking(self) -> Row | None:
+        """The ranking; None where fewer than two policies can be ranked."""
+        found: Row | None = self.content["ranking"]
+        return found
+
+    def groups(self, kind: str) -> Sequence[Row]:
+        """The rows of a kind: policy, task, cell, or a named condition."""
+        return list(self.content.get(f"by_{kind}", ()))
+
+    @property
+    def kinds(self) -> list[str]:
+        """What rows there are, but for the cells."""
+        return [key.removeprefix("by_") for key in self.content if key.startswith("by_") and key != "by_cell"]
+
+
+def load_policies(folder: Path) -> SavedPolicies:
+    """Read a result folder of a comparison of policies."""
+    if not (folder / POLICIES).is_file():
+        raise SimjudgeError(f"{folder}: holds no {POLICIES}; run simjudge compare-policies first")
+    content = read_checked(folder / POLICIES, PoliciesFile, "result of simjudge compare-policies")
+    return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump())
+
+
+def save_policies(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write a result folder; it appears whole or not at all."""
+    with atomic_result(folder) as temporary:
+        write_json(temporary / POLICIES, dict(content))
+
+
+def headline(result: SavedPolicies) -> str:
+    """The verdict in a few words: that of the ranking, then that of the rates."""
+    ranking = result.ranking
+    ranked = "" if ranking is None else _RANKS.get(RankingVerdict(ranking["verdict"]), "")
+    rates = verdict_words(result.overall["verdict"], result.overall["margin"])
+    return f"{ranked}; rates: {rates}" if ranked else f"Rates: {rates}"
+
+
+_RANKS = {
+    RankingVerdict.RANKS: "Ranks as reality does",
+    RankingVerdict.RANKS_WRONGLY: "Ranks wrongly",
+    RankingVerdict.CANNOT_TELL: "Ranking: cannot tell",
+    RankingVerdict.TOO_FEW_POLICIES: "Ranking: too few policies",
+    RankingVerdict.NOT_TESTED: "Ranking: not tested",
+}
+
+
+def lead(result: SavedPolicies) -> str:
+    """The sentence that a person would quote."""
+    parts = [_choice_words(result.ranking), _rate_words(result.overall)]
+    if all(parts) and result.ranking is not None and _is_right(result.ranking) != (_trusts(result.overall) is True):
+        return f"{parts[0]}, but {parts[1]}."
+    return f"{'; '.join(part for part in parts if part)}."
+
+
+def _is_right(ranking: Row) -> bool:
+    return bool(ranking["by_sim"]["regret"] == 0)
+
+
+def _trusts(row: Row) -> bool | None:
+    if row["verdict"] == Verdict.PREDICTS:
+        return True
+    return False if row["verdict"] in GAPS else None
+
+
+def _choice_words(ranking: Row | None) -> str:
+    if ranking is None:
+        return ""
+    choice = ranking["by_sim"]
+    known = choice["chance_right"] is not None
+    chance = f" (chance of error {_percent(1 - choice['chance_right'])})" if known else ""
+    if _is_right(ranking):
+        return f"The simulation picks the policy that is best on the robot, {choice['policy']}{chance}"
+    lost = choice["expected_regret"] if known else choice["regret"]
+    return (
+        f"The simulation picks {choice['policy']}, and the robot does best with {ranking['by_real']['policy']}: "
+        f"deploying by simulation costs {100 * lost:.3g} points of success"
+    )
+
+
+def _rate_words(row: Row) -> str:
+    real, sim = _percent(row["rate_real"]), _percent(row["rate_sim"])
+    if _trusts(row):
+        return f"its rates predict the real ones within {100 * row['margin']:g} points"
+    if _trusts(row) is False:
+        return f"it cannot be trusted for rates: it says {sim}, the robot does {real}"
+    return f"its rates are {sim} where the robot does {real}, and whether that matters cannot be told"
+
+
+def sentences(result: SavedPolicies) -> list[str]:
+    """What stands below the lead."""
+    row, ranking = result.overall, result.ranking
+    out = [_gap_sentence(row)]
+    if ranking is not None:
+        out += [_correlation_sentence(ranking), *_reversal_sentences(ranking), *_fragility(ranking)]
+    for name, found in result.content["sharpened"].items():
+        out.append(_sharpened_sentence(name, found))
+    return out
+
+
+def _gap_sentence(row: Row) -> str:
+    mean = f"Over {row['cells']} cells the mean difference of success is {format_number(row['w1'])}"
+    if row["gap"] is None:
+        return f"{mean}; nothing tells how much of it is chance."
+    return (
+        f"{mean}; trials that do not differ have {format_number(row['permutation_floor'])}. "
+        f"The gap is {format_number(row['gap'])} (95 %: {format_number(row['gap_low'])} to "
+        f"{format_number(row['gap_high'])}); p = {format_p(row['p_value'])}."
+    )
+
+
+def _correlation_sentence(ranking: Row) -> str:
+    count, least = len(ranking["policies"]), ranking["least_p"]
+    r, rho = ranking["r"], ranking["rho"]
+    if least > 0.05:
+        return (
+            f"With {count} policies no correlation can be told from chance: the best order has p = {format_p(least)} "
+            f"(r = {_value(r)}, MMRV {format_number(ranking['mmrv']['value'])})."
+        )
+    return (
+        f"r = {_value(r)} (p = {format_p(r['p_value'])}), rho = {_value(rho)} (p = {format_p(rho['p_value'])}), "
+        f"MMRV {format_number(ranking['mmrv']['value'])} over {count} policies."
+    )
+
+
+def _reversal_sentences(ranking: Row) -> list[str]:
+    return [
+        f"{each['first']} and {each['second']} stand in opposite orders, both certain: "
+        f"{100 * each['real_difference']:+.3g} points on the robot, {100 * each['sim_difference']:+.3g} in simulation."
+        for each in ranking["reversals"]
+    ]
+
+
+def _fragility(ranking: Row) -> list[str]:
+    kept = ranking["kept_without"]
+    if not kept or all(each["right"] for each in kept):
+        return []
+    right = sum(each["right"] for each in kept)
+    return [f"Left out one task at a time, the simulation's choice is right in {right} of {len(kept)} cases."]
+
+
+def _sharpened_sentence(name: str, found: Row) -> str:
+    alone, both = found["real"], found["both"]
+    if not found["weight"]:
+        return f"{name}: the simulation does not sharpen the real mean ({found['pairs']} pairs)."
+    return (
+        f"{name}: {_percent(both['value'])} ({_percent(both['low'])} to {_percent(both['high'])}) with the simulation, "
+        f"{_percent(alone['low'])} to {_percent(alone['high'])} without; it was worth {found['worth']:.0f} real trials."
+    )
+
+
+def _percent(value: float) -> str:
+    return format_percent(value) if 0.001 < value < 0.999 or value in (0.0, 1.0) else f"{100 * value:.1f} %"
+
+
+def _value(measure: Row) -> str:
+    return DASH if measure["value"] is None else format_number(measure["value"])
+
+
+COLUMNS = ("policy", "task", "trials", "real", "sim", "gap", "95 %", "p corr.", "floor", "verdict")
+
+
+def table_row(row: Row) -> list[str]:
+    """A row of the table."""
+    tested = row["gap"] is not None
+    return [
+        row.get("policy", "all"),
+        row.get("task", "all" if "task" not in row else ""),
+        f"{row['trials_real']} / {row['trials_sim']}",
+        _percent(row["rate_real"]),
+        _percent(row["rate_sim"]),
+        format_number(row["gap"]) if tested else DASH,
+        f"{format_number(row['gap_low'])} to {format_number(row['gap_high'])}" if tested else DASH,
+        format_p(row["p_adjusted"]) if row["p_adjusted"] is not None else DASH,
+        format_number(row["permutation_floor"]) if row["permutation_floor"] is not None else DASH,
+        verdict_words(row["verdict"], row["margin"]),
+    ]
+
+
+def policies_table(result: SavedPolicies) -> SummaryTable:
+    """The table that the command prints: a row each policy, a row each task, and all together."""
+    rows = [*result.groups("policy"), *result.groups("task"), result.overall]
+    return SummaryTable(COLUMNS, [table_row(row) for row in rows], text_columns=2)

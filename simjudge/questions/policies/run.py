@@ -1,0 +1,346 @@
+"""`compare_policies`: trials of both sides in, gap, ranking and what few real trials tell with many simulated ones out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.installed import version
+from simjudge.core.progress import Log, no_log
+from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.method.certainty import Certainty, estimate_certainty
+from simjudge.page.figures import Figures
+from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
+from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
+from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
+from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
+from simjudge.questions.policies.result import (
+    SavedPolicies,
+    headline,
+    lead,
+    load_policies,
+    policies_table,
+    save_policies,
+    sentences,
+)
+from simjudge.questions.policies.settings import TRIALS, PolicySettings
+from simjudge.questions.policies.tables import REAL, SIM, read_policy_table
+from simjudge.questions.policies.trials import PolicyTrials, joined_trials
+from simjudge.results.saved_result import check_result_folder
+from simjudge.terminal.common import table_text
+
+FEWEST_PAIRS = 2
+POLICY, TASK, CELL = "policy", "task", "cell"
+
+
+@dataclass(frozen=True)
+class CellGroup:
+    """Some cells together: all of a policy, of a task, of a condition, or one alone.
+
+    Attributes:
+        names: what they have in common, by column.
+        trials: real and simulated ones.
+        rate: mean outcome of either side, each cell alike (or by trials).
+        floor: mean W1 under permutation; None where nothing was permuted.
+    """
+
+    names: Mapping[str, str]
+    cells: int
+    trials: tuple[int, int]
+    rate: tuple[float, float]
+    w1: float
+    floor: float | None
+    certainty: Certainty
+
+    def to_json(self) -> dict[str, Any]:
+        """As policies.json has it."""
+        return {
+            **self.names,
+            "cells": self.cells,
+            "trials_real": self.trials[0],
+            "trials_sim": self.trials[1],
+            "rate_real": self.rate[0],
+            "rate_sim": self.rate[1],
+            "w1": self.w1,
+            "permutation_floor": self.floor,
+            **vars(self.certainty),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyComparison(ShortRepr):
+    """Simulated trials of policies compared with real ones.
+
+    Attributes:
+        groups: by "policy", "task", "cell" and each named condition.
+        sharpened: for each policy with paired trials the real mean, with and without the simulation.
+    """
+
+    trials: PolicyTrials
+    cells: Cells
+    overall: CellGroup
+    groups: Mapping[str, Sequence[CellGroup]]
+    ranking: Ranking | None
+    sharpened: Mapping[str, SharpenedMean]
+    settings: PolicySettings
+    notes: Sequence[str] = ()
+    losses: Losses = field(default_factory=Losses)
+
+    def content(self) -> dict[str, Any]:
+        """The content of policies.json (docs/guides/policies.md)."""
+        values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
+        return {
+            "version": version(),
+            "parameters": {row.name: row.text(value) for row, value in values if value is not None},
+            "policies": list(self.trials.policies),
+            "tasks": list(self.trials.tasks),
+            "overall": self.overall.to_json(),
+            **{f"by_{kind}": [group.to_json() for group in groups] for kind, groups in self.groups.items()},
+            "ranking": None if self.ranking is None else ranking_json(self.ranking, self.trials),
+            "sharpened": {
+                name: {**vars(found), **{key: vars(getattr(found, key)) for key in ("real", "sim", "both")}}
+                for name, found in self.sharpened.items()
+            },
+            "notes": list(self.notes),
+            "losses": self.losses.lines(),
+        }
+
+
+def ranking_json(ranking: Ranking, trials: PolicyTrials) -> dict[str, Any]:
+    """A ranking with names in the place of numbers."""
+    names, tasks = trials.policies, trials.tasks
+    return {
+        "policies": [names[k] for k in ranking.policies],
+        "tasks": [tasks[k] for k in ranking.tasks],
+        "real": ranking.real.tolist(),
+        "sim": ranking.sim.tolist(),
+        "real_interval": _intervals(ranking.real_interval),
+        "sim_interval": _intervals(ranking.sim_interval),
+        **{name: vars(getattr(ranking, name)) for name in ("r", "rho", "tau", "mmrv")},
+        "least_p": ranking.least_p,
+        "reliability_real": ranking.reliability[0],
+        "reliability_sim": ranking.reliability[1],
+        "r_without_noise": ranking.r_without_noise,
+        "by_sim": {**vars(ranking.by_sim), "policy": names[ranking.by_sim.policy]},
+        "by_real": {**vars(ranking.by_real), "policy": names[ranking.by_real.policy]},
+        "order": ranking.order.tolist(),
+        "reversals": [
+            {**vars(each), "first": names[each.first], "second": names[each.second]} for each in ranking.reversals
+        ],
+        "kept_without": [
+            {"task": tasks[task], "right": bool(right)}
+            for task, right in zip(ranking.tasks, ranking.kept_without, strict=False)
+        ],
+        "verdict": str(ranking.verdict),
+    }
+
+
+def _intervals(ends: FloatArray) -> list[list[float]] | None:
+    """None where numbers of trials are unknown."""
+    return ends.tolist() if np.isfinite(ends).all() else None
+
+
+def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComparison:
+    """Compare trials that were read, both sides together."""
+    losses = Losses()
+    losses.extend(trials.losses)
+    notes = list(trials.notes)
+    _count_one_sided(trials, losses)
+    cells = find_cells(trials)
+    if not len(cells):
+        raise SimjudgeError("trials: no policy has real and simulated trials at one task; do both call them alike?"
+                            " --rename SIM=REAL joins names")  # fmt: skip
+    if not cells.tested.all():
+        notes.append("rates without a number of trials: nothing tells how sure they are, so that nothing is tested")
+    by_trials = settings.weights == TRIALS
+    evidence = GapEvidence.of_trials(trials, cells, settings.draws, settings.seed, by_trials=by_trials)
+    everything = np.arange(len(cells))
+    groups: dict[str, list[CellGroup]] = {}
+    for kind, members in _families(trials, cells).items():
+        found = [evidence.evidence(chosen) for _, chosen in members]
+        sure, together = estimate_certainty(found, evidence.evidence(everything), settings.margin)
+        groups[kind] = [
+            _group(names, chosen, cells, evidence, certainty, by_trials=by_trials)
+            for (names, chosen), certainty in zip(members, sure, strict=True)
+        ]
+    overall = _group({}, everything, cells, evidence, together, by_trials=by_trials)
+    ranking = rank_policies(ranked_cells(trials), settings.margin, settings.seed)
+    return PolicyComparison(
+        trials, cells, overall, groups, ranking, _sharpened(trials, settings.seed), settings, notes, losses
+    )
+
+
+def _families(trials: PolicyTrials, cells: Cells) -> dict[str, list[tuple[dict[str, str], IntArray]]]:
+    """What is corrected together: all policies, all tasks, all values of a condition, all cells."""
+    words = list(trials.words)
+    found: dict[str, list[tuple[dict[str, str], IntArray]]] = {}
+    columns = [(POLICY, cells.policy, trials.policies), (TASK, cells.task, trials.tasks)]
+    columns += [(name, cells.words[:, k], trials.word_names[name]) for k, name in enumerate(words)]
+    for kind, number, names in columns:
+        found[kind] = [({kind: names[value]}, np.flatnonzero(number == value)) for value in np.unique(number)]
+    found[CELL] = [
+        ({kind: names[number[k]] for kind, number, names in columns}, np.array([k])) for k in range(len(cells))
+    ]
+    return found
+
+
+def _group(
+    names: Mapping[str, str],
+    chosen: IntArray,
+    cells: Cells,
+    evidence: GapEvidence,
+    certainty: Certainty,
+    *,
+    by_trials: bool,
+) -> CellGroup:
+    share: FloatArray = cells.trials[chosen, 0].astype(np.float64) if by_trials else np.ones(len(chosen))
+    share = share / share.sum()
+    rate, trials = share @ cells.rate[chosen], cells.trials[chosen].sum(0)
+    return CellGroup(
+        names,
+        len(chosen),
+        (int(trials[0]), int(trials[1])),
+        (float(rate[0]), float(rate[1])),
+        float(share @ cells.w1[chosen]),
+        evidence.floor(chosen),
+        certainty,
+    )
+
+
+def _count_one_sided(trials: PolicyTrials, losses: Losses) -> None:
+    """Count policies and tasks that one side alone has."""
+    for what, number, names in (("policies", trials.policy, trials.policies), ("tasks", trials.task, trials.tasks)):
+        for side, other in ((True, "real"), (False, "simulated")):
+            alone = set(number[trials.real == side].tolist()) - set(number[trials.real != side].tolist())
+            for each in sorted(alone):
+                losses.add(f"{what} with {other} trials alone", names[each])
+
+
+def _sharpened(trials: PolicyTrials, seed: int) -> dict[str, SharpenedMean]:
+    """For each policy that has pairs: its real mean from real trials, and with the simulation."""
+    found = {}
+    for number, name in enumerate(trials.policies):
+        mine = trials.policy == number
+        real = np.flatnonzero(mine & trials.real & (trials.pair >= 0))
+        sim = np.flatnonzero(mine & ~trials.real & (trials.pair >= 0))
+        _, first, second = np.intersect1d(trials.pair[real], trials.pair[sim], return_indices=True)
+        further = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
+        if len(first) >= FEWEST_PAIRS and len(further) >= len(first):
+            pairs = trials.outcome[real[first]], trials.outcome[sim[second]]
+            found[name] = sharpen_mean(*pairs, trials.outcome[further], seed)
+    return found
+
+
+class PolicyComparisonResult(KeptResult):
+    """How simulated trials of policies differ from real ones. Printing it gives the command's table.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+    """
+
+    def __init__(self, saved: SavedPolicies, folder: Path | None) -> None:
+        """Wrap a result; `compare_policies` and `load_result` make one."""
+        super().__init__(folder, lambda out: save_policies(out, saved.content))
+        self.saved = saved
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or what was compared."""
+        return self.saved.name
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that policies.json holds (docs/guides/policies.md)."""
+        return self.saved.content
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What was left out, one line a kind; empty where nothing was."""
+        return list(self.content["losses"])
+
+    @property
+    def table(self) -> SummaryTable:
+        """The table that the command prints."""
+        return policies_table(self.saved)
+
+    @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
+        return policy_figures(self.saved)
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in words."""
+        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
+
+    def __str__(self) -> str:
+        """The table that the command prints."""
+        return table_text(self.table)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"PolicyComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
+
+
+@takes_setting_keywords
+def compare_policies(
+    real: object,
+    sim: object = None,
+    out: str | Path | None = None,
+    *,
+    settings: PolicySettings,
+    log: Log = no_log,
+) -> PolicyComparisonResult:
+    """Ask whether a simulator predicts how a robot does: trials of policies, real and simulated.
+
+    Args:
+        real: the real trials: a table (CSV, Parquet, JSON lines), a pandas table or a list of records, a row a trial or
+            a row a cell with its successes; or both sides, with a column `side` or with columns for either side.
+        sim: the simulated trials; None where `real` holds both.
+        out: folder to save the result in; None saves nothing.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+
+    Returns:
+        The result. Printing it gives a table; it saves and reports itself.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a table cannot be read, the sides have no cell in common, or `out` cannot be written.
+    """
+    if out is not None and check_result_folder(Path(out)):
+        log(f"note: {out} holds an earlier result, which will be replaced")
+    sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
+    readings = [read_policy_table(source, side, settings.columns) for source, side in sides]
+    for reading in readings:
+        log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
+    trials = joined_trials([reading.trials for reading in readings], settings.rename or {})
+    found = compare_trials(trials, settings)
+    for note in found.notes:
+        log(f"note: {note}")
+    name = f"{len(trials.policies)} policies at {len(trials.tasks)} tasks"
+    result = PolicyComparisonResult(SavedPolicies(name, found.content()), None)
+    if out is not None:
+        result.save(out)
+        return PolicyComparisonResult(load_policies(Path(out)), Path(out))
+    return result
+
+
+KIND = ResultKind(
+    "one of compare-policies",
+    lambda folder: PolicyComparisonResult(load_policies(folder), folder),
+    POLICIES_PAGE.report,
+)
+

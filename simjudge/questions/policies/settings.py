@@ -1,0 +1,61 @@
+"""The settings of a comparison of policies, each declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import Settings, TextForm, setting
+from simjudge.method.method import MOST_DRAWS
+
+MARGIN = 0.1
+"""Ruling out a smaller one takes more trials than most people have."""
+CELLS, TRIALS = "cells", "trials"
+
+
+def _pairs_form() -> TextForm:
+    def parse(given: Any) -> Any:
+        if isinstance(given, dict):
+            return given
+        pairs = dict(part.split("=", 1) for part in str(given).split(",") if "=" in part)
+        if not pairs:
+            raise UsageError(f"{given!r}: write NAME=OTHER, several with commas")
+        return pairs
+
+    return TextForm(parse, lambda value: ",".join(f"{name}={other}" for name, other in value.items()), "NAME=OTHER")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialTableSettings(Settings, panel="Reading tables"):
+    """How tables of trials are read."""
+
+    columns: dict[str, str] | None = setting(
+        None, "Columns by what they are: policy=method, task=env, outcome=score.", form=_pairs_form(), common=True
+    )
+    outcome: str | None = setting(
+        None,
+        "A measured quantity as outcome, with its range: time:0:30:lower; lower where less is better.",
+        common=True,
+    )
+    rename: dict[str, str] | None = setting(
+        None, "Policies and tasks of the simulation that are called differently: SIM=REAL.", form=_pairs_form()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySettings(TrialTableSettings, panel="Certainty"):
+    """How policies are compared.
+
+    Attributes:
+        weights: whether each cell counts alike in a mean, or by its real trials.
+    """
+
+    margin: float = setting(
+        MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True
+    )
+    weights: str = setting(CELLS, "What counts alike in a mean over cells.", choices=(CELLS, TRIALS))
+    draws: int = setting(
+        1000, "Draws and permutations of trials for noise, p and intervals; 0 for none.", low=0, high=MOST_DRAWS
+    )
+    seed: int = setting(0, "Seed of the draws.", low=0)

@@ -164,10 +164,6 @@ def main() -> None:
     run_node(WatchNode)
 
 
-if __name__ == "__main__":
-    main()
-
-
 _LOOK = 1.0
 """Seconds between looks for new topics."""
 
@@ -264,3 +260,7 @@ class SensorWatch:
             return
         altitude = place[2] if np.isfinite(place[2]) else 0.0
         self._screen.signals_at(message_stamp(message)).show_fix(topic, (*place[:2], altitude))
+
+
+if __name__ == "__main__":
+    main()

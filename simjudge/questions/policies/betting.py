@@ -1,8 +1,8 @@
 """Intervals of the mean of a bounded quantity by betting, for a fixed number of trials and for every time at once.
 
 Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024: whoever bets against a
-mean m wins where m is wrong; every m against which 1 / alpha times the stake was won is left out. Bets depend on earlier
-trials alone, so that no distribution is assumed.
+mean m wins where m is wrong; every m against which 1 / alpha times the stake was won is left out. Bets depend on
+earlier trials alone, so that no distribution is assumed.
 """
 
 from __future__ import annotations

@@ -248,4 +248,4 @@ class GapEvidence(ShortRepr):
 
     def _weight(self, chosen: IntArray) -> FloatArray:
         share = self.cells.trials[chosen, 0].astype(np.float64) if self.by_trials else np.ones(len(chosen))
-        return share / share.sum()
+        return np.asarray(share / share.sum())

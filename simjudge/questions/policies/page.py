@@ -84,7 +84,9 @@ def bars_figure(result: SavedPolicies) -> ReportFigure:
             if row["permutation_floor"] is not None:
                 middle = (row["rate_real"] + row["rate_sim"]) / 2
                 half = row["permutation_floor"] / 2
-                axes.plot([middle - half, middle + half], [y, y], color=LIGHT["ink"], linewidth=2, solid_capstyle="butt")
+                axes.plot(
+                    [middle - half, middle + half], [y, y], color=LIGHT["ink"], linewidth=2, solid_capstyle="butt"
+                )
         axes.plot([], [], color=LIGHT["ink"], linewidth=2, label="difference that chance makes")
         axes.set_yticks(place, [_short(row["policy"], 28) for row in rows])
         axes.set_xlim(0, 1)
@@ -103,7 +105,11 @@ def pairs_figure(result: SavedPolicies) -> ReportFigure:
     with report_style():
         figure = ReportFigure(_WIDTH, side + 60, "Pairs of policies: same order, opposite order, cannot tell.")
         axes = add_axes(figure, (0, 0, 190.0 + side + 20, side + 60), (190.0, 20.0, 34.0, 26.0))
-        for value, colour, label in ((1, "predicts", "same"), (-1, "large-gap", "opposite"), (0, "band", "cannot tell")):
+        for value, colour, label in (
+            (1, "predicts", "same"),
+            (-1, "large-gap", "opposite"),
+            (0, "band", "cannot tell"),
+        ):
             rows, columns = np.nonzero((order == value) & ~np.eye(len(names), dtype=bool))
             axes.scatter(columns, rows, marker="s", s=(0.62 * side / len(names)) ** 2, color=LIGHT[colour], label=label)
         axes.set_xlim(-0.5, len(names) - 0.5)

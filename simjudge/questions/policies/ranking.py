@@ -1,6 +1,6 @@
 """Does the simulation rank the policies as reality does? Correlations, what chance makes of them, and the choice.
 
-MMRV is that of Li et al., "Evaluating real-world robot manipulation policies in simulation" (SIMPLER, arXiv 2405.05941).
+MMRV is that of Li et al., "Evaluating real-world robot manipulation policies in simulation" (arXiv 2405.05941).
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class RankedCells(ShortRepr):
     @property
     def mean(self) -> FloatArray:
         """(2, P) mean rate over tasks, all alike: R and S."""
-        return self.rate.mean(2)
+        return np.asarray(self.rate.mean(2))
 
 
 def ranked_cells(trials: PolicyTrials) -> RankedCells:
     """Rank all policies that both sides have, at the tasks that both sides have for all of them."""
     count = len(trials.policies), len(trials.tasks)
-    held = np.zeros((2, *count), bool)
+    held: BoolArray = np.zeros((2, *count), bool)
     held[(~trials.real).astype(int), trials.policy, trials.task] = True
-    both = held.all(0)
+    both: BoolArray = held[0] & held[1]
     policies = np.flatnonzero(both.any(1))
     tasks = np.flatnonzero(both[policies].all(0)) if len(policies) else np.empty(0, np.int64)
     # A policy that lacks most tasks would leave none for the others: policies go, from the one with fewest tasks on.
@@ -82,7 +82,9 @@ def ranked_cells(trials: PolicyTrials) -> RankedCells:
         cell = (side * count[0] + policy) * count[1] + task
         return trials.outcome[order[bounds[cell] : bounds[cell + 1]]]
 
-    found = tuple(tuple(tuple(outcomes(side, p, t) for t in tasks) for p in policies) for side in range(2))
+    found = tuple(
+        tuple(tuple(outcomes(side, int(p), int(t)) for t in tasks) for p in policies) for side in range(2)
+    )
     known = not trials.take(np.isin(trials.policy, policies) & np.isin(trials.task, tasks)).has_rates
     shape = (2, len(policies), len(tasks))
     rate, variance = np.empty(shape), np.full(shape, np.nan)
@@ -113,7 +115,7 @@ def mmrv(real: FloatArray, sim: FloatArray) -> FloatArray:
     size = np.abs(real[..., :, np.newaxis] - real[..., np.newaxis, :])
     ours = real[..., :, np.newaxis] > real[..., np.newaxis, :]
     theirs = sim[..., :, np.newaxis] > sim[..., np.newaxis, :]
-    return np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1)
+    return np.asarray(np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1))
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Ranking(ShortRepr):
         reliability: of the real and of the simulated rates; None where undefined.
         r_without_noise: r divided by the root of both reliabilities; None where one is not above 0.
         by_sim, by_real: the choice by either side.
-        order: int8 (P, P), 1 where the order of a pair is certain and the same on both sides, -1 where opposite, else 0.
+        order: (P, P), 1 where the order of a pair is certain and the same on both sides, -1 where opposite, else 0.
         kept_without: for each task left out, whether the simulation's winner is the real one of the remaining tasks.
     """
 

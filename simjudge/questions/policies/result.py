@@ -134,10 +134,12 @@ _RANKS = {
 
 def lead(result: SavedPolicies) -> str:
     """The sentence that a person would quote."""
-    parts = [_choice_words(result.ranking), _rate_words(result.overall)]
-    if all(parts) and result.ranking is not None and _is_right(result.ranking) != (_trusts(result.overall) is True):
-        return f"{parts[0]}, but {parts[1]}."
-    return f"{'; '.join(part for part in parts if part)}."
+    choice, rates = _choice_words(result.ranking), _rate_words(result.overall)
+    if not choice or result.ranking is None:
+        return f"{rates[:1].upper()}{rates[1:]}."
+    if _is_right(result.ranking) and _trusts(result.overall) is False:
+        return f"{choice}, but {rates}."
+    return f"{choice}; {rates}."
 
 
 def _is_right(ranking: Row) -> bool:
@@ -171,7 +173,8 @@ def _rate_words(row: Row) -> str:
         return f"its rates predict the real ones within {100 * row['margin']:g} points"
     if _trusts(row) is False:
         return f"it cannot be trusted for rates: it says {sim}, the robot does {real}"
-    return f"its rates are {sim} where the robot does {real}, and whether that matters cannot be told"
+    untold = "nothing tells" if row["gap"] is None else "the trials do not tell"
+    return f"{untold} whether its rates can be trusted: it says {sim}, the robot does {real}"
 
 
 def sentences(result: SavedPolicies) -> list[str]:

@@ -1,4 +1,4 @@
-"""`compare_policies`: trials of both sides in, gap, ranking and what few real trials tell with many simulated ones out."""
+"""`compare_policies`: trials of both sides in; gap, ranking, and means from few real trials and many simulated out."""
 
 from __future__ import annotations
 
@@ -343,4 +343,3 @@ KIND = ResultKind(
     lambda folder: PolicyComparisonResult(load_policies(folder), folder),
     POLICIES_PAGE.report,
 )
-

@@ -25,8 +25,8 @@ class SequenceVerdict(StrEnum):
 class DifferenceSequence:
     """The mean of real less simulated outcomes, at every time.
 
-    Where trials have no twins, they are taken in pairs as they come: the k-th real one with the k-th simulated one. That
-    is as valid, and surer sooner than an interval for each side.
+    Where trials have no twins, they are taken in pairs as they come: the k-th real one with the k-th simulated one.
+    That is as valid, and surer sooner than an interval for each side.
 
     Args:
         margin: difference from which a gap matters.

@@ -51,9 +51,7 @@ class PolicySettings(TrialTableSettings, panel="Certainty"):
         weights: whether each cell counts alike in a mean, or by its real trials.
     """
 
-    margin: float = setting(
-        MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True
-    )
+    margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True)
     weights: str = setting(CELLS, "What counts alike in a mean over cells.", choices=(CELLS, TRIALS))
     draws: int = setting(
         1000, "Draws and permutations of trials for noise, p and intervals; 0 for none.", low=0, high=MOST_DRAWS

@@ -5,6 +5,7 @@ Columns are found by their usual names; `TableReading.taken` says what was taken
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -104,9 +105,11 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
     if path.suffix in {".jsonl", ".ndjson"}:
         return pd.DataFrame.from_records(_json_lines(text, path)), str(path)
     kept = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    if not kept.strip():
+        raise SimjudgeError(f"{path}: has no rows")
     try:
         return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=None, engine="python"), str(path)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
 
 
@@ -230,7 +233,7 @@ class _TableReader:
     def _is_wide(self, column: str) -> bool:
         return any(part in _REAL_WORDS | _SIM_WORDS for part in _plain(column).split("_"))
 
-    def _cells(self, conditions: Sequence[str], real: bool | None) -> Iterator[tuple[int, _Cell]]:
+    def _cells(self, conditions: Sequence[str], *, real: bool | None) -> Iterator[tuple[int, _Cell]]:
         policy, task = (self._table[self._taken[role]].astype(str).str.strip() for role in ("policy", "task"))
         words = {column: self._table[column].astype(str) for column in conditions}
         for row in range(len(self._table)):
@@ -253,7 +256,7 @@ class _TableReader:
             self._taken |= {f"{role}, {side}": column for role, column in roles.items()}
             counted = {**({"trials": self._taken["trials"]} if "trials" in self._taken else {}), **roles}
             rates = self._shares(counted["rate"]) if "rate" in counted else None
-            for row, cell in self._cells(conditions, side == REAL):
+            for row, cell in self._cells(conditions, real=side == REAL):
                 named = _Cell(policies[row], cell.task, cell.real, cell.words)
                 self._add_cell(rows, row, named, counted, rates)
         return self._made(rows)
@@ -277,7 +280,7 @@ class _TableReader:
         if "outcomes" in self._taken or "trials" in self._taken or "rate" in self._taken:
             rows, conditions = _Rows(), self._word_columns()
             rates = self._shares(self._taken["rate"]) if "rate" in self._taken else None
-            for row, cell in self._cells(conditions, None):
+            for row, cell in self._cells(conditions, real=None):
                 if "outcomes" in self._taken:
                     rows.add(cell, self._listed(row))
                 else:
@@ -385,7 +388,7 @@ class _TableReader:
             if not mark:
                 row = int(np.flatnonzero((column == text).to_numpy())[0])
                 raise SimjudgeError(f"{self._name}, row {row + 1}: side is {text!r}, neither real nor sim")
-        return (column.map(known) == REAL).to_numpy(bool)
+        return np.asarray(column.map(known) == REAL, bool)
 
     def _made(self, rows: _Rows) -> PolicyTrials:
         return PolicyTrials.of_columns(
@@ -425,7 +428,7 @@ def _outcome(text: str) -> float | None:
 def _outcomes(column: pd.Series[Any]) -> FloatArray:
     """Outcomes of trials; NaN where a cell is empty or says nothing."""
     if column.dtype == bool:
-        return column.to_numpy(np.float64)
+        return np.asarray(column, np.float64)
     known = {text: _outcome(str(text)) for text in column.astype(str).unique()}
     found = column.astype(str).map(known)
     return np.asarray(pd.to_numeric(found, errors="coerce"), np.float64)

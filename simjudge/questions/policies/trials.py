@@ -48,7 +48,7 @@ class PolicyTrials(ShortRepr):
     losses: Losses = field(default_factory=Losses)
 
     @classmethod
-    def of_columns(
+    def of_columns(  # noqa: PLR0913 - the columns of a table
         cls,
         policy: StringArray,
         task: StringArray,
@@ -146,8 +146,10 @@ def joined_trials(parts: Sequence[PolicyTrials], rename: Mapping[str, str]) -> P
         np.concatenate([part.real for part in parts]),
         np.concatenate([part.outcome for part in parts]),
         is_rate=np.concatenate([part.is_rate for part in parts]),
-        words={name: np.concatenate([np.array(part.word_names[name] or [""])[part.words[name]] for part in parts])
-               for name in words},
+        words={
+            name: np.concatenate([np.array(part.word_names[name] or [""])[part.words[name]] for part in parts])
+            for name in words
+        },
         numbers={name: np.concatenate([part.numbers[name] for part in parts]) for name in numbers},
         notes=[note for part in parts for note in part.notes],
         losses=losses,

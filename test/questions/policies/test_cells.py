@@ -1,0 +1,117 @@
+"""W1 of each cell, what permutations make of it, and the gap that the bootstrap estimates."""
+
+from math import comb
+
+import numpy as np
+import pytest
+from policy_trials import both, counted, rows_of
+
+from simjudge.method.certainty import estimate_certainty
+from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
+from simjudge.questions.policies.trials import PolicyTrials
+
+DRAWS = 4000
+
+
+def judged(trials, draws=DRAWS, margin=0.1):
+    cells = find_cells(trials)
+    evidence = GapEvidence.of_trials(trials, cells, draws, 0)
+    everything = np.arange(len(cells))
+    return estimate_certainty([], evidence.evidence(everything), margin)[1], evidence.floor(everything), cells
+
+
+def floor_of_one_cell(k_a, n_a, k_b, n_b):
+    """The mean |p_A - p_B| over all ways to deal the trials, by the formula."""
+    hits, total = k_a + k_b, n_a + n_b
+    ways = [(x, comb(hits, x) * comb(total - hits, n_a - x)) for x in range(max(0, n_a - total + hits), min(hits, n_a) + 1)]
+    return sum(way * abs(x / n_a - (hits - x) / n_b) for x, way in ways) / comb(total, n_a)
+
+
+def test_equal_cells_have_the_floor_of_the_hypergeometric_distribution():
+    certainty, floor, cells = judged(counted(*both("p", "t", (5, 10), (5, 10)), *both("p", "u", (5, 10), (5, 10))))
+    assert cells.w1.tolist() == [0.0, 0.0]
+    assert floor == pytest.approx(floor_of_one_cell(5, 10, 5, 10), abs=0.005) == pytest.approx(0.171, abs=0.006)
+    assert certainty.p_value == 1.0
+
+
+def test_opposite_cells_have_the_smallest_p_that_permutations_reach():
+    certainty, _, cells = judged(counted(*both("p", "t", (10, 10), (0, 10))))
+    assert cells.w1.tolist() == [1.0]
+    assert certainty.p_value <= 2 / comb(20, 10) + 1 / DRAWS
+
+
+@pytest.mark.parametrize("sides", [((3, 10), (8, 12)), ((1, 7), (20, 50))], ids=str)
+def test_w1_of_successes_is_the_difference_of_the_rates(sides):
+    (k_a, n_a), (k_b, n_b) = sides
+    assert find_cells(counted(*both("p", "t", *sides))).w1[0] == pytest.approx(abs(k_a / n_a - k_b / n_b))
+
+
+def test_units_of_several_trials_are_dealt_as_a_whole():
+    random = np.random.default_rng(0)
+    unit = np.repeat(np.arange(12), 5)
+    outcome = np.clip(np.repeat(random.random(12), 5) + 0.05 * random.standard_normal(60), 0, 1)
+    trials = PolicyTrials.of_columns(
+        np.full(60, "p"), np.full(60, "t"), unit % 2 == 0, outcome, unit=np.array([str(u) for u in unit])
+    )
+    found = permuted_w1(trials, find_cells(trials), 2000, 0)[0]
+    naive = []
+    for _ in range(2000):
+        real = np.isin(unit, random.permutation(12)[:6])
+        a, b = np.sort(outcome[real]), np.sort(outcome[~real])
+        naive.append(np.abs(a - b).mean())  # as many on both sides
+    assert found.mean() == pytest.approx(np.mean(naive), rel=0.03)
+    assert np.quantile(found, 0.95) == pytest.approx(np.quantile(naive, 0.95), rel=0.06)
+
+
+def test_pairs_are_swapped_within_themselves():
+    real, sim = np.array([1, 1, 1, 0, 1, 0, 1, 1.0]), np.array([0, 1, 0, 0, 0, 0, 1, 0.0])
+    pair = np.array([str(k) for k in range(8)] * 2)
+    trials = PolicyTrials.of_columns(
+        np.full(16, "p"), np.full(16, "t"), np.arange(16) < 8, np.concatenate([real, sim]), pair=pair
+    )
+    found = permuted_w1(trials, find_cells(trials), 8000, 0)[0]
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 8)).reshape(8, -1).T
+    exact = np.abs(signs @ (real - sim)) / 8
+    assert found.mean() == pytest.approx(exact.mean(), rel=0.03)
+    assert (found >= 0.5 - 1e-9).mean() == pytest.approx((exact >= 0.5 - 1e-9).mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("trials", [10, 30])
+def test_false_gaps_are_as_rare_as_told(trials):
+    random, said = np.random.default_rng(1), 0
+    for _ in range(150):
+        rates = random.uniform(0.3, 0.7, 10)
+        cells = [both("p", f"t{k}", *((int(random.binomial(trials, rate)), trials) for _ in range(2)))
+                 for k, rate in enumerate(rates)]  # fmt: skip
+        certainty = judged(counted(*(cell for pair in cells for cell in pair)), 199)[0]
+        said += certainty.verdict in {"gap", "large_gap", "small_gap"}
+    assert said <= 150 * 0.05 + 3 * np.sqrt(150 * 0.05 * 0.95)
+
+
+def test_world_gym_as_published():
+    """Half successes rounded to even: most of the published difference is what ten trials give."""
+    rows = rows_of("worldgym-decisions")
+    trials = counted(
+        *((row["policy"], row["task"], side == "real", int(np.round(float(row[f"{side}_successes"]))), int(row["n_trials"]))
+          for row in rows for side in ("real", "sim"))
+    )  # fmt: skip
+    certainty, floor, cells = judged(trials)
+    assert cells.w1.mean() == pytest.approx(0.155, abs=0.0005)
+    assert floor == pytest.approx(0.128, abs=0.001)
+    assert 0.03 < certainty.p_value < 0.07
+
+
+def test_large_behavior_models_as_published():
+    rows = [
+        row
+        for row in rows_of("lbm_seen_tasks")
+        if row["Panel"].endswith("_Nominal") and not row["Task"].startswith("Aggregate")
+    ]
+    trials = counted(
+        *((row["Method"], row["Task"], "_HW_" in row["Panel"], int(row["Num_Successes"]), int(row["Num_Rollouts"])) for row in rows)
+    )
+    certainty, floor, cells = judged(trials)
+    assert (len(cells), cells.w1.mean()) == (9, pytest.approx(0.257, abs=0.0005))
+    assert floor == pytest.approx(0.053, abs=0.001)
+    assert certainty.p_value < 0.001
+    assert certainty.verdict == "large_gap"

@@ -1,0 +1,120 @@
+"""Correlations, MMRV, choice and reversals, by published tables, SciPy and brute force."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from policy_trials import both, counted, published, rows_of
+from scipy import stats
+
+from simjudge.questions.policies.ranking import mmrv, pearson, rank_policies, ranked_cells, spearman
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import PolicyTrials
+
+RANDOM = np.random.default_rng(0)
+
+
+def rates(rows, real, sim):
+    columns = [(row["policy"], row["task"], side, float(row[key])) for row in rows for side, key in ((True, real), (False, sim))]
+    policy, task, side, outcome = map(np.array, zip(*columns, strict=True))
+    return PolicyTrials.of_columns(policy, task, side, outcome, is_rate=np.ones(len(side), bool))
+
+
+def test_correlations_are_those_of_scipy():
+    real, sim = RANDOM.random(9), RANDOM.random(9).round(1)
+    assert pearson(real, sim) == pytest.approx(stats.pearsonr(real, sim).statistic)
+    assert spearman(real, sim) == pytest.approx(stats.spearmanr(real, sim).statistic)
+
+
+def test_mmrv_is_that_of_a_plain_loop():
+    real, sim = RANDOM.random(7), RANDOM.random(7).round(1)
+    worst = [
+        max(abs(real[i] - real[j]) * ((sim[i] > sim[j]) != (real[i] > real[j])) for j in range(7)) for i in range(7)
+    ]
+    assert mmrv(real, sim) == pytest.approx(np.mean(worst))
+
+
+def test_p_counts_all_orders():
+    cells = [both(f"p{k}", "t", (a, 20), (b, 20)) for k, (a, b) in enumerate([(3, 5), (9, 4), (12, 15), (18, 16)])]
+    found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+    reached = [np.corrcoef(found.real, order)[0, 1] >= found.r.value - 1e-12 for order in permutations(found.sim)]
+    assert found.r.p_value == pytest.approx(np.mean(reached))
+    assert found.least_p == pytest.approx(1 / 24)
+
+
+@pytest.mark.parametrize(
+    ("robot", "r", "rho", "violation", "p"),
+    [("google_robot", 0.9736, 1.0, 0.0, 1 / 720), ("widowx", 0.9498, 1.0, 0.0, 1 / 6)],
+)
+def test_simpler_as_published(robot, r, rho, violation, p):
+    rows = [row for row in rows_of("simpler-decisions") if row["embodiment"] == robot]
+    found = rank_policies(ranked_cells(rates(rows, "real_success", "sim_success")), 0.1)
+    assert found.r.value == pytest.approx(r, abs=5e-5)
+    assert (found.rho.value, found.mmrv.value) == pytest.approx((rho, violation))
+    assert found.r.p_value == pytest.approx(p)
+    assert found.verdict == ("too_few_policies" if robot == "widowx" else "not_tested")
+
+
+def test_a_world_model_picks_the_wrong_policy_as_published():
+    rows = [row for row in rows_of("wm-policyeval") if row["world_model"] == "IRASim"]
+    found = rank_policies(ranked_cells(rates(rows, "actual_success_rate", "predicted_success_rate")), 0.1)
+    assert found.r.value == pytest.approx(0.5074, abs=5e-5)
+    assert found.mmrv.value == pytest.approx(0.1833, abs=5e-5)
+    assert found.by_sim.policy != found.by_real.policy
+    assert found.by_sim.regret == pytest.approx(0.275)
+
+
+def test_a_certain_reversal_of_the_chosen_policy_ranks_wrongly():
+    cells = [both("good", "t", (90, 100), (30, 100)), both("bad", "t", (30, 100), (90, 100))]
+    found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+    assert found.verdict == "ranks_wrongly"
+    [reversal] = found.reversals
+    assert {reversal.first, reversal.second} == {0, 1}
+    assert found.by_sim.chance_right < 0.001
+    assert found.by_sim.expected_regret == pytest.approx(0.6, abs=0.02)
+
+
+def test_equal_rankings_of_many_policies_rank_as_reality_does():
+    cells = [both(f"p{k}", "t", (10 * k, 100), (10 * k + 3, 100)) for k in range(1, 9)]
+    found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+    assert found.verdict == "ranks"
+    assert found.rho.value == pytest.approx(1)
+
+
+def test_chance_of_the_right_choice_is_that_of_two_beta_distributions():
+    cells = [both("a", "t", (14, 20), (18, 20)), both("b", "t", (10, 20), (9, 20))]
+    found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+    grid = np.linspace(0, 1, 20001)
+    exact = np.trapezoid(stats.beta(14.5, 6.5).pdf(grid) * stats.beta(10.5, 10.5).cdf(grid), grid) if hasattr(np, "trapezoid") \
+        else np.trapz(stats.beta(14.5, 6.5).pdf(grid) * stats.beta(10.5, 10.5).cdf(grid), grid)  # fmt: skip
+    assert found.by_sim.chance_right == pytest.approx(exact, abs=0.01)
+
+
+def test_left_out_tasks_tell_how_much_hangs_on_one():
+    cells = [
+        *both("a", "t", (9, 10), (9, 10)), *both("a", "u", (5, 10), (5, 10)),
+        *both("b", "t", (1, 10), (1, 10)), *both("b", "u", (6, 10), (4, 10)),
+    ]  # fmt: skip
+    found = rank_policies(ranked_cells(counted(*cells)), 0.1)
+    assert found.kept_without.tolist() == [False, True]  # without t, b is best on the robot
+
+
+def test_the_reliability_corrects_r_for_the_noise_of_few_trials():
+    """r of the estimates is pulled to 0 by the noise; divided by the root of both reliabilities it is not."""
+    truth, raw, corrected = np.linspace(0.2, 0.8, 10), [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        cells = [both(f"p{k}", "t", *((int(random.binomial(20, rate)), 20) for _ in range(2)))
+                 for k, rate in enumerate(truth)]  # fmt: skip
+        found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+        raw.append(found.r.value)
+        corrected.append(found.r_without_noise)
+    assert np.mean(raw) < 0.86
+    assert np.mean(corrected) == pytest.approx(1.0, abs=0.05)
+
+
+def test_checkpoints_of_a_published_table_are_ranked():
+    trials = read_policy_table(published("real2sim-200-trials")).trials
+    found = rank_policies(ranked_cells(trials), 0.1)
+    assert len(found.policies) == 20
+    assert found.rho.p_value < 0.001

@@ -76,6 +76,9 @@ if TYPE_CHECKING:
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.questions.plan.plan import Plan as Plan
     from simjudge.questions.plan.plan import plan as plan
+    from simjudge.questions.policies.run import PolicyComparisonResult as PolicyComparisonResult
+    from simjudge.questions.policies.run import compare_policies as compare_policies
+    from simjudge.questions.policies.trials import PolicyTrials as PolicyTrials
     from simjudge.questions.real_performance import RealPerformance as RealPerformance
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
@@ -119,14 +122,16 @@ _HOMES = {
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
     "Plan": "simjudge.questions.plan.plan",
+    "PolicyComparisonResult": "simjudge.questions.policies.run",
+    "PolicyTrials": "simjudge.questions.policies.trials",
     "Predictions": "simjudge.core.object_tables",
     "RealPerformance": "simjudge.questions.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.set_parts",
-    "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.questions.compare.result",
     "SweepSettings": "simjudge.judging.compare_settings",
+    "Topics": "simjudge.data.sets",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.questions.calibrate.run",
@@ -138,6 +143,7 @@ _HOMES = {
     "compare_drives": "simjudge.questions.drives.run",
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
+    "compare_policies": "simjudge.questions.policies.run",
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",

@@ -26,6 +26,7 @@ from simjudge.questions.explain.command import explain
 from simjudge.questions.fit.command import fit
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
+from simjudge.questions.policies.command import compare_policies
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.terminal.common import takes_finite_numbers
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cover": cover,
     "objects": objects,
     "compare-drives": compare_drives,
+    "compare-policies": compare_policies,
     "render": render,
     "report": report,
     "certify": certify,

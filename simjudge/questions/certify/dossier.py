@@ -40,6 +40,7 @@ from simjudge.results.saved_result import (
     ABLATION,
     DRIVES,
     OBJECTS,
+    POLICIES,
     RESULT,
     SETS,
     SWEEP,
@@ -308,6 +309,7 @@ _OTHER_KINDS = {
     ABLATION: "an ablation",
     SETS: "comparisons of many sets",
     DRIVES: "a comparison of drives",
+    POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
 }
 

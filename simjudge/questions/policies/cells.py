@@ -20,6 +20,9 @@ from simjudge.method.similarity_join import Neighbours
 from simjudge.method.wasserstein import wasserstein_distance
 from simjudge.questions.policies.trials import PolicyTrials
 
+MOST_NORMALS = 2e8
+"""Normal numbers of the bootstrap: beyond, fewer draws are made (200 for a million trials); permutations stay."""
+LEAST_DRAWS = 100
 MOST_DRAWN = 1 << 24
 """Numbers that one step of the permutations holds: 128 MB."""
 
@@ -76,24 +79,29 @@ def find_cells(trials: PolicyTrials) -> Cells:
     )
 
 
+def units_are_trials(trials: PolicyTrials) -> bool:
+    """Whether each trial is a unit of its own."""
+    return bool(np.bincount(trials.unit).max(initial=0) <= 1)
+
+
 def permuted_w1(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -> FloatArray:
     """(C, draws) W1 of each cell after its units were dealt anew to the two sides, or swapped within their pairs."""
-    random = np.random.default_rng([seed, 2])
-    return np.stack([_permuted(trials, *rows, draws, random) for rows in cells.rows])
+    random, alone = np.random.default_rng([seed, 2]), units_are_trials(trials)
+    return np.stack([_permuted(trials, *rows, draws, random, alone=alone) for rows in cells.rows])
 
 
 def _permuted(
-    trials: PolicyTrials, real: IntArray, sim: IntArray, draws: int, random: np.random.Generator
+    trials: PolicyTrials, real: IntArray, sim: IntArray, draws: int, random: np.random.Generator, *, alone: bool
 ) -> FloatArray:
     outcome = trials.outcome
     levels = np.unique(outcome[np.concatenate([real, sim])])
     if len(levels) == 1:
         return np.zeros(draws)
     width = np.diff(levels)
-    paired = _pairs(trials, real, sim)
+    paired = _pairs(trials, real, sim) if trials.pair_names else np.empty((0, 2), np.int64)
     if len(paired):
-        alone = [np.setdiff1d(side, paired[:, k]) for k, side in enumerate((real, sim))]
-        below = [np.searchsorted(np.sort(outcome[side]), levels[:-1], "right") for side in alone]
+        unpaired = [np.setdiff1d(side, paired[:, k]) for k, side in enumerate((real, sim))]
+        below = [np.searchsorted(np.sort(outcome[side]), levels[:-1], "right") for side in unpaired]
         swap = (outcome[paired][:, :, np.newaxis] <= levels[:-1]).astype(np.float64)
         # A pair that is swapped gives its real trial to the simulation, and the other way round.
         fixed = (swap[:, 0].sum(0) + swap[:, 1].sum(0)) / 2
@@ -105,9 +113,9 @@ def _permuted(
             found[part] = np.abs(signed) @ width
         return found
     rows = np.concatenate([real, sim])
-    unit = np.unique(trials.unit[rows], return_inverse=True)[1].reshape(-1)
-    if len(np.unique(trials.unit[real])) == len(real) and len(np.unique(trials.unit[sim])) == len(sim):
+    if alone:
         return _dealt_trials(outcome[rows], len(real), levels, draws, random)
+    unit = np.unique(trials.unit[rows], return_inverse=True)[1].reshape(-1)
     return _dealt_units(outcome[rows], unit, len(np.unique(trials.unit[real])), levels, draws, random)
 
 
@@ -204,6 +212,7 @@ class GapEvidence(ShortRepr):
     Attributes:
         boots: of each cell.
         permuted: float64 (C, draws), W1 under permutation.
+        alone: whether each trial is a unit of its own.
     """
 
     trials: PolicyTrials
@@ -212,16 +221,19 @@ class GapEvidence(ShortRepr):
     permuted: FloatArray
     tried: int
     by_trials: bool = False
+    alone: bool = False
 
     @classmethod
     def of_trials(
         cls, trials: PolicyTrials, cells: Cells, draws: int, seed: int, *, by_trials: bool = False
     ) -> GapEvidence:
         """Draw and permute; nothing is drawn where numbers of trials are unknown."""
+        alone = units_are_trials(trials)
         if not draws or not cells.tested.all():
-            return cls(trials, cells, [None] * len(cells), np.zeros((len(cells), 0)), 0, by_trials)
-        boots = bootstrap_cells(trials, cells, draws, seed)
-        return cls(trials, cells, boots, permuted_w1(trials, cells, draws, seed), draws, by_trials)
+            return cls(trials, cells, [None] * len(cells), np.zeros((len(cells), 0)), 0, by_trials, alone)
+        fewer = max(LEAST_DRAWS, min(draws, int(MOST_NORMALS / max(1, len(trials)))))
+        boots = bootstrap_cells(trials, cells, fewer, seed)
+        return cls(trials, cells, boots, permuted_w1(trials, cells, draws, seed), draws, by_trials, alone)
 
     def floor(self, chosen: IntArray) -> float | None:
         """Mean over the permutations of the mean W1 of some cells."""
@@ -241,10 +253,15 @@ class GapEvidence(ShortRepr):
         boot = Bootstrap.together(scaled) if scaled else None
         if boot is not None:
             boot = replace(boot, chance=weight @ self.permuted[told], told=len(told) / len(chosen))
-        units = [np.unique(self.trials.unit[np.concatenate([self.cells.rows[k][side] for k in chosen])])
-                 for side in range(2)]  # fmt: skip
         mean = float(self._weight(chosen) @ self.cells.w1[chosen])
-        return Evidence(mean, boot, SampleSize(len(units[0]), len(units[1])), tried=self.tried)
+        size = SampleSize(self._units(chosen, 0), self._units(chosen, 1))
+        return Evidence(mean, boot, size, tried=self.tried)
+
+    def _units(self, chosen: IntArray, side: int) -> int:
+        """How many sampling units some cells have on a side."""
+        if self.alone:
+            return int(self.cells.trials[chosen, side].sum())
+        return len(np.unique(self.trials.unit[np.concatenate([self.cells.rows[k][side] for k in chosen])]))
 
     def _weight(self, chosen: IntArray) -> FloatArray:
         share = self.cells.trials[chosen, 0].astype(np.float64) if self.by_trials else np.ones(len(chosen))

@@ -25,6 +25,8 @@ POSTERIOR_DRAWS = 20_000
 JEFFREYS = 0.5
 SIGNIFICANCE = 0.05
 SLACK = 1e-12
+DEALT_PAIRS = 500
+"""Up to so many pairs of policies trials are dealt anew; beyond, the normal distribution stands for the dealt ones."""
 
 
 class RankingVerdict(StrEnum):
@@ -82,9 +84,7 @@ def ranked_cells(trials: PolicyTrials) -> RankedCells:
         cell = (side * count[0] + policy) * count[1] + task
         return trials.outcome[order[bounds[cell] : bounds[cell + 1]]]
 
-    found = tuple(
-        tuple(tuple(outcomes(side, int(p), int(t)) for t in tasks) for p in policies) for side in range(2)
-    )
+    found = tuple(tuple(tuple(outcomes(side, int(p), int(t)) for t in tasks) for p in policies) for side in range(2))
     known = not trials.take(np.isin(trials.policy, policies) & np.isin(trials.task, tasks)).has_rates
     shape = (2, len(policies), len(tasks))
     rate, variance = np.empty(shape), np.full(shape, np.nan)
@@ -301,7 +301,8 @@ def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[R
     random = np.random.default_rng([seed, 5])
     certain = np.zeros((2, count, count), bool)
     for side in range(2):
-        p_values = holm([_pair_p(cells, side, i, j, random) for i, j in pairs])
+        dealt = random if len(pairs) <= DEALT_PAIRS else None
+        p_values = holm([_pair_p(cells, side, i, j, dealt) for i, j in pairs])
         for (i, j), p in zip(pairs, p_values, strict=True):
             certain[side, i, j] = certain[side, j, i] = p is not None and p <= SIGNIFICANCE
     difference = cells.mean[:, :, np.newaxis] - cells.mean[:, np.newaxis, :]
@@ -315,8 +316,10 @@ def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[R
     return order, tuple(opposite)
 
 
-def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Generator) -> float:
-    """Two-sided p of a difference of two policies: trials dealt anew within each task."""
+def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Generator | None) -> float:
+    """Two-sided p of a difference of two policies: trials dealt anew within each task, or their normal distribution."""
+    if random is None:
+        return _normal_pair_p(cells, side, i, j)
     tasks = len(cells.tasks)
     total, observed = np.zeros(RANDOM_ORDERS), 0.0
     for t in range(tasks):
@@ -333,6 +336,15 @@ def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Gen
             mine = random.multivariate_hypergeometric(of_level, count, RANDOM_ORDERS, method="count") @ levels
         total += mine / count - (values.sum() - mine) / len(theirs)
     return float((1 + (np.abs(total) >= abs(observed) - SLACK).sum()) / (1 + RANDOM_ORDERS))
+
+
+def _normal_pair_p(cells: RankedCells, side: int, i: int, j: int) -> float:
+    observed, variance = 0.0, 0.0
+    for ours, theirs in zip(cells.outcomes[side][i], cells.outcomes[side][j], strict=True):
+        observed += float(ours.mean() - theirs.mean())
+        values = np.concatenate([ours, theirs])
+        variance += float(values.var(ddof=1)) * (1 / len(ours) + 1 / len(theirs))
+    return math.erfc(abs(observed) / math.sqrt(2 * variance)) if variance > 0 else 1.0
 
 
 def _kept_without(cells: RankedCells) -> BoolArray:

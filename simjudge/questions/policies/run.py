@@ -226,7 +226,9 @@ def _count_one_sided(trials: PolicyTrials, losses: Losses) -> None:
 
 def _sharpened(trials: PolicyTrials, seed: int) -> dict[str, SharpenedMean]:
     """For each policy that has pairs: its real mean from real trials, and with the simulation."""
-    found = {}
+    found: dict[str, SharpenedMean] = {}
+    if not trials.pair_names:
+        return found
     for number, name in enumerate(trials.policies):
         mine = trials.policy == number
         real = np.flatnonzero(mine & trials.real & (trials.pair >= 0))
@@ -306,8 +308,8 @@ def compare_policies(
     """Ask whether a simulator predicts how a robot does: trials of policies, real and simulated.
 
     Args:
-        real: the real trials: a table (CSV, Parquet, JSON lines), a pandas table or a list of records, a row a trial or
-            a row a cell with its successes; or both sides, with a column `side` or with columns for either side.
+        real: the real trials: a table (CSV, Parquet, JSON lines), a pandas table, a list of records, or PolicyTrials; a
+            row a trial, or a row a cell with its successes. Or both sides: a column `side`, or columns for either side.
         sim: the simulated trials; None where `real` holds both.
         out: folder to save the result in; None saves nothing.
         settings: all settings at once; keywords change single ones.
@@ -323,10 +325,7 @@ def compare_policies(
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
     sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
-    readings = [read_policy_table(source, side, settings.columns) for source, side in sides]
-    for reading in readings:
-        log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
-    trials = joined_trials([reading.trials for reading in readings], settings.rename or {})
+    trials = joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
     found = compare_trials(trials, settings)
     for note in found.notes:
         log(f"note: {note}")
@@ -336,6 +335,14 @@ def compare_policies(
         result.save(out)
         return PolicyComparisonResult(load_policies(Path(out)), Path(out))
     return result
+
+
+def _read(source: object, side: str | None, settings: PolicySettings, log: Log) -> PolicyTrials:
+    if isinstance(source, PolicyTrials):
+        return source
+    reading = read_policy_table(source, side, settings.columns, settings.outcome)
+    log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
+    return reading.trials
 
 
 KIND = ResultKind(

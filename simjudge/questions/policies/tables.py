@@ -5,7 +5,6 @@ Columns are found by their usual names; `TableReading.taken` says what was taken
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -20,6 +19,7 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import atomic_file
 from simjudge.core.text import list_some, read_text
 from simjudge.questions.policies.trials import PolicyTrials
 
@@ -108,9 +108,15 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
     if not kept.strip():
         raise SimjudgeError(f"{path}: has no rows")
     try:
-        return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=None, engine="python"), str(path)
-    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept)), str(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
+
+
+def _separator(text: str) -> str:
+    """Comma, semicolon or tabulator: whichever the first line has most of."""
+    first = text.lstrip().partition("\n")[0]
+    return max(",;\t", key=first.count)
 
 
 def _json_lines(text: str, path: Path) -> list[dict[str, Any]]:
@@ -127,19 +133,64 @@ def _json_lines(text: str, path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def write_policy_table(trials: PolicyTrials, path: str | Path) -> None:
+    """Write trials as CSV or Parquet, by the ending; `read_policy_table` reads the same trials again."""
+    path = Path(path)
+    columns: dict[str, Any] = {
+        "policy": np.array(trials.policies)[trials.policy],
+        "task": np.array(trials.tasks)[trials.task],
+        "side": np.where(trials.real, REAL, SIM),
+        "success_rate" if trials.has_rates else "outcome": trials.outcome,
+        "unit": [f"u{number}" for number in trials.unit],
+    }
+    if (trials.pair >= 0).any():
+        columns["pair"] = np.array([*trials.pair_names, ""], str)[trials.pair]
+    columns |= {name: np.array(trials.word_names[name])[number] for name, number in trials.words.items()}
+    table = pd.DataFrame(columns | dict(trials.numbers))
+    if trials.has_rates:
+        table = table.drop(columns="unit")
+    with atomic_file(path) as temporary:
+        if path.suffix == ".parquet":
+            table.to_parquet(temporary, index=False)
+        elif path.suffix == ".csv":
+            table.to_csv(temporary, index=False)
+        else:
+            raise UsageError(f"{path}: trials are written as .csv or .parquet")
+
+
 def read_policy_table(
-    source: object, side: str | None = None, columns: Mapping[str, str] | None = None
+    source: object, side: str | None = None, columns: Mapping[str, str] | None = None, outcome: str | None = None
 ) -> TableReading:
     """Read the trials of a table.
 
     Args:
         side: "real" or "sim" where all rows are of one side and no column says so.
         columns: what is called how: {"policy": "method"}.
+        outcome: a measured quantity with its range, such as "time:0:30:lower".
     """
     table, name = load_table(source)
     if not len(table):
         raise SimjudgeError(f"{name}: has no rows")
-    return _TableReader(table, name, side, columns or {}).read()
+    named = dict(columns or {})
+    if outcome is not None:
+        table, named["outcome"] = _scaled_outcome(table, name, outcome)
+    return _TableReader(table, name, side, named).read()
+
+
+def _scaled_outcome(table: pd.DataFrame, name: str, outcome: str) -> tuple[pd.DataFrame, str]:
+    """Bring a measured quantity to [0, 1]: "NAME:LOW:HIGH", with ":lower" where less is better."""
+    column, *ends = outcome.split(":")
+    try:
+        low, high = (float(end) for end in ends[:2])
+    except ValueError:
+        raise UsageError(f"outcome: {outcome} is not NAME:LOW:HIGH or NAME:LOW:HIGH:lower") from None
+    if not low < high or ends[2:] not in ([], ["lower"], ["higher"]):
+        raise UsageError(f"outcome: {outcome} is not NAME:LOW:HIGH or NAME:LOW:HIGH:lower, LOW below HIGH")
+    if column not in table.columns:
+        raise UsageError(f"outcome: {name} has no column {column}; it has {list_some(list(map(str, table.columns)))}")
+    share = (pd.to_numeric(table[column], errors="coerce") - low) / (high - low)
+    share = share.clip(0.0, 1.0)
+    return table.assign(**{column: 1 - share if ends[2:] == ["lower"] else share}), column
 
 
 class _TableReader:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses
 
 StringArray = npt.NDArray[np.str_]
 
@@ -157,22 +158,12 @@ def joined_trials(parts: Sequence[PolicyTrials], rename: Mapping[str, str]) -> P
     return replace(
         joined,
         unit=np.concatenate([part.unit + offset for part, offset in zip(parts, first, strict=False)]),
-        pair=_joined_pairs(parts),
+        **_joined_pairs(parts),
     )
 
 
-def _joined_pairs(parts: Sequence[PolicyTrials]) -> IntArray:
+def _joined_pairs(parts: Sequence[PolicyTrials]) -> dict[str, Any]:
     """Pairs are the same initial state in all tables: they are known by their texts."""
     texts = [np.array([*part.pair_names, ""], str)[part.pair] for part in parts]
-    return _pair_numbers(np.concatenate(texts), sum(map(len, parts)))[0]
-
-
-def check_outcomes(outcome: FloatArray, where: str) -> None:
-    """Refuse outcomes outside [0, 1]."""
-    wrong = np.flatnonzero(~((outcome >= 0) & (outcome <= 1)))
-    if len(wrong):
-        row = int(wrong[0])
-        raise SimjudgeError(
-            f"{where}: outcome {outcome[row]:g} of row {row + 1} is outside [0, 1];"
-            " bring a measured quantity to [0, 1] with --outcome NAME:LOW:HIGH"
-        )
+    number, names = _pair_numbers(np.concatenate(texts), sum(map(len, parts)))
+    return {"pair": number, "pair_names": names if (number >= 0).any() else ()}

@@ -23,7 +23,8 @@ def judged(trials, draws=DRAWS, margin=0.1):
 def floor_of_one_cell(k_a, n_a, k_b, n_b):
     """The mean |p_A - p_B| over all ways to deal the trials, by the formula."""
     hits, total = k_a + k_b, n_a + n_b
-    ways = [(x, comb(hits, x) * comb(total - hits, n_a - x)) for x in range(max(0, n_a - total + hits), min(hits, n_a) + 1)]
+    dealt = range(max(0, n_a - total + hits), min(hits, n_a) + 1)
+    ways = [(x, comb(hits, x) * comb(total - hits, n_a - x)) for x in dealt]
     return sum(way * abs(x / n_a - (hits - x) / n_b) for x, way in ways) / comb(total, n_a)
 
 
@@ -90,11 +91,12 @@ def test_false_gaps_are_as_rare_as_told(trials):
 
 def test_world_gym_as_published():
     """Half successes rounded to even: most of the published difference is what ten trials give."""
-    rows = rows_of("worldgym-decisions")
-    trials = counted(
-        *((row["policy"], row["task"], side == "real", int(np.round(float(row[f"{side}_successes"]))), int(row["n_trials"]))
-          for row in rows for side in ("real", "sim"))
-    )  # fmt: skip
+    cells = []
+    for row in rows_of("worldgym-decisions"):
+        for side in ("real", "sim"):
+            hits = int(np.round(float(row[f"{side}_successes"])))
+            cells.append((row["policy"], row["task"], side == "real", hits, int(row["n_trials"])))
+    trials = counted(*cells)
     certainty, floor, cells = judged(trials)
     assert cells.w1.mean() == pytest.approx(0.155, abs=0.0005)
     assert floor == pytest.approx(0.128, abs=0.001)
@@ -107,8 +109,9 @@ def test_large_behavior_models_as_published():
         for row in rows_of("lbm_seen_tasks")
         if row["Panel"].endswith("_Nominal") and not row["Task"].startswith("Aggregate")
     ]
+    numbers = [(int(row["Num_Successes"]), int(row["Num_Rollouts"])) for row in rows]
     trials = counted(
-        *((row["Method"], row["Task"], "_HW_" in row["Panel"], int(row["Num_Successes"]), int(row["Num_Rollouts"])) for row in rows)
+        *((row["Method"], row["Task"], "_HW_" in row["Panel"], *both) for row, both in zip(rows, numbers, strict=True))
     )
     certainty, floor, cells = judged(trials)
     assert (len(cells), cells.w1.mean()) == (9, pytest.approx(0.257, abs=0.0005))

@@ -18,9 +18,8 @@ def paired(random, rate, agreement, pairs, further):
 
 def test_pairs_that_agree_sharpen_the_mean_by_a_fifth():
     """Correlation 0.7, 100 pairs, 2,000 simulated trials: the known answer of the specification."""
-    random, found = np.random.default_rng(0), []
-    for _ in range(60):
-        found.append(sharpen_mean(*paired(random, 0.5, 0.7, 100, 2000)))
+    random = np.random.default_rng(0)
+    found = [sharpen_mean(*paired(random, 0.5, 0.7, 100, 2000)) for _ in range(60)]
     assert np.mean([each.both.width for each in found]) <= 0.8 * np.mean([each.real.width for each in found])
     assert np.mean([each.both.value for each in found]) == pytest.approx(0.5, abs=0.015)
     assert np.mean([each.worth for each in found]) > 50

@@ -15,7 +15,8 @@ RANDOM = np.random.default_rng(0)
 
 
 def rates(rows, real, sim):
-    columns = [(row["policy"], row["task"], side, float(row[key])) for row in rows for side, key in ((True, real), (False, sim))]
+    sides = ((True, real), (False, sim))
+    columns = [(row["policy"], row["task"], side, float(row[key])) for row in rows for side, key in sides]
     policy, task, side, outcome = map(np.array, zip(*columns, strict=True))
     return PolicyTrials.of_columns(policy, task, side, outcome, is_rate=np.ones(len(side), bool))
 
@@ -85,8 +86,7 @@ def test_chance_of_the_right_choice_is_that_of_two_beta_distributions():
     cells = [both("a", "t", (14, 20), (18, 20)), both("b", "t", (10, 20), (9, 20))]
     found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
     grid = np.linspace(0, 1, 20001)
-    exact = np.trapezoid(stats.beta(14.5, 6.5).pdf(grid) * stats.beta(10.5, 10.5).cdf(grid), grid) if hasattr(np, "trapezoid") \
-        else np.trapz(stats.beta(14.5, 6.5).pdf(grid) * stats.beta(10.5, 10.5).cdf(grid), grid)  # fmt: skip
+    exact = float(stats.beta(14.5, 6.5).pdf(grid) @ stats.beta(10.5, 10.5).cdf(grid)) / 20000
     assert found.by_sim.chance_right == pytest.approx(exact, abs=0.01)
 
 
@@ -100,9 +100,9 @@ def test_left_out_tasks_tell_how_much_hangs_on_one():
 
 
 def test_the_reliability_corrects_r_for_the_noise_of_few_trials():
-    """r of the estimates is pulled to 0 by the noise; divided by the root of both reliabilities it is not."""
+    """R of the estimates is pulled to 0 by the noise; divided by the root of both reliabilities it is not."""
     truth, raw, corrected = np.linspace(0.2, 0.8, 10), [], []
-    for seed in range(60):
+    for seed in range(30):
         random = np.random.default_rng(seed)
         cells = [both(f"p{k}", "t", *((int(random.binomial(20, rate)), 20) for _ in range(2)))
                  for k, rate in enumerate(truth)]  # fmt: skip
@@ -118,3 +118,12 @@ def test_checkpoints_of_a_published_table_are_ranked():
     found = rank_policies(ranked_cells(trials), 0.1)
     assert len(found.policies) == 20
     assert found.rho.p_value < 0.001
+
+
+def test_beyond_many_pairs_the_normal_distribution_stands_for_dealt_trials(monkeypatch):
+    cells = [both(f"p{k}", "t", (hits, 60), (hits, 60)) for k, hits in enumerate((10, 20, 30, 50))]
+    trials = counted(*(cell for pair in cells for cell in pair))
+    dealt = rank_policies(ranked_cells(trials), 0.1).order
+    monkeypatch.setattr("simjudge.questions.policies.ranking.DEALT_PAIRS", 0)
+    assert rank_policies(ranked_cells(trials), 0.1).order.tolist() == dealt.tolist()
+    assert {*dealt.reshape(-1)} == {0.0, 1.0}

@@ -5,7 +5,7 @@ import pytest
 from policy_trials import published
 
 import simjudge as sj
-from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.tables import read_policy_table, write_policy_table
 
 TRIALS = "policy,task,side,success\na,t,real,1\na,t,real,0\na,t,sim,True\na,t,sim,False\n"
 
@@ -37,7 +37,7 @@ def test_published_tables_are_read_as_they_are(name, rows, policies, tasks, rate
     assert not trials.losses
 
 
-def test_progress_of_one_side_is_read(table):
+def test_progress_of_one_side_is_read():
     trials = read_policy_table(published("lbm_progress"), "real").trials
     assert len(trials) == 200
     assert set(trials.policies) == {"Single Task", "LBM Finetuned", "LBM Finetuned 15%", "LBM Finetuned 50%"}
@@ -51,7 +51,7 @@ def test_a_row_is_a_trial(table):
 
 def test_a_row_is_a_cell_with_successes(table):
     trials = read_policy_table(table("method,env,side,n,k\na,t,real,10,7.5\na,t,sim,4,1\n")).trials
-    assert sorted(trials.outcome[trials.real]) == [0, 0, 0.5, 1, 1, 1, 1, 1, 1, 1][:1] * 0 + [0, 0, 0.5, *[1] * 7]
+    assert sorted(trials.outcome[trials.real]) == [0, 0, 0.5, *[1] * 7]
     assert trials.outcome[~trials.real].sum() == 1
 
 
@@ -113,7 +113,27 @@ def test_names_with_commas_and_markup_stay_names(table):
 
 
 def test_other_columns_become_conditions(table):
-    rows = "".join(f"a,t,{side},1,{light},{k}\n" for side in ("real", "sim") for k, light in enumerate(("day", "night")))
+    lights = list(enumerate(("day", "night")))
+    rows = "".join(f"a,t,{side},1,{light},{k}\n" for side in ("real", "sim") for k, light in lights)
     trials = read_policy_table(table("policy,task,side,success,light,friction\n" + rows)).trials
     assert trials.word_names == {"light": ("day", "night")}
     assert trials.numbers["friction"].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_trials_are_written_and_read_again(table, tmp_path, ending):
+    rows = "".join(f"a,t,{side},0.25,s{k % 2},p{k},day,{k}.5\n" for side in ("real", "sim") for k in range(4))
+    given = read_policy_table(table("policy,task,side,outcome,session,pair,light,friction\n" + rows)).trials
+    write_policy_table(given, tmp_path / f"again.{ending}")
+    again = read_policy_table(tmp_path / f"again.{ending}").trials
+    assert again.outcome.tolist() == given.outcome.tolist()
+    assert again.numbers["friction"].tolist() == given.numbers["friction"].tolist()
+    assert [again.policies, again.tasks, again.pair_names] == [given.policies, given.tasks, given.pair_names]
+    assert (again.unit[:, None] == again.unit).tolist() == (given.unit[:, None] == given.unit).tolist()
+
+
+def test_a_measured_quantity_becomes_an_outcome(table):
+    path = table("policy,task,side,seconds\na,t,real,0\na,t,real,15\na,t,real,60\n")
+    assert read_policy_table(path, outcome="seconds:0:30:lower").trials.outcome.tolist() == [1, 0.5, 0]
+    with pytest.raises(sj.UsageError, match="seconds:30 is not NAME:LOW:HIGH"):
+        read_policy_table(path, outcome="seconds:30")

@@ -1,0 +1,112 @@
+"""`simjudge compare-policies` and `sj.compare_policies`, from tables to the page."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from simjudge_command import SIMJUDGE
+
+import simjudge as sj
+
+HEAD = "policy,task,side,success\n"
+
+
+def run(*words):
+    return subprocess.run([*SIMJUDGE, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def rows(policy, task, side, hits, count):
+    return "".join(f"{policy},{task},{side},{int(k < hits)}\n" for k in range(count))
+
+
+@pytest.fixture
+def both_sides(tmp_path):
+    path = tmp_path / "trials.csv"
+    cells = [("act", 40, 20), ("diffusion", 25, 12), ("rt <b>&", 5, 4)]
+    path.write_text(HEAD + "".join(rows(p, "pick", "real", a, 50) + rows(p, "pick", "sim", b, 50) for p, a, b in cells))
+    return path
+
+
+def test_the_command_says_choice_and_rates_and_writes_a_page(both_sides, tmp_path):
+    done = run("compare-policies", both_sides, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "The simulation picks the policy that is best on the robot, act" in done.stderr + done.stdout
+    assert "it cannot be trusted for rates: it says 24 %, the robot does 47 %" in " ".join(
+        (done.stderr + done.stdout).split()
+    )
+    content = json.loads((tmp_path / "out/policies.json").read_text())
+    assert content["overall"]["verdict"] in {"gap", "large_gap"}
+    assert run("report", tmp_path / "out", "--out", tmp_path / "page.html").returncode == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>&</td>" not in page
+    assert page.count("<svg") == 3
+
+
+def test_two_tables_are_two_sides(both_sides, tmp_path):
+    text = both_sides.read_text()
+    for side in ("real", "sim"):
+        lines = [line.replace(f",{side},", ",") for line in text.splitlines() if f",{side}," in line]
+        (tmp_path / f"{side}.csv").write_text("policy,task,success\n" + "\n".join(lines))
+    split = sj.compare_policies(tmp_path / "real.csv", tmp_path / "sim.csv")
+    joined = sj.compare_policies(both_sides)
+    # Draws are dealt to the trials in another order.
+    assert split.content["overall"]["w1"] == joined.content["overall"]["w1"]
+    assert split.content["overall"]["gap"] == pytest.approx(joined.content["overall"]["gap"], rel=0.05)
+    assert split.content["ranking"] == joined.content["ranking"]
+
+
+def test_a_saved_result_is_read_again(both_sides, tmp_path):
+    made = sj.compare_policies(both_sides, out=tmp_path / "out")
+    read = sj.load_result(tmp_path / "out", sj.PolicyComparisonResult)
+    assert read.content == made.content
+    assert str(read) == str(made)
+    assert set(read.figures) == {"bars", "scatter", "pairs"}
+
+
+def test_names_of_the_simulation_are_joined_by_rename(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + rows("act", "pick", "real", 8, 20) + rows("ACT_v2", "Pick-v0", "sim", 8, 20))
+    with pytest.raises(sj.SimjudgeError, match="no policy has real and simulated trials at one task"):
+        sj.compare_policies(path)
+    found = sj.compare_policies(path, rename={"ACT_v2": "act", "Pick-v0": "pick"})
+    assert found.content["policies"] == ["act"]
+
+
+def test_what_one_side_alone_has_is_counted(both_sides):
+    both_sides.write_text(both_sides.read_text() + rows("only real", "pick", "real", 1, 2))
+    assert sj.compare_policies(both_sides).losses == ["1 policies with real trials alone: only real"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([("a", 10, 10)], "predicts|cannot_tell|too_few"),  # all successes
+        ([("a", 0, 0)], "predicts|cannot_tell|too_few"),  # all failures
+    ],
+)
+def test_cells_without_any_spread_are_judged(tmp_path, cells, said):
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + "".join(rows(p, "t", "real", a, 10) + rows(p, "t", "sim", b, 10) for p, a, b in cells))
+    assert sj.compare_policies(path).content["overall"]["verdict"] in said.split("|")
+
+
+def test_rates_without_numbers_of_trials_are_not_tested(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "policy,task,real_success,sim_success\n" + "".join(f"p{k},t,0.{k},0.{k + 1}\n" for k in range(1, 8))
+    )
+    found = sj.compare_policies(path)
+    assert found.content["overall"]["verdict"] == "not_tested"
+    assert found.content["ranking"]["verdict"] == "not_tested"
+    assert "rates: not tested" in found.meaning
+
+
+def test_two_hundred_policies_are_compared(tmp_path):
+    random = np.random.default_rng(0)
+    path = tmp_path / "t.csv"
+    lines = [f"p{k},t,{side},20,{random.binomial(20, k / 200)}" for k in range(200) for side in ("real", "sim")]
+    path.write_text("policy,task,side,trials,successes\n" + "\n".join(lines))
+    found = sj.compare_policies(path, draws=199)
+    assert len(found.content["ranking"]["policies"]) == 200
+    assert found.content["ranking"]["rho"]["value"] > 0.8

@@ -132,7 +132,7 @@ class Correlation:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PolicyChoice:
     """What comes of deploying the policy that one side ranks first.
 
     Attributes:
@@ -185,8 +185,8 @@ class Ranking(ShortRepr):
     tau: Correlation
     mmrv: Correlation
     least_p: float
-    by_sim: Choice
-    by_real: Choice
+    by_sim: PolicyChoice
+    by_real: PolicyChoice
     order: FloatArray
     reversals: tuple[Reversal, ...]
     kept_without: BoolArray
@@ -280,15 +280,15 @@ def _posterior(cells: RankedCells, side: int, seed: int) -> FloatArray:
     return found / len(cells.tasks)
 
 
-def _choice(cells: RankedCells, posterior: FloatArray | None, by: FloatArray) -> Choice:
+def _choice(cells: RankedCells, posterior: FloatArray | None, by: FloatArray) -> PolicyChoice:
     real = cells.mean[0]
     chosen = int(by.argmax())
     regret = float(real.max() - real[chosen])
     if posterior is None:
-        return Choice(int(cells.policies[chosen]), regret)
+        return PolicyChoice(int(cells.policies[chosen]), regret)
     best = posterior.max(1)
     right = float((posterior[:, chosen] >= best).mean())
-    return Choice(int(cells.policies[chosen]), regret, right, float((best - posterior[:, chosen]).mean()))
+    return PolicyChoice(int(cells.policies[chosen]), regret, right, float((best - posterior[:, chosen]).mean()))
 
 
 def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[Reversal, ...]]:

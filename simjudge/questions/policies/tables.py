@@ -68,7 +68,7 @@ class _Rows:
     is_rate: list[bool] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, row: _Cell, outcomes: Sequence[float], *, is_rate: bool = False) -> None:
+    def add(self, row: _CellName, outcomes: Sequence[float], *, is_rate: bool = False) -> None:
         count = len(outcomes)
         self.policy += [row.policy] * count
         self.task += [row.task] * count
@@ -80,7 +80,7 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _CellName:
     policy: str
     task: str
     real: bool
@@ -284,12 +284,12 @@ class _TableReader:
     def _is_wide(self, column: str) -> bool:
         return any(part in _REAL_WORDS | _SIM_WORDS for part in _plain(column).split("_"))
 
-    def _cells(self, conditions: Sequence[str], *, real: bool | None) -> Iterator[tuple[int, _Cell]]:
+    def _cells(self, conditions: Sequence[str], *, real: bool | None) -> Iterator[tuple[int, _CellName]]:
         policy, task = (self._table[self._taken[role]].astype(str).str.strip() for role in ("policy", "task"))
         words = {column: self._table[column].astype(str) for column in conditions}
         for row in range(len(self._table)):
             held = {column: values.iloc[row] for column, values in words.items()}
-            yield row, _Cell(policy.iloc[row], task.iloc[row], self._real(row) if real is None else real, held)
+            yield row, _CellName(policy.iloc[row], task.iloc[row], self._real(row) if real is None else real, held)
 
     def _real(self, row: int) -> bool:
         if "side" not in self._taken:
@@ -308,7 +308,7 @@ class _TableReader:
             counted = {**({"trials": self._taken["trials"]} if "trials" in self._taken else {}), **roles}
             rates = self._shares(counted["rate"]) if "rate" in counted else None
             for row, cell in self._cells(conditions, real=side == REAL):
-                named = _Cell(policies[row], cell.task, cell.real, cell.words)
+                named = _CellName(policies[row], cell.task, cell.real, cell.words)
                 self._add_cell(rows, row, named, counted, rates)
         return self._made(rows)
 
@@ -355,7 +355,7 @@ class _TableReader:
         return found
 
     def _add_cell(
-        self, rows: _Rows, row: int, cell: _Cell, columns: Mapping[str, str], rates: FloatArray | None
+        self, rows: _Rows, row: int, cell: _CellName, columns: Mapping[str, str], rates: FloatArray | None
     ) -> None:
         count = self._number(row, columns.get("trials"))
         hits = self._number(row, columns.get("successes"))

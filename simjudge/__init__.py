@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
     from simjudge.sim.driving.drive import drive as drive
-    from simjudge.sim.engines import registry as availability
+    from simjudge.sim.engines import registry
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     __version__: str
     # Their names in their rooms are others.
     read, write = sets.read_set, sets.write_set
-    list_engines = availability.engine_availability
+    list_engines = registry.engine_availability
 
 _HOMES = {
     "CameraFit": "simjudge.questions.fit.result",

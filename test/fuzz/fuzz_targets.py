@@ -132,7 +132,7 @@ TARGETS: dict[str, Target] = {
             text_file("calibration.yaml", ROOT / "config/art1_camera.yaml"),
             "",
             "yaml",
-            use_reader(f"{_CAMERAS}.calibration_file", "read_calibration"),
+            use_reader(f"{_CAMERAS}.calibration", "read_calibration"),
         ),
         Target("calibration-opencv", calibration("opencv", "c.yml"), "", "text", use_camera, examples=FEWEST),
         Target("calibration-opencv-xml", calibration("opencv", "c.xml"), "", "text", use_camera, examples=FEWEST),

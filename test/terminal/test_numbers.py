@@ -63,6 +63,7 @@ def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
         outs = {
             "compare",
             "compare-drives",
+            "compare-policies",
             "cover",
             "explain",
             "fit",

@@ -17,7 +17,7 @@ def compare_policies(
     real: Path = typer.Argument(
         ..., metavar="REAL", help="Real trials: a table (.csv, .parquet, .jsonl); or both sides in one table."
     ),
-    sim: Path | None = typer.Argument(None, metavar="[SIM]", help="Simulated trials."),
+    sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""

@@ -53,7 +53,7 @@ class BridgeTopics(SimjudgeNode):
         """
         super().__init__()
         names = setup.scene.class_names
-        self._cameras = {each.name: SimulatedCamera(self, each, names) for each in setup.cameras}
+        self._cameras = {camera.name: SimulatedCamera(self, camera, names) for camera in setup.cameras}
         self._placed = frozenset(setup.placed)
         self._car = SimulatedCar(self, setup.mounts, setup.camera_names, Frames(map=MAP_FRAME))
         self._messages = SensorMessages(message_class, setup.specs, names)

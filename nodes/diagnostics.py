@@ -125,7 +125,7 @@ def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
     def look() -> None:
         nonlocal warned, seen
         publishers = node.get_publishers_info_by_topic(_TOPIC)
-        names = sorted(f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in publishers)
+        names = sorted(f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}" for publisher in publishers)
         uses = bool(node.get_parameter("use_sim_time").value)
         # A run that ends loses its clock first: then nothing is missing.
         seen = seen or bool(names)
@@ -174,8 +174,8 @@ def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, s
     def look() -> None:
         choices = {node.resolve_topic_name(topic): name for topic, name in parameters.items()}
         ends: list[tuple[Any, Callable[[str], Sequence[Any]], str]]
-        ends = [(each, node.get_publishers_info_by_topic, "publishes") for each in node.subscriptions]
-        ends += [(each, node.get_subscriptions_info_by_topic, "subscribes to") for each in node.publishers]
+        ends = [(subscription, node.get_publishers_info_by_topic, "publishes") for subscription in node.subscriptions]
+        ends += [(publisher, node.get_subscriptions_info_by_topic, "subscribes to") for publisher in node.publishers]
         strange = set()
         for end, others, verb in ends:
             topic, own = end.topic_name, _type_name(end.msg_type)

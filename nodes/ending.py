@@ -132,10 +132,10 @@ def feeding_nodes(node: EndingNode) -> list[str]:
     named = set(node.ends_after)
     if not named:
         return []
-    topics = {each.topic_name for each in node.subscriptions}
+    topics = {subscription.topic_name for subscription in node.subscriptions}
     offers = [each for topic in topics for each in node.get_publishers_info_by_topic(topic)]
     here = node.get_namespace()
-    return sorted({each.node_name for each in offers if each.node_name in named and each.node_namespace == here})
+    return sorted({offer.node_name for offer in offers if offer.node_name in named and offer.node_namespace == here})
 
 
 def end_in_turn(node: EndingNode, executor: SingleThreadedExecutor) -> None:

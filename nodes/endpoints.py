@@ -157,7 +157,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _subscribes(node: SimjudgeNode, name: str, topic: str) -> bool:
     # rclpy applies the node's remappings to the topic.
     infos = node.get_subscriptions_info_by_topic(node.resolve_topic_name(topic, only_expand=True))
-    return any(each.node_name == name for each in infos)
+    return any(info.node_name == name for info in infos)
 
 
 _MOST_NAMED = 5

@@ -89,7 +89,7 @@ class GraphSurvey:
 
     def _take(self, name: str, message_type: str, publishers: list[Any]) -> None:
         kind, definition = message_class(message_type), installed_definition(message_type)
-        offered = [each.qos_profile for each in publishers]
+        offered = [publisher.qos_profile for publisher in publishers]
         self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
         self._taken.add(name)
         latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)

@@ -154,7 +154,7 @@ class ImageInput:
         offers = self._node.get_publishers_info_by_topic(self._topics[kind])
         if not offers:
             return
-        good = all(each.qos_profile.reliability == ReliabilityPolicy.RELIABLE for each in offers)
+        good = all(offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
         best = "reliable" if good else "best_effort"
         if best != self._reliability[kind]:
             self._reliability[kind] = best

@@ -92,7 +92,9 @@ class _GraphLaunch:
             return [*at_the_end, *self._fail(str(error))]
 
     def _start(self, context: LaunchContext) -> list[Action]:
-        given = {each.name: LaunchConfiguration(each.name).perform(context) for each in self._graph.arguments}
+        given = {
+            argument.name: LaunchConfiguration(argument.name).perform(context) for argument in self._graph.arguments
+        }
         self._ends_all = given["on_exit"] == "shutdown"
         values = self._graph.complete(given)
         need_ros()

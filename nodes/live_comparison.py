@@ -25,7 +25,7 @@ from .runtime import SimjudgeNode
 from .validation_output import ValidationOutput, ValidationOverlay, contexts_message
 from .worker import WorkAbandonedError
 
-_CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
+_CERTAINTY_NAMES = [field.name for field in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
 """Entries of result.json that take long, and are computed beside the live work."""
 
 

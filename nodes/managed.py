@@ -49,7 +49,7 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
         self.active = False
         self._cleaning = False
         self._problem: Exception | None = None
-        self._lasting = {id(each) for each in self._entities()}
+        self._lasting = {id(entity) for entity in self._entities()}
 
     def configure(self) -> None:
         """Read and load what the parameters name, and create publishers and services."""

@@ -225,8 +225,8 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
         sides: by a class's name or number, as text, the number it has here; others are left out.
     """
     rows = [
-        (sides.get(normalized_name(each.class_name), sides.get(str(each.class_id))), each)
-        for each in message.detections
+        (sides.get(normalized_name(detection.class_name), sides.get(str(detection.class_id))), detection)
+        for detection in message.detections
     ]
     kept = [(number, each) for number, each in rows if number is not None]
     boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]

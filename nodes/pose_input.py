@@ -96,13 +96,13 @@ class PoseInput:
 
     def _take_transforms(self, transforms: LiveTransforms, static: bool, message: Any) -> None:  # noqa: FBT001 - bound once
         with self.change:
-            for each in message.transforms:
-                made = self._made(each.transform.translation, each.transform.rotation, each.header)
+            for transform in message.transforms:
+                made = self._made(transform.transform.translation, transform.transform.rotation, transform.header)
                 if made is None:
                     continue
-                parent, child = each.header.frame_id, each.child_frame_id
+                parent, child = transform.header.frame_id, transform.child_frame_id
                 try:
-                    transforms.add(parent, child, header_stamp(each.header), made, static=static)
+                    transforms.add(parent, child, header_stamp(transform.header), made, static=static)
                 except SimjudgeError as error:
                     self._node.fail(error)
             self.change.notify_all()
@@ -152,7 +152,7 @@ class MotionInput:
                 node.fail(SimjudgeError(f"{topic}: poses are needed there ({known}); this is {kind}"))
                 return
             self._waited.remove(topic)
-            profile = recording_qos([each.qos_profile for each in publishers], _DEPTH)
+            profile = recording_qos([publisher.qos_profile for publisher in publishers], _DEPTH)
             node.create_subscription(message_class(kind), topic, partial(self._take_pose, topic), profile)
         self._changed()
 

@@ -98,7 +98,7 @@ class RecordNode(SimjudgeNode):
                 self._refuse(name, f"it is published with several types: {', '.join(types)}")
                 continue
             try:
-                self._take(name, types[0], [each.qos_profile for each in publishers])
+                self._take(name, types[0], [publisher.qos_profile for publisher in publishers])
             except SimjudgeError as error:
                 self._refuse(name, str(error))
 

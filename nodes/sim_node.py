@@ -78,7 +78,7 @@ class SimNode(ManagedNode):
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
         self._open = True
         riding, seed = str(options.sensors or ""), self.settings["seed"]
-        mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
+        mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [camera.name for camera in setup.cameras]
         given = self.settings
         frames = Frames(odom=given["odom_frame"], map=given["map_frame"], prefix=given["frame_prefix"])
         self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frames)

@@ -135,7 +135,7 @@ class SimulatedCamera:
             self._depth,
             self._depth_info,
         )
-        return sum(each.get_subscription_count() for each in ends if each is not None)
+        return sum(end.get_subscription_count() for end in ends if end is not None)
 
     def _publisher(self, topic: str) -> Publisher[Any]:
         return camera_publisher(self._node, self._name, topic, self._reliability)
@@ -207,26 +207,26 @@ class SimCameras:
         self.cameras = cameras
         names = engine.scene.class_names
         self._captures = {
-            each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(seed)) for each in cameras
+            camera.name: Capture(engine, camera.camera, Labelling(), camera.noise_seed(seed)) for camera in cameras
         }
         self._topics = {
-            each.name: SimulatedCamera(
-                node, each, names, frame_id=frame_prefix + optical_frame(each.name), reliability=reliability
+            camera.name: SimulatedCamera(
+                node, camera, names, frame_id=frame_prefix + optical_frame(camera.name), reliability=reliability
             )
-            for each in cameras
+            for camera in cameras
         }
-        self._following = {each.name for each in cameras if each.follow is not None}
+        self._following = {camera.name for camera in cameras if camera.follow is not None}
         self.driving = self._topics[cameras[0].name]
 
     @property
     def published(self) -> int:
         """Frames so far, of all cameras."""
-        return sum(each.published for each in self._topics.values())
+        return sum(topic.published for topic in self._topics.values())
 
     def restart(self) -> None:
         """Begin a new drive: automatic exposure knows nothing of the last one."""
-        for each in self._captures.values():
-            each.metered = None
+        for capture in self._captures.values():
+            capture.metered = None
 
     def drives(self, event: FrameEvent) -> bool:
         """Whether a frame is one of the camera that drives."""

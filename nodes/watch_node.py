@@ -124,8 +124,8 @@ class WatchNode(SimjudgeNode):
     def _contexts(self, message: Any) -> None:
         self._others += 1
         contexts = message.contexts
-        colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE_COLOUR for each in contexts]
-        labels = [_context_label(each) for each in contexts]
+        colours = [w1_colour(context.w1_around) if context.in_overlap else OUTSIDE_COLOUR for context in contexts]
+        labels = [_context_label(context) for context in contexts]
         self._screen.show_boxes(message_stamp(message), "contexts", _boxes(contexts, colours, labels))
 
     def _summary(self, message: Any) -> None:
@@ -155,7 +155,7 @@ def _context_label(context: Any) -> str:
 
 
 def _boxes(things: Any, colours: list[tuple[int, int, int]], labels: list[str]) -> Boxes:
-    edges = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in things]
+    edges = [(thing.box.x0, thing.box.y0, thing.box.x1, thing.box.y1) for thing in things]
     return Boxes(np.asarray(edges, np.float64).reshape(-1, 4), np.asarray(colours, np.int64).reshape(-1, 3), labels)
 
 
@@ -205,7 +205,7 @@ class SensorWatch:
             if not offers:
                 continue
             self._known.add(topic)
-            reliable = all(each == ReliabilityPolicy.RELIABLE for each in offers)
+            reliable = all(offer == ReliabilityPolicy.RELIABLE for offer in offers)
             profile = (reliable_qos if reliable else sensor_data_qos)(self._depth[kind])
             self._node.get_logger().info(f"sees {topic}")
             self._node.create_subscription(message_class(kind), topic, self._taker(topic, kind), profile)

@@ -230,7 +230,7 @@ class BridgeDevices:
         specs = [spec for spec, _ in self._specs.values()]
         cameras = [mounted for mounted, _, _ in self._cameras.values()]
         placed = {name for name, (_, _, moves) in self._cameras.items() if moves}
-        mounts = {each.name: each.mount for each in cameras if each.name not in placed}
+        mounts = {camera.name: camera.mount for camera in cameras if camera.name not in placed}
         mounts |= {spec.name: spec.mount for spec in specs if spec.body == CAR}
         wheels = self._world.wheels
         figures, centres = (None, None) if wheels is None else (wheels.figures, wheels.centres)

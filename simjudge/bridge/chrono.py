@@ -409,7 +409,9 @@ class ChronoBridge:
         return {
             "version": version(),
             "engine": {"name": "chrono", "variant": self._world.release.version, "system": "a program's own"},
-            "cameras": {each.name: {"name": each.camera.name, "path": str(each.camera.path)} for each in setup.cameras},
+            "cameras": {
+                camera.name: {"name": camera.camera.name, "path": str(camera.camera.path)} for camera in setup.cameras
+            },
             "adopted": {name: list(each.notes) for name, each in self._devices.adopted.items()},
             "labels": {"min_size": limits.min_size, "min_visible": limits.min_visible},
             "seed": self._seed,

@@ -87,7 +87,7 @@ class BridgeSetup:
     @property
     def camera_names(self) -> list[str]:
         """Names of the cameras."""
-        return [each.name for each in self.cameras]
+        return [camera.name for camera in self.cameras]
 
     @property
     def description(self) -> str:
@@ -122,10 +122,10 @@ class BridgeRecorder:
         self._recording, types = recording, standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
         self._cameras = {
-            each.name: CameraRecorder(
-                recording, each, setup.scene, self._car, placed=each.name in setup.placed, label_images=True
+            camera.name: CameraRecorder(
+                recording, camera, setup.scene, self._car, placed=camera.name in setup.placed, label_images=True
             )
-            for each in setup.cameras
+            for camera in setup.cameras
         }
         self._sensors = SensorMessages(lambda name: types[name], setup.specs, setup.scene.class_names)
         message = self._car.fixed(start, setup.mounts, setup.camera_names, setup.fixed_links)

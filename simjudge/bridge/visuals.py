@@ -227,7 +227,7 @@ def cylinder_triangles(radius: float, height: float) -> tuple[FloatArray, Any]:
         (low, two, one),
         (high, one + _SLICES, two + _SLICES),
     ]
-    return np.concatenate([below, above, middle]), np.concatenate([np.stack(each, 1) for each in faces])
+    return np.concatenate([below, above, middle]), np.concatenate([np.stack(face, 1) for face in faces])
 
 
 def ball_triangles(radius: float) -> tuple[FloatArray, Any]:
@@ -241,7 +241,7 @@ def ball_triangles(radius: float) -> tuple[FloatArray, Any]:
     around = np.arange(_SLICES) / _SLICES * 2 * np.pi
     sine = np.sin(down)[:, None]
     points = np.stack([sine * np.cos(around), sine * np.sin(around), np.cos(down)[:, None] + 0 * around], -1)
-    row, column = (each.ravel() for each in np.indices((rows, _SLICES)))
+    row, column = (index.ravel() for index in np.indices((rows, _SLICES)))
     here, right = row * _SLICES + column, row * _SLICES + (column + 1) % _SLICES
     faces = np.concatenate(
         [np.stack([here, here + _SLICES, right + _SLICES], 1), np.stack([here, right + _SLICES, right], 1)]

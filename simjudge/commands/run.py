@@ -101,10 +101,10 @@ def line_printer(names: list[str]) -> Callable[[str, str], None]:
 
 def _table(graph: Graph) -> str:
     lines = [f"{graph.name}: {graph.summary}", ""]
-    for each in graph.arguments:
-        default = "must be given" if each.default is None else f"default {each.default!r}"
-        choice = f"; one of {', '.join(each.choices)}" if each.choices else ""
-        lines.append(f"  {each.name}:=  ({default}{choice})\n      {each.description}")
+    for argument in graph.arguments:
+        default = "must be given" if argument.default is None else f"default {argument.default!r}"
+        choice = f"; one of {', '.join(argument.choices)}" if argument.choices else ""
+        lines.append(f"  {argument.name}:=  ({default}{choice})\n      {argument.description}")
     return "\n".join(lines) + "\n"
 
 

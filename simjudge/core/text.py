@@ -47,7 +47,7 @@ def find_half_character(text: str) -> re.Match[str] | None:
     if _SURROGATE.search(text) is None:
         return None
     escapes = _PAIR_OR_ESCAPE.finditer(text)
-    return next((each for each in escapes if len(each[0]) == _ONE_ESCAPE), None)
+    return next((escape for escape in escapes if len(escape[0]) == _ONE_ESCAPE), None)
 
 
 def _open_brackets(text: str) -> int:

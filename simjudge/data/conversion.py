@@ -103,14 +103,14 @@ def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topi
     if isinstance(source, FrameSet):
         return False
     writers = [each for each in all_formats() if each.write_clouds is not None]
-    if any(to == each.name and each.write is None for each in writers):
+    if any(to == writer.name and writer.write is None for writer in writers):
         return True
     found = find_format(source)
     if found is None or not found.holds_clouds(source):
         return False
     # A recording has room for images too: into another one go its frames, unless a topic of clouds is named.
     return found.read is None or any(
-        found is not each and (to == each.name or out.suffix in each.suffixes) for each in writers
+        found is not writer and (to == writer.name or out.suffix in writer.suffixes) for writer in writers
     )
 
 

@@ -81,17 +81,17 @@ def join(
         UsageError: fewer than two sources, one given twice, or `out` is one of them.
         SimjudgeError: a source cannot be read, or a class has no name while other classes have.
     """
-    paths = [Path(each) for each in sources if not isinstance(each, FrameSet)]
+    paths = [Path(source) for source in sources if not isinstance(source, FrameSet)]
     resolved = [path.resolve() for path in paths]
     twice = next((path for i, path in enumerate(paths) if resolved[i] in resolved[:i]), None)
     if twice is not None:
         raise UsageError(f"{twice}: given twice; a set is joined with others, not with itself")
     if len(sources) < 2:
-        only = "".join(each.name if isinstance(each, FrameSet) else str(each) for each in sources)
+        only = "".join(source.name if isinstance(source, FrameSet) else str(source) for source in sources)
         raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
     if out is not None and Path(out).resolve() in resolved:
         raise UsageError(f"{out}: is an input; choose another name")
-    return write_where_asked(join_sets([as_frames(each, allow_outside=allow_outside) for each in sources]), out, to)
+    return write_where_asked(join_sets([as_frames(source, allow_outside=allow_outside) for source in sources]), out, to)
 
 
 @dataclass(frozen=True, repr=False)

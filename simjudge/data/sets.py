@@ -416,7 +416,7 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet
     if out is None or not Path(out).exists():
         return
     written = Path(out).resolve()
-    if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet | CloudSet)):
+    if any(Path(source).resolve() == written for source in sources if not isinstance(source, FrameSet | CloudSet)):
         raise UsageError(f"{out}: is the input; choose another name")
 
 

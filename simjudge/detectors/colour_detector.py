@@ -127,7 +127,7 @@ def _scaled(limits: Limits | None, factor: float) -> Limits | None:
 
 def _in_range(image: RgbImage, limits: tuple[Limits | None, Limits | None, Limits | None]) -> Any:
     """The pixels whose three values lie within their limits: 255, others 0."""
-    given = [(0, 255) if each is None else each for each in limits]
+    given = [(0, 255) if limit is None else limit for limit in limits]
     least, most = [math.ceil(low) for low, _ in given], [math.floor(high) for _, high in given]
     return cv2.inRange(image, np.array(least), np.array(most))
 

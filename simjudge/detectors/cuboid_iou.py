@@ -300,7 +300,7 @@ def cuboid_hits(
     def row(low: float, high: float) -> CuboidHits:
         of_boxes, of_cuboids = (near >= low) & (near < high), (away >= low) & (away < high)
         counts = (of_boxes, of_boxes & (partner >= 0), of_cuboids, of_cuboids & is_hit)
-        return CuboidHits(low, high, *(int(np.count_nonzero(each)) for each in counts))
+        return CuboidHits(low, high, *(int(np.count_nonzero(count)) for count in counts))
 
     return [*(row(low, high) for low, high in pairwise(BINS)), row(0.0, math.inf)]
 

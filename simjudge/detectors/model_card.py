@@ -69,7 +69,7 @@ def epoch_facts(training: TrainingRun) -> dict[str, Any]:
     return {
         "stopped_early": training.stopped,
         "seconds": round(training.seconds, 1),
-        "epochs": [asdict(each) for each in training.epochs],
+        "epochs": [asdict(epoch) for epoch in training.epochs],
         "versions": {"python": platform.python_version(), **training.versions},
         "machine": f"{platform.system()} {platform.machine()}",
     }

@@ -123,17 +123,17 @@ def where_detector_invents(
 
 def _surroundings(places: tuple[JudgedPlaces, JudgedPlaces], names: dict[int, str], method: Method) -> Grouping:
     """Places that have nothing labelled in their patch, and those that have something of a class."""
-    empty = np.concatenate([each.contexts.area == 0 for each in places])
+    empty = np.concatenate([place.contexts.area == 0 for place in places])
     if not method.class_aware:
         return [(NOTHING_NEAR, empty), ("near a labelled object", ~empty)]
     near: dict[int, list[IntArray]] = {}
     before = 0
-    for each in places:
-        row = np.repeat(np.arange(len(each.frame)), np.diff(each.contexts.start))
-        for k in np.unique(each.contexts.plane_class).tolist():
-            held = (each.contexts.plane_class == k) & (each.contexts.plane_area > 0)
+    for place in places:
+        row = np.repeat(np.arange(len(place.frame)), np.diff(place.contexts.start))
+        for k in np.unique(place.contexts.plane_class).tolist():
+            held = (place.contexts.plane_class == k) & (place.contexts.plane_area > 0)
             near.setdefault(k, []).append(before + row[held])
-        before += len(each.frame)
+        before += len(place.frame)
     largest = sorted(sorted(near, key=lambda k: -sum(map(len, near[k])))[:MOST_CLASSES])
     out = [(NOTHING_NEAR, empty)]
     for k in largest:

@@ -44,7 +44,7 @@ def judge_patches(
         used.append(index)
         return truth, guess
 
-    pairs = (pictures(*each) for each in label_pairs(frames, classes, width, losses))
+    pairs = (pictures(*label_pair) for label_pair in label_pairs(frames, classes, width, losses))
     try:
         grid = grid_samples(pairs, method.patch, stride, metric=metric, ignore=UNLABELLED)
     except SimjudgeError as error:

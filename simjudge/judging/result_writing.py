@@ -148,7 +148,7 @@ def _neighbours(
     """For each of some contexts of A, the rows of the table of the most similar ones of A and of B."""
     sides = (result.a, result.b)
     samples = [class_samples(judged, class_id, result.method) for judged in sides]
-    tree = ContextTree.by_area(Contexts.concatenate([each.contexts for each in samples]))
+    tree = ContextTree.by_area(Contexts.concatenate([sample.contexts for sample in samples]))
     table_rows = np.concatenate([of_class.rows_a, len(result.a.frames.objects) + of_class.rows_b])
     frames = np.concatenate([samples[0].numbers.unit, samples[1].numbers.unit + len(result.a.frames)])
     place_of = np.argsort(tree.order)

@@ -220,7 +220,7 @@ class DetectorMeasure:
         Args:
             content: by field; what is missing or null is undefined, further fields are left out.
         """
-        known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
+        known = {field.name: content[field.name] for field in fields(cls) if content.get(field.name) is not None}
         known["measure"] = MeasureCode(measure)
         for name, kind in (("verdict", Verdict), ("verdict_reason", Reason)):
             if name in known:
@@ -229,7 +229,7 @@ class DetectorMeasure:
 
     def to_json(self) -> dict[str, Any]:
         """An entry of a result file, under the code of its measure."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "measure"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "measure"}
 
 
 def mean_estimate(

@@ -245,7 +245,7 @@ class ComparisonNumbers:
         """Read the numbers of a result file."""
         by_class = {key: EntryNumbers.from_json(entry) for key, entry in content["by_class"].items()}
         control = {side: Control.from_json(found) for side, found in (content.get("control") or {}).items()}
-        measures = tuple(DetectorMeasure.from_json(*each) for each in (content.get("measures") or {}).items())
+        measures = tuple(DetectorMeasure.from_json(*item) for item in (content.get("measures") or {}).items())
         overall = EntryNumbers.from_json(content["overall"])
         return cls(by_class, overall, content.get("confusion"), control, measures)
 
@@ -258,13 +258,13 @@ class ComparisonNumbers:
         if self.control:
             content["control"] = {side: found.to_json() for side, found in self.control.items()}
         if self.measures:
-            content["measures"] = {each.measure.value: each.to_json() for each in self.measures}
+            content["measures"] = {measure.measure.value: measure.to_json() for measure in self.measures}
         return content if self.confusion is None else content | {"confusion": dict(self.confusion)}
 
     @property
     def verdict(self) -> Verdict:
         """The worst of all that was judged: performance over all classes together, and what else the detector does."""
-        return worst_verdict(self.overall.verdict, *(each.verdict for each in self.measures))
+        return worst_verdict(self.overall.verdict, *(measure.verdict for measure in self.measures))
 
     @property
     def entries(self) -> Sequence[tuple[str | None, EntryNumbers]]:

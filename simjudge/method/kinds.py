@@ -187,7 +187,7 @@ class KindDifferences:
     @property
     def outstanding(self) -> list[KindDifference]:
         """The kinds that differ beyond chance, the largest difference first."""
-        found = [each for each in self.kinds if each.p <= SIGNIFICANCE]
+        found = [kind for kind in self.kinds if kind.p <= SIGNIFICANCE]
         return sorted(found, key=lambda each: -abs(each.difference))
 
     @classmethod
@@ -201,7 +201,7 @@ class KindDifferences:
         return {
             "tested": self.tested,
             "everywhere": self.everywhere.to_json(),
-            "kinds": [each.to_json() for each in self.kinds],
+            "kinds": [kind.to_json() for kind in self.kinds],
         }
 
 

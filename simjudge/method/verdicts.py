@@ -74,4 +74,4 @@ def worst_verdict(performance: Verdict, *others: Verdict) -> Verdict:
     """
     if performance == Verdict.NOT_TESTED:
         return performance
-    return min((performance, *(each for each in others if each != Verdict.NOT_TESTED)), key=_WORST_FIRST.index)
+    return min((performance, *(other for other in others if other != Verdict.NOT_TESTED)), key=_WORST_FIRST.index)

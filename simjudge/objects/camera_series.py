@@ -195,7 +195,7 @@ def detection_series(
     tracks = objects.real, objects.virtual
     labels = [_labels(frames, classes) for frames in sets]
     sides = [_precision(*each) for each in zip(sets, tracks, labels, strict=True)]
-    if all(len(each) and (each.instance != NO_INSTANCE).all() for each in labels):
+    if all(len(label) and (label.instance != NO_INSTANCE).all() for label in labels):
         start = common_start(sets)
         for i, side in enumerate(sides):
             side.extend(_tracking(sets[i], tracks[i], labels[i], start))

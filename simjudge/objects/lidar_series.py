@@ -81,7 +81,7 @@ def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tup
     bounds = np.array(edges, np.float64)
     for metric, unit in OBJECT_METRICS.items():
         means = [_means(each.range, each.objects[metric], bounds) for each in (real, virtual)]
-        if any(each.count.any() for each in means):
+        if any(mean.count.any() for mean in means):
             out.append(RangeTable(metric, unit, bounds, *means))
     return out
 

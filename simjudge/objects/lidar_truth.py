@@ -197,10 +197,10 @@ def _matched_by_instance(
     common = np.array(sorted((set(real) & set(boxes[1].instance.tolist())) - {NO_INSTANCE}), np.int64)
     names = [f"{real[number]} {number}" for number in common.tolist()]
     subjects = []
-    for each in boxes:
-        place = np.searchsorted(common, each.instance)
+    for box in boxes:
+        place = np.searchsorted(common, box.instance)
         place = np.minimum(place, max(len(common) - 1, 0))
-        same = common[place] == each.instance if len(common) else np.zeros(len(each), np.bool_)
+        same = common[place] == box.instance if len(common) else np.zeros(len(box), np.bool_)
         subjects.append(np.where(same, place, NO_SUBJECT).astype(np.int64))
     return _truth_of_both(sets, boxes, subjects, names)
 

@@ -180,8 +180,8 @@ def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
 
 
 def _pooled_floor(floors: Sequence[SeriesFloor], *, once: bool) -> SeriesFloor:
-    source = AGAIN if any(each.source == AGAIN for each in floors) else HALVES
-    parts = [(each.time, each.difference[np.newaxis]) for each in floors if each.source == source]
+    source = AGAIN if any(floor.source == AGAIN for floor in floors) else HALVES
+    parts = [(floor.time, floor.difference[np.newaxis]) for floor in floors if floor.source == source]
     time, values, slot = _joined(parts) if once else _mean_by_time(parts)
     return SeriesFloor(time, values[0], mean_interval(values[0], slot, block=1 if once else None), source)
 
@@ -190,9 +190,9 @@ def _pooled_shift(shifts: Sequence[TimeShift]) -> TimeShift | None:
     """The median, with the spread of a median of normal samples."""
     if len(shifts) < 2:
         return None
-    seconds = np.array([each.seconds for each in shifts])
+    seconds = np.array([shift.seconds for shift in shifts])
     spread = math.sqrt(math.pi / 2 / len(shifts)) * float(seconds.std(ddof=1))
-    return TimeShift(float(np.median(seconds)), float(np.median([each.correlation for each in shifts])), spread)
+    return TimeShift(float(np.median(seconds)), float(np.median([shift.correlation for shift in shifts])), spread)
 
 
 Part = tuple[FloatArray, FloatArray]
@@ -201,7 +201,7 @@ Part = tuple[FloatArray, FloatArray]
 
 def _joined(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray, IntArray]:
     """All values behind each other: times, values, and their numbers."""
-    time, values = np.concatenate([each[0] for each in parts]), np.concatenate([each[1] for each in parts], axis=1)
+    time, values = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts], axis=1)
     return time, values, np.arange(len(time))
 
 

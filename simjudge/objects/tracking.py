@@ -317,5 +317,5 @@ def _log_unpaired(sets: tuple[FrameSet, FrameSet], tracks: tuple[Tracks, Tracks]
         alone = [f"{each.class_name[i]} {each.name[i]}" for i in range(len(each)) if i not in paired]
         if alone:
             log(f"{len(alone)} of {len(each)} objects are seen in {frames.name} alone: {list_some(alone)}")
-    if not pairs and all(len(each) for each in tracks):
+    if not pairs and all(len(track) for track in tracks):
         log(f"{sets[0].name} and {sets[1].name} have no object in common; whole pictures are compared alone")

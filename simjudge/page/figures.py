@@ -403,7 +403,7 @@ class _Panel:
         self.names = [_tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
 
     def marks(self) -> Iterator[DrawnMark]:
-        bars = {bar: each.get_label() for each in self.axes.containers for bar in each}
+        bars = {bar: container.get_label() for container in self.axes.containers for bar in container}
         for artist in self.axes.get_children():
             if isinstance(artist, Line2D):
                 yield from self._line(artist)
@@ -481,7 +481,7 @@ def _tick_names(axis: Any) -> dict[float | None, str]:
     """The names of an axis that has names in place of numbers, by where they are."""
     if not hasattr(axis.get_major_locator(), "locs"):
         return {}
-    names = [each.get_text() for each in axis.get_ticklabels()]
+    names = [get_ticklabel.get_text() for get_ticklabel in axis.get_ticklabels()]
     at = np.asarray(axis.get_ticklocs(), np.float64).round(6).tolist()
     return {} if all(_is_number(name) for name in names) else dict(zip(at, names, strict=False))
 

@@ -143,7 +143,7 @@ class AblationResult:
     @property
     def classes(self) -> dict[str, str]:
         """Names of the classes by key, "overall" first."""
-        return {each.key: each.label for comparison in self.sets.comparisons[:1] for each in comparison.entries}
+        return {entry.key: entry.label for comparison in self.sets.comparisons[:1] for entry in comparison.entries}
 
     def answers(self, question: str) -> list[AblationAnswer]:
         """The bars of a question, the baseline first where it has one."""
@@ -158,16 +158,16 @@ class AblationResult:
 
     def ranking(self) -> list[VariantRank]:
         """The variants, those that matter first, each kind by its effect."""
-        near = {each.variant: each.comparison.overall for each in self.answers(PREDICTS_REALITY)}
+        near = {answer.variant: answer.comparison.overall for answer in self.answers(PREDICTS_REALITY)}
         found = [self._rank(variant, near) for variant in self.changes]
         return sorted(found, key=lambda each: (_ORDER.index(each.verdict), -(each.effect or 0.0)))
 
     def _rank(self, variant: str, near: Mapping[str, ResultEntry]) -> VariantRank:
         against = [
-            each.comparison.overall
+            answer.comparison.overall
             for question in _AGAINST_BASELINE
-            for each in self.answers(question)
-            if each.variant == variant
+            for answer in self.answers(question)
+            if answer.variant == variant
         ]
         gaps = [value for each in against if (value := each.numbers.gap) is not None]
         return VariantRank(
@@ -202,9 +202,9 @@ def rank_verdict(verdicts: list[Verdict]) -> str:
     It matters where a net differs by the margin or more, or may do so and differs beyond chance. It does not where all
     differences stay below the margin.
     """
-    if any(each in (Verdict.LARGE_GAP, Verdict.GAP) for each in verdicts):
+    if any(verdict in (Verdict.LARGE_GAP, Verdict.GAP) for verdict in verdicts):
         return WORTH
-    below = all(each in (Verdict.PREDICTS, Verdict.SMALL_GAP) for each in verdicts)
+    below = all(verdict in (Verdict.PREDICTS, Verdict.SMALL_GAP) for verdict in verdicts)
     return NOT_WORTH if verdicts and below else UNKNOWN
 
 
@@ -353,9 +353,9 @@ def question_figure(result: AblationResult, question: str) -> ReportFigure:
     answers = result.answers(question)
     if not answers:
         raise NothingToDrawError(f"{question}: no net was trained on a variant")
-    panels = {key: [each.entry(key) for each in answers] for key in _panel_keys(result)}
+    panels = {key: [answer.entry(key) for answer in answers] for key in _panel_keys(result)}
     shown: dict[str, list[ResultEntry]] = {
-        key: [each for each in entries if each is not None] for key, entries in panels.items() if None not in entries
+        key: [entry for entry in entries if entry is not None] for key, entries in panels.items() if None not in entries
     }
     height = _TOP + _ROW * len(answers) + _BOTTOM + _LEGEND
     with report_style():

@@ -162,12 +162,12 @@ def estimate_real_performance(  # noqa: PLR0913 - the arguments of a study's ste
     frames = [side.frames for side in sides]
     frames += _read_further(further, settings, log, progress)
     losses = Losses()
-    for each in frames:
-        losses.extend(each.losses)
+    for frame in frames:
+        losses.extend(frame.losses)
     first = judge_set(frames[0], settings.method, metric, losses, precision=False)
     judged = [first] + [
-        judge_set(match_classes(first.frames, each), settings.method, metric, losses, precision=False)
-        for each in frames[1:]
+        judge_set(match_classes(first.frames, frame), settings.method, metric, losses, precision=False)
+        for frame in frames[1:]
     ]
     in_real, in_sim = pair_frames(judged[0].frames, judged[1].frames, round(pair_tolerance * 1e9))
     alone = np.setdiff1d(np.arange(len(first.frames)), in_real)
@@ -220,7 +220,7 @@ def _classes(
     real, sim, *others = judged
     twins, real_part = _Part(sim, pair[1]), _Part(real, pair[0])
     apart = _Part(sim, np.setdiff1d(np.arange(len(sim.frames)), pair[1]))
-    further = [apart, *(_Part(each, np.arange(len(each.frames))) for each in others)]
+    further = [apart, *(_Part(other, np.arange(len(other.frames))) for other in others)]
     drawn = _units(real, pair[0], settings)
     further_units = [_units(part.judged, part.frames, settings) for part in further]
     names, found = real.frames.class_names, []

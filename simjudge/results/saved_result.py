@@ -164,11 +164,11 @@ class GapLimit:
             f" (95 %: {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
             for one, entry in self.gaps(compared)
         ] + [
-            f"{one.name}, {each.measure.replace('_', ' ')}: B less A {each.difference:.3f}"
-            f" (95 %: {each.low:.3f} to {each.high:.3f})"
+            f"{one.name}, {measure.measure.replace('_', ' ')}: B less A {measure.difference:.3f}"
+            f" (95 %: {measure.low:.3f} to {measure.high:.3f})"
             for one in compared
-            for each in one.measures
-            if self._differs(each, one.entries[0].margin, len(compared))
+            for measure in one.measures
+            if self._differs(measure, one.entries[0].margin, len(compared))
         ]
 
     def _differs(self, one: DetectorMeasure, margin: float, comparisons: int) -> bool:
@@ -264,7 +264,7 @@ class Result:
     @property
     def measures(self) -> tuple[DetectorMeasure, ...]:
         """What else the detector does; empty for a sweep, and in results of earlier versions."""
-        return tuple(DetectorMeasure.from_json(*each) for each in (self.header.get("measures") or {}).items())
+        return tuple(DetectorMeasure.from_json(*item) for item in (self.header.get("measures") or {}).items())
 
     @property
     def verdict(self) -> Verdict:

@@ -167,7 +167,7 @@ def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
 def _takers(process: Process, awaited: Sequence[str]) -> list[str]:
     """The subscriptions, each as `NODE TOPIC`, to what a program publishes."""
     names = dict(process.remappings)
-    topics = {names.get(each.topic, each.topic) for each in NODES[process.executable].publishes}
+    topics = {names.get(publish.topic, publish.topic) for publish in NODES[process.executable].publishes}
     return [pair for pair in awaited if pair.partition(" ")[2] in topics]
 
 

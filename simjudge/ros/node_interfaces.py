@@ -77,11 +77,11 @@ class NodeInterface(NamedTuple):
 
     def service(self, name: str) -> Service:
         """The declaration of a service."""
-        return next((each for each in self.serves if each.name == name), None) or _missing(name)
+        return next((serve for serve in self.serves if serve.name == name), None) or _missing(name)
 
 
 def _find(endpoints: tuple[Endpoint, ...], topic: str) -> Endpoint:
-    return next((each for each in endpoints if each.topic == topic), None) or _missing(topic)
+    return next((endpoint for endpoint in endpoints if endpoint.topic == topic), None) or _missing(topic)
 
 
 def _missing(name: str) -> NoReturn:

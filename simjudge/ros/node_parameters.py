@@ -128,7 +128,7 @@ def check_parameter_file(path: Path) -> None:
 
 def sample_text(graph: Graph) -> str:
     """A sample parameter file of a graph: what may change while it runs by default, the rest commented out."""
-    said = {each.name for each in graph.arguments}
+    said = {argument.name for argument in graph.arguments}
     lines = [
         f"# Parameters of the nodes of `simjudge run {graph.name}` and {graph.name}.launch.py.",
         "#",

@@ -92,9 +92,13 @@ def topics_table() -> str:
 def services_table() -> str:
     """Every service."""
     rows = [
-        (f"`{each.name.replace('~', node)}`", f"`{each.type}`", each.purpose + (f" ({each.when})" if each.when else ""))
+        (
+            f"`{serve.name.replace('~', node)}`",
+            f"`{serve.type}`",
+            serve.purpose + (f" ({serve.when})" if serve.when else ""),
+        )
         for node, topics in NODES.items()
-        for each in topics.serves
+        for serve in topics.serves
     ]
     return _table(("service", "type", "what it does"), rows)
 
@@ -124,12 +128,12 @@ def _parameters(node: str) -> str:
 def _arguments(graph: Graph) -> str:
     rows = [
         (
-            f"`{each.name}:=`",
-            "must be given" if each.default is None else f"`{each.default}`" if each.default else "",
-            each.description,
-            ", ".join(filter(None, each.choices)),
+            f"`{argument.name}:=`",
+            "must be given" if argument.default is None else f"`{argument.default}`" if argument.default else "",
+            argument.description,
+            ", ".join(filter(None, argument.choices)),
         )
-        for each in graph.arguments
+        for argument in graph.arguments
     ]
     return _table(("argument", "default", "what it does", "choices"), rows)
 

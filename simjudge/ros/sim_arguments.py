@@ -159,7 +159,7 @@ def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...]
     parameters: dict[str, Value] = {
         **given_parameters(WORLD_ROWS, values),
         "ground_truth_detections": ideal,
-        "wait_for": [f"{each.name} {topic}" for each in others for topic in takes.get(each.name, [])],
+        "wait_for": [f"{other.name} {topic}" for other in others for topic in takes.get(other.name, [])],
         "wait_timeout": _PATIENCE,
     }
     if not parameters["wait_for"]:

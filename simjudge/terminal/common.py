@@ -178,7 +178,7 @@ class Stopwatch:
 
 def exit_if_lost(*losses: Losses | Sequence[str]) -> None:
     """Report what was lost, if anything, and end the command with exit code 3 in that case."""
-    lines = [line for each in losses for line in (each.lines() if isinstance(each, Losses) else each)]
+    lines = [line for loss in losses for line in (loss.lines() if isinstance(loss, Losses) else loss)]
     for line in lines:
         print_note(f"warning: left out {line}")
     if lines:

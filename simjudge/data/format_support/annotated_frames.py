@@ -188,12 +188,12 @@ def build_annotated_set(
 
     A missing picture is counted where other frames have theirs.
     """
-    pictures = [each.picture for each in frames]
+    pictures = [frame.picture for frame in frames]
     if any(pictures):
         for each in frames:
             if each.picture is None:
                 losses.add(MISSING_PICTURE, each.where)
-    sizes = picture_sizes(pictures, [each.stated for each in frames], lambda i: frames[i].where, losses)
+    sizes = picture_sizes(pictures, [frame.stated for frame in frames], lambda i: frames[i].where, losses)
     used = [(each, size) for each, size in zip(frames, sizes, strict=True) if size is not None]
     if not used:
         raise SimjudgeError(f"{path}: holds no usable image; an empty set cannot be used{losses.reason}")

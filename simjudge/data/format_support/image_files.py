@@ -249,7 +249,7 @@ def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str
     stems = {image.stem for image in images}
     root = folder.absolute().parent if folder.name == "images" else folder
     found = []
-    for place in [root, *(each for each in _entries(root) if each.is_dir())]:
+    for place in [root, *(entry for entry in _entries(root) if entry.is_dir())]:
         files = [file for file in _entries(place) if file.suffix in _SUFFIXES and file.is_file()]
         alike = [file for file in files if file.stem in stems]
         if alike:

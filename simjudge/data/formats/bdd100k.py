@@ -142,7 +142,7 @@ def _frames(file: Path, pictures: dict[Path, dict[str, Path]], losses: Losses) -
 
 def _old_objects(frames: list[Any], file: Path, losses: Losses) -> list[Any]:
     """The objects of the one frame of an old file a picture; those of further frames have no picture of their own."""
-    first, *others = [each.get("objects") if isinstance(each, dict) else None for each in frames]
+    first, *others = [frame.get("objects") if isinstance(frame, dict) else None for frame in frames]
     if others:
         losses.add("further frames of one picture", str(file), len(others))
     return first if isinstance(first, list) else []

@@ -180,12 +180,12 @@ def _folders(root: Path) -> list[Path]:
 def _label_file(root: Path, inside: Path, name: str) -> Path | None:
     kinds = ((kind, what) for kind in _LABELS for what in (_NUMBERS, _COLOURS))
     files = (root / kind / inside / f"{name}_{kind}_{what}.png" for kind, what in kinds)
-    return next((each for each in files if each.is_file()), None)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _polygon_file(root: Path, inside: Path, name: str) -> Path | None:
     files = (root / kind / inside / f"{name}_{kind}_polygons.json" for kind in _LABELS)
-    return next((each for each in files if each.is_file()), None)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _decode(data: bytes, where: str) -> LabelPicture:

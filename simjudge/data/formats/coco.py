@@ -65,9 +65,9 @@ def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
 
 def _are_corners(annotations: Sequence[Any]) -> bool:
     rows = []
-    for each in annotations:
-        box, area = (each.get("bbox"), each.get("area")) if isinstance(each, dict) else (None, None)
-        if isinstance(box, list) and len(box) == 4 and not each.get("segmentation"):
+    for annotation in annotations:
+        box, area = (annotation.get("bbox"), annotation.get("area")) if isinstance(annotation, dict) else (None, None)
+        if isinstance(box, list) and len(box) == 4 and not annotation.get("segmentation"):
             rows.append([parse_number(value) for value in (*box, area)])
     stated = np.array([row for row in rows if all(value is not None for value in row)], np.float64).reshape(-1, 5)
     stated = stated[np.isfinite(stated).all(1) & (stated[:, 4] > 0)]

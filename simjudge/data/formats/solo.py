@@ -106,12 +106,16 @@ def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses:
     """The boxes of a capture; None where no labeler made any."""
     given = capture.get("annotations")
     annotations = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    boxes = [each for each in annotations if _is_kind(each, _BOXES)]
+    boxes = [annotation for annotation in annotations if _is_kind(annotation, _BOXES)]
     if not boxes:
         return None
     losses.add(_LABELLERS, frame, len(boxes) - 1)
-    cuboids = _by_instance(each for each in annotations if _is_kind(each, _CUBOIDS))
-    own = (each for each in metrics if isinstance(each, dict) and each.get("sensorId") in (None, "", capture.get("id")))
+    cuboids = _by_instance(annotation for annotation in annotations if _is_kind(annotation, _CUBOIDS))
+    own = (
+        metric
+        for metric in metrics
+        if isinstance(metric, dict) and metric.get("sensorId") in (None, "", capture.get("id"))
+    )
     shown = _by_instance(each for each in own if _is_kind(each, _OCCLUSION))
     found = []
     for index, value in enumerate(_values(boxes[0])):
@@ -132,8 +136,8 @@ def _values(annotation: Mapping[str, Any]) -> list[Any]:
 def _by_instance(annotations: Iterator[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """The values of annotations or metrics by the number of their instance."""
     found = {}
-    for each in annotations:
-        for value in _values(each):
+    for annotation in annotations:
+        for value in _values(annotation):
             number = parse_integer(value.get("instanceId")) if isinstance(value, dict) else None
             if number is not None:
                 found[number] = value

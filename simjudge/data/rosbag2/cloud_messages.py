@@ -64,7 +64,7 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
         point_step=step,
         row_step=step * width,
         data=data if cloud.__module__.startswith("rosbags") else array("B", data.tobytes()),
-        is_dense=all(bool(np.isfinite(each).all()) for each in coordinates),
+        is_dense=all(bool(np.isfinite(coordinate).all()) for coordinate in coordinates),
     )
 
 

@@ -335,7 +335,7 @@ def _with_cuboids(clouds: CloudSet, parts: dict[int, CloudPredictions], name: st
     if known is None:
         known = next(number for number in count() if number not in class_names)
         class_names[known] = name
-    counts = [len(each) for each in parts.values()]
+    counts = [len(part) for part in parts.values()]
     cloud: IntArray = np.repeat(np.array(list(parts), np.int64), counts)
     joined = join_predictions(list(parts.values()))
     predictions = replace(joined, cloud=cloud, class_id=np.full(len(cloud), known, np.int64))
@@ -346,4 +346,4 @@ def _with_cuboids(clouds: CloudSet, parts: dict[int, CloudPredictions], name: st
 
 def join_predictions(parts: Sequence[CloudPredictions]) -> CloudPredictions:
     """One table of several."""
-    return CloudPredictions(**{name: np.concatenate([vars(each)[name] for each in parts]) for name in vars(parts[0])})
+    return CloudPredictions(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])})

@@ -68,7 +68,7 @@ class LiveMaps:
     @property
     def maps(self) -> tuple[OccupancyMap, OccupancyMap] | None:
         """The real and the virtual map; None until each has a scan."""
-        if self._sides is None or not all(each.map.scans for each in self._sides):
+        if self._sides is None or not all(side.map.scans for side in self._sides):
             return None
         return self._sides[0].map, self._sides[1].map
 

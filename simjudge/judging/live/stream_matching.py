@@ -348,7 +348,7 @@ class StreamMatcher:
         """Settle one message now, with the best partner there is so far."""
         events: list[Event] = []
         if self.limits.tolerance_ns > 0:
-            events += self._pair(next(each for each in self._clusters() if each.holds(key)))
+            events += self._pair(next(cluster for cluster in self._clusters() if cluster.holds(key)))
         if self._streams[side].waiting.pop(key, None) is not None:
             events.append(UnmatchedMessage(side, key[1], NO_PARTNER))
         return events

@@ -375,7 +375,7 @@ def _numbered_units(
         for side, time, needed in zip(sides, time_blocks, needs_blocks, strict=True)
     ]
     if paired and any(needs_blocks):
-        longest = time_blocks[int(np.argmin([len(np.unique(each)) for each in time_blocks]))]
+        longest = time_blocks[int(np.argmin([len(np.unique(time_block)) for time_block in time_blocks]))]
         blocks = [longest[side.frame] for side in sides]
     elif needs_blocks[1]:
         blocks[1] = blocks[1] + int(blocks[0].max(initial=-1)) + 1

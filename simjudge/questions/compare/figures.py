@@ -299,7 +299,7 @@ def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryIt
         )
         for each in saved.items
     ]
-    crops = {each.row: _crop(each, path) for each in saved.crops}
+    crops = {crop.row: _crop(crop, path) for crop in saved.crops}
     rows = [row for item in items for row in item.rows]
     if not (all(row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)):
         raise SimjudgeError(f"{path}: names rows or kinds that contexts.parquet lacks; run simjudge compare again")

@@ -72,7 +72,7 @@ def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], ra
     Args:
         rate: pictures a second, for the stamps.
     """
-    still = StillPoses("poses", tuple(each.camera for each in poses), rate)
+    still = StillPoses("poses", tuple(pose.camera for pose in poses), rate)
     rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
     for stamp, each, rank in zip(still.stamp, poses, ranks, strict=True):
         numbers = [repr(value) for value in (*each.camera.position, *each.camera.orientation)]
@@ -338,7 +338,7 @@ class _Search:
     def render(self, out: Path, poses: Sequence[Candidate], log: Log, progress: ProgressBar) -> _Rendered:
         """Render pictures, and compare their labels with those that were predicted."""
         settings = self.settings
-        still = StillPoses(f"{Path(self.scene).stem}_cover", tuple(each.camera for each in poses), self.camera.rate)
+        still = StillPoses(f"{Path(self.scene).stem}_cover", tuple(pose.camera for pose in poses), self.camera.rate)
         plan = RenderPlan(
             self.scene,
             self.camera,
@@ -346,14 +346,14 @@ class _Search:
             labelling=settings.labelling,
             seed=settings.seed,
             engine=self.engine,
-            scene_seeds=tuple(each.scene_seed for each in poses),
+            scene_seeds=tuple(pose.scene_seed for pose in poses),
         )
         done = render_plans([plan], out, jobs=settings.jobs, log=log, progress=progress)
         frames = as_frames(out)
         order = np.argsort([frames.frame_name.index(name) for name in still.frame_name])
         frames = frames.take(np.argsort(order)) if len(order) == len(frames) else frames
         predicted = self._numbered(
-            labelled_frames("predicted", self.camera, self.class_names, [each.objects for each in poses])
+            labelled_frames("predicted", self.camera, self.class_names, [pose.objects for pose in poses])
         )
         frames = self._numbered(frames)
         same = sum(same_labels(frames, predicted, index) for index in range(len(frames)))
@@ -431,7 +431,7 @@ def _indices(placement: int, placements: int, baseline: int, count: int) -> list
 def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPicture]:
     """The chosen pictures, those of one placement in a row."""
     pictures = [ChosenPicture(number, rank) for rank, number in enumerate(chosen, 1)]
-    seeds = list(dict.fromkeys(pool.candidates[each.number].scene_seed for each in pictures))
+    seeds = list(dict.fromkeys(pool.candidates[picture.number].scene_seed for picture in pictures))
     return sorted(pictures, key=lambda each: (seeds.index(pool.candidates[each.number].scene_seed), each.rank))
 
 

@@ -103,7 +103,7 @@ class Finding:
 
 def failed(findings: Iterable[Finding], check: str) -> bool:
     """Whether a check failed for any topic."""
-    return any(each.check == check and each.verdict == FAIL for each in findings)
+    return any(finding.check == check and finding.verdict == FAIL for finding in findings)
 
 
 def quoted(path: object) -> str:
@@ -294,12 +294,12 @@ def answer_questions(findings: Sequence[Finding]) -> list[Answer]:
 
 
 def _answer(question: Question, findings: Sequence[Finding]) -> Answer:
-    trouble = [each for each in findings if each.verdict in TROUBLE]
-    known = {each.check for each in findings}
+    trouble = [finding for finding in findings if finding.verdict in TROUBLE]
+    known = {finding.check for finding in findings}
     unheld = [each for each in trouble if each.check in question.holds and each.verdict == MISSING]
     stops = [each for each in trouble if each.check in question.needs] + unheld
     if _has_whole_lidar(findings):
-        stops = [each for each in stops if each.check not in _OF_LIDARS]
+        stops = [stop for stop in stops if stop.check not in _OF_LIDARS]
     absent = [Finding.missing(check, f"no {check}") for check in question.needs if check not in known]
     if stops or absent:
         return Answer(question, NO, [*stops, *absent], [])
@@ -310,8 +310,8 @@ def _answer(question: Question, findings: Sequence[Finding]) -> Answer:
 
 def _has_whole_lidar(findings: Sequence[Finding]) -> bool:
     """Whether one lidar of several has all that is asked of lidars: one is enough."""
-    lidars = {each.about for each in findings if each.check == CLOUDS}
-    troubled = {each.about for each in findings if each.check in _OF_LIDARS and each.verdict in TROUBLE}
+    lidars = {finding.about for finding in findings if finding.check == CLOUDS}
+    troubled = {finding.about for finding in findings if finding.check in _OF_LIDARS and finding.verdict in TROUBLE}
     return bool(lidars - troubled)
 
 
@@ -349,13 +349,13 @@ class Diagnosis(SummaryRepr):
         """A row a topic of a running graph."""
         rows = [
             [
-                each["topic"],
-                each["type"],
-                ", ".join(each["publishers"]),
-                ", ".join(each["subscriptions"]),
-                str(each["messages"]),
+                topic["topic"],
+                topic["type"],
+                ", ".join(topic["publishers"]),
+                ", ".join(topic["subscriptions"]),
+                str(topic["messages"]),
             ]
-            for each in self.topics
+            for topic in self.topics
         ]
         return SummaryTable(["topic", "type", "published by", "subscribed to by", "messages"], rows, text_columns=4)
 
@@ -363,7 +363,9 @@ class Diagnosis(SummaryRepr):
     def failed(self) -> list[str]:
         """The checks that failed, each with its topic."""
         return [
-            f"{each.check}{f' ({each.about})' if each.about else ''}" for each in self.findings if each.verdict == FAIL
+            f"{finding.check}{f' ({finding.about})' if finding.about else ''}"
+            for finding in self.findings
+            if finding.verdict == FAIL
         ]
 
     @property
@@ -380,12 +382,12 @@ class Diagnosis(SummaryRepr):
         """A row a question."""
         rows = [
             [
-                each.question.text,
-                each.answer,
-                ", ".join(dict.fromkeys(f.check for f in each.lacking)),
-                "; ".join(each.losses),
+                answer.question.text,
+                answer.answer,
+                ", ".join(dict.fromkeys(f.check for f in answer.lacking)),
+                "; ".join(answer.losses),
             ]
-            for each in self.answers
+            for answer in self.answers
         ]
         return SummaryTable(["question", "usable", "what is missing or fails", "what is lost by it"], rows, 4)
 
@@ -393,9 +395,16 @@ class Diagnosis(SummaryRepr):
     def checks(self) -> SummaryTable:
         """A row a check that could be made, or whose object is missing."""
         rows = [
-            [each.check, each.verdict, each.about, each.figure, each.limit if each.verdict == FAIL else "", each.note]
-            for each in self.findings
-            if each.verdict != NOT_CHECKED
+            [
+                finding.check,
+                finding.verdict,
+                finding.about,
+                finding.figure,
+                finding.limit if finding.verdict == FAIL else "",
+                finding.note,
+            ]
+            for finding in self.findings
+            if finding.verdict != NOT_CHECKED
         ]
         return SummaryTable(["check", "verdict", "topic", "measured", "should be", "note"], rows, text_columns=6)
 
@@ -403,9 +412,9 @@ class Diagnosis(SummaryRepr):
     def not_checked(self) -> list[str]:
         """The checks that could not be made, by the reason: a line a reason."""
         reasons: dict[str, list[str]] = {}
-        for each in self.findings:
-            if each.verdict == NOT_CHECKED and each.check not in reasons.setdefault(each.note, []):
-                reasons[each.note].append(each.check)
+        for finding in self.findings:
+            if finding.verdict == NOT_CHECKED and finding.check not in reasons.setdefault(finding.note, []):
+                reasons[finding.note].append(finding.check)
         return [f"{why}: {', '.join(checks)}" for why, checks in reasons.items()]
 
     def question(self, name: str) -> Answer:
@@ -417,9 +426,9 @@ class Diagnosis(SummaryRepr):
         Raises:
             UsageError: there is none of that name.
         """
-        for each in self.answers:
-            if each.question.name == name:
-                return each
+        for answer in self.answers:
+            if answer.question.name == name:
+                return answer
         raise UsageError(f"no question {name}; there are {', '.join(each.name for each in QUESTIONS)}")
 
     def command(self, answer: Answer) -> str:
@@ -428,7 +437,9 @@ class Diagnosis(SummaryRepr):
         Args:
             answer: to the question.
         """
-        poses = next((f" --poses {each.about}" for each in self.findings if each.check == POSES and each.about), "")
+        poses = next(
+            (f" --poses {finding.about}" for finding in self.findings if finding.check == POSES and finding.about), ""
+        )
         return answer.question.command.format(path=quoted(self.path), poses=poses, model=self.detector, task=self.task)
 
     def content(self) -> dict[str, Any]:
@@ -437,14 +448,14 @@ class Diagnosis(SummaryRepr):
             "path": str(self.path),
             "kind": self.kind,
             "questions": {
-                each.question.name: {
-                    "text": each.question.text,
-                    "usable": each.answer,
-                    "losses": list(each.losses),
-                    "lacking": list(dict.fromkeys(finding.check for finding in each.lacking)),
-                    "command": self.command(each),
+                answer.question.name: {
+                    "text": answer.question.text,
+                    "usable": answer.answer,
+                    "losses": list(answer.losses),
+                    "lacking": list(dict.fromkeys(finding.check for finding in answer.lacking)),
+                    "command": self.command(answer),
                 }
-                for each in self.answers
+                for answer in self.answers
             },
             "checks": [dict(vars(each)) for each in self.findings],
             "notes": list(self.notes),

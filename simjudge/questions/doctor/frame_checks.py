@@ -171,7 +171,7 @@ def check_calibration(
     remedy = _CALIBRATOR.format(image=short, camera=short.rpartition("/")[0] or "/camera")
     if info is None or info.type != CAMERA_INFO or not info.bodies:
         lacking = Finding.missing(CALIBRATION, "no camera_info beside the pictures", remedy, camera.name)
-        return [lacking, *(Finding.unknown(each, "no camera_info", camera.name) for each in others)]
+        return [lacking, *(Finding.unknown(other, "no camera_info", camera.name) for other in others)]
     message = next(iter(info.bodies.values()))
     try:
         calibration = message_calibration(message)
@@ -179,7 +179,7 @@ def check_calibration(
         bad = Finding.measured(
             CALIBRATION, info.name, "K is 0", "a focal length", good=False, note=str(error), mend=remedy
         )
-        return [bad, *(Finding.unknown(each, "not calibrated", info.name) for each in others)]
+        return [bad, *(Finding.unknown(other, "not calibrated", info.name) for other in others)]
     fx, fy = calibration.matrix[0, 0], calibration.matrix[1, 1]
     figure = f"fx {fx:.1f}, fy {fy:.1f} px"
     found = [Finding.measured(CALIBRATION, info.name, figure, "focal lengths above 0", good=True)]

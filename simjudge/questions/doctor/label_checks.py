@@ -102,12 +102,12 @@ def check_simulators(
     mends = [live_line(each, live) if live is not None else _convert_line(path, each) for each in found]
     note = "; ".join(f"{each.simulator} has it as {_FORMS[each.form]}" for each in found)
     out = []
-    for each in findings:
-        if each.check == LABELS and each.verdict == MISSING:
-            out.append(replace(each, note=f"no labels of simjudge's: {note}", mend=mends[0]))
-            out += [replace(each, note="", mend=line) for line in mends[1:]]
+    for finding in findings:
+        if finding.check == LABELS and finding.verdict == MISSING:
+            out.append(replace(finding, note=f"no labels of simjudge's: {note}", mend=mends[0]))
+            out += [replace(finding, note="", mend=line) for line in mends[1:]]
         else:
-            out.append(each)
+            out.append(finding)
     return [*out, *shown]
 
 
@@ -210,7 +210,7 @@ def _form(frames: FrameSet) -> str:
 
 def _things(objects: Objects, frames: FrameSet) -> str:
     kinds = np.unique(objects.class_id)
-    names = ", ".join(frames.class_name(int(each)) for each in kinds[:4]) + (" ..." if len(kinds) > 4 else "")
+    names = ", ".join(frames.class_name(int(kind)) for kind in kinds[:4]) + (" ..." if len(kinds) > 4 else "")
     return f"{len(objects)} objects of {len(kinds)} classes ({names})" if len(kinds) else "0 objects"
 
 
@@ -274,7 +274,9 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
             ),
         ]
     for contract in contracts:
-        bad = [f"{each.check} ({each.figure})" for each in contract.outcomes if each.verdict == CONTRACT_FAIL]
+        bad = [
+            f"{outcome.check} ({outcome.figure})" for outcome in contract.outcomes if outcome.verdict == CONTRACT_FAIL
+        ]
         found.append(
             Finding.measured(
                 CONTRACT,

@@ -167,7 +167,9 @@ def _heard(topics: Sequence[GraphTopic], survey: RecordingSurvey) -> Finding:
     if not streams:
         return Finding.missing(HEARD, "no topic of a sensor", "ros2 topic list --show-types")
     troubles = {topic.name: topic.trouble for topic in topics if topic.trouble}
-    silent = [each.name for each in streams if each.name not in survey.topics or not survey.topics[each.name].received]
+    silent = [
+        stream.name for stream in streams if stream.name not in survey.topics or not survey.topics[stream.name].received
+    ]
     named = [*troubles, *(name for name in silent if name not in troubles)]
     note = next(iter(troubles.values()), f"{', '.join(silent)}: a publisher, and no message")
     worst = named[0] if named else ""
@@ -183,10 +185,10 @@ def _heard(topics: Sequence[GraphTopic], survey: RecordingSurvey) -> Finding:
 
 
 def _clock_publishers(topics: Sequence[GraphTopic]) -> Finding:
-    clocks = [each for topic in topics if topic.name == "/clock" for each in topic.publishers]
+    clocks = [publisher for topic in topics if topic.name == "/clock" for publisher in topic.publishers]
     if not clocks:
         return Finding.unknown(ONE_CLOCK_PUBLISHER, "no /clock: time is that of the computers")
-    names = sorted(each.node for each in clocks)
+    names = sorted(clock.node for clock in clocks)
     return Finding.measured(
         ONE_CLOCK_PUBLISHER,
         "/clock",
@@ -308,8 +310,8 @@ def _row(topic: GraphTopic, survey: RecordingSurvey) -> dict[str, Any]:
     return {
         "topic": topic.name,
         "type": ", ".join(topic.types),
-        "publishers": sorted({each.node for each in topic.publishers}),
-        "subscriptions": sorted({each.node for each in topic.subscriptions}),
+        "publishers": sorted({publisher.node for publisher in topic.publishers}),
+        "subscriptions": sorted({subscription.node for subscription in topic.subscriptions}),
         "messages": 0 if held is None else len(held.received),
     }
 
@@ -344,8 +346,8 @@ def _diagnose(path: Path, topics: list[GraphTopic], survey: RecordingSurvey, ima
     """The diagnosis of what was recorded, and of the graph; the recording has the name that a person gives it."""
     found = diagnose_recording(path, image_topic, live=True)
     findings = [*check_graph(topics, survey, looked_at_camera(survey, image_topic)), *found.findings]
-    named = [_renamed(each, str(path)) for each in findings]
-    notes = [each.replace(f"{path}: ", "").replace(str(path), RECORDED) for each in found.notes]
+    named = [_renamed(finding, str(path)) for finding in findings]
+    notes = [note.replace(f"{path}: ", "").replace(str(path), RECORDED) for note in found.notes]
     return Diagnosis(Path(RECORDED), "", named, answer_questions(named), notes, found.losses, detector=found.detector)
 
 

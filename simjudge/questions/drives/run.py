@@ -127,11 +127,11 @@ class DriveComparison(ShortRepr):
             "units_sim": self.units[1],
             "metrics": [
                 {
-                    "metric": each.metric,
-                    "unit": UNITS[each.metric],
-                    **reduce_comparisons([each.comparison]).judged(each.certainty).to_json(),
+                    "metric": result.metric,
+                    "unit": UNITS[result.metric],
+                    **reduce_comparisons([result.comparison]).judged(result.certainty).to_json(),
                 }
-                for each in self.results
+                for result in self.results
             ],
             "overall": vars(self.overall),
             "notes": list(self.notes),
@@ -153,10 +153,10 @@ class DriveComparison(ShortRepr):
                 "speed": held.speed,
                 "curvature": held.curvature[:, 0],
             }
-            for each in self.results:
-                columns[each.metric] = held.performance[:, METRICS.index(each.metric)]
-                w1 = each.comparison.w1
-                columns[f"w1 {each.metric}"] = w1 if side == REAL else np.full(len(held.drive), np.nan)
+            for result in self.results:
+                columns[result.metric] = held.performance[:, METRICS.index(result.metric)]
+                w1 = result.comparison.w1
+                columns[f"w1 {result.metric}"] = w1 if side == REAL else np.full(len(held.drive), np.nan)
             parts.append(columns)
         return {name: np.concatenate([np.asarray(part[name], np.float64) for part in parts]) for name in parts[0]}
 

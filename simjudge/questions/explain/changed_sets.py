@@ -97,7 +97,7 @@ def estimate_margins(a: JudgedSet, b: JudgedSet) -> LabelMargins:
     offsets = [_offsets(each) for each in (a, b)]
     if min(map(len, offsets)) < _FEWEST:
         return LabelMargins(np.zeros(4))
-    of_a, of_b = (np.median(each, axis=0) for each in offsets)
+    of_a, of_b = (np.median(offset, axis=0) for offset in offsets)
     # Grown by g, a side is 1 + G long, G = g_left + g_right: (of_b - g) / (1 + G) = of_a on both ends.
     both_a, both_b = (np.tile(each[:2] + each[2:], 2) for each in (of_a, of_b))
     grown = (both_b - both_a) / np.maximum(1 + both_a, 0.1)

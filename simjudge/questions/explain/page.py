@@ -163,7 +163,7 @@ def _unlisted(found: Explanation) -> Interval | None:
     shares = [cause.share for cause in found.causes if cause.verdict == UNLISTED and cause.share is not None]
     if not shares:
         return None
-    return Interval(*(sum(values) for values in zip(*(each.content() for each in shares), strict=True)))
+    return Interval(*(sum(values) for values in zip(*(share.content() for share in shares), strict=True)))
 
 
 def _nothing_else(found: Explanation) -> str:

@@ -107,7 +107,7 @@ class CameraFit:
         """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),
-            "parameters": [vars(each) | {"told": each.told} for each in self.parameters],
+            "parameters": [vars(parameter) | {"told": parameter.told} for parameter in self.parameters],
             "filters": [{"name": step.name, "parameters": dict(step.parameters)} for step in self.steps],
             "held_out": {name: getattr(self, name).content() for name in ("before", "start", "after")},
             "fitted_w1": dict(zip(("before", "start", "after"), self.fitted_w1, strict=True)),
@@ -123,15 +123,15 @@ class CameraFit:
         """One line a parameter."""
         rows = [
             (
-                each.name,
-                each.unit,
-                f"{each.start:.3g}",
-                f"{each.value:.3g}",
-                _ends(each.low, each.high),
-                f"{each.w1_without:.3f}",
-                "told" if each.told else "cannot be told",
+                parameter.name,
+                parameter.unit,
+                f"{parameter.start:.3g}",
+                f"{parameter.value:.3g}",
+                _ends(parameter.low, parameter.high),
+                f"{parameter.w1_without:.3f}",
+                "told" if parameter.told else "cannot be told",
             )
-            for each in self.parameters
+            for parameter in self.parameters
         ]
         columns = ("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict")
         return SummaryTable(columns, rows, 2)
@@ -146,10 +146,10 @@ class CameraFit:
             words.append("The fitted camera is no better there: do not use it.")
         if self.start_is_enough:
             words.append("With the starting values the fitted frames show no gap any more, so nothing was searched.")
-        open_names = [each.name for each in self.parameters if not each.told]
+        open_names = [parameter.name for parameter in self.parameters if not parameter.told]
         if open_names:
             words.append(f"These frames cannot tell {', '.join(open_names)}.")
-        at_end = [each.name for each in self.parameters if each.at_end]
+        at_end = [parameter.name for parameter in self.parameters if parameter.at_end]
         if at_end:
             named = ", ".join(at_end)
             words.append(f"At the end of the range that is looked for: {named}. The true value may lie beyond.")
@@ -298,7 +298,7 @@ class LidarFit:
         return {
             "version": version(),
             "sensor": "lidar",
-            "parameters": [vars(each) | {"told": each.told} for each in self.parameters],
+            "parameters": [vars(parameter) | {"told": parameter.told} for parameter in self.parameters],
             "by_judge": self.by_judge,
             "statistics": dict(zip("ab", map(vars, self.statistics), strict=True)),
             "held_out": {name: getattr(self, name).content() for name in ("before", "start", "after")},
@@ -315,15 +315,15 @@ class LidarFit:
         """One line a parameter."""
         rows = [
             (
-                each.name,
-                each.unit,
-                f"{each.start:.4f}",
-                f"{each.value:.4f}",
-                f"{each.low:.4f} to {each.high:.4f}",
-                f"{each.w1_without:.3f}",
-                _verdict(each),
+                parameter.name,
+                parameter.unit,
+                f"{parameter.start:.4f}",
+                f"{parameter.value:.4f}",
+                f"{parameter.low:.4f} to {parameter.high:.4f}",
+                f"{parameter.w1_without:.3f}",
+                _verdict(parameter),
             )
-            for each in self.parameters
+            for parameter in self.parameters
         ]
         return SummaryTable(("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict"), rows, 2)
 
@@ -356,7 +356,7 @@ class LidarFit:
             words.append("The judge cannot tell the parameters: the values are those of the rings' statistics.")
         if not self.seen:
             words.append("The judge does not see that B lacks them: W1 of the fitted clouds is no lower with them.")
-        open_names = [each.name for each in self.parameters if not each.told]
+        open_names = [parameter.name for parameter in self.parameters if not parameter.told]
         if open_names:
             words.append(f"These clouds cannot tell {', '.join(open_names)}.")
         if self.divergence is None:

@@ -298,7 +298,7 @@ def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) 
     Returns:
         float64 (P,).
     """
-    return np.array([each.encode(each.get(difference)) for each in parameters])
+    return np.array([parameter.encode(parameter.get(difference)) for parameter in parameters])
 
 
 def decode(
@@ -441,7 +441,7 @@ def _estimated(
     estimate = _Estimate(
         CameraDifference(air=whole.air, radius=whole.radius),
         encode(whole, parameters),
-        np.stack([encode(each, parameters) for each in error.refits]),
+        np.stack([encode(refit, parameters) for refit in error.refits]),
         encode(error.corrected, parameters),
         unfit,
     )

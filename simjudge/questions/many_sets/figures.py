@@ -266,7 +266,7 @@ _LEAST_TOP = 0.05
 def set_figures(result: ManySetsResult) -> Figures:
     """List the figures of a comparison of many sets."""
     out: dict[str, Callable[[], ReportFigure]] = {"bars": partial(class_bars, result)}
-    if any(each.paired for each in result.comparisons):
+    if any(comparison.paired for comparison in result.comparisons):
         out["pointwise"] = partial(pointwise_bars, result)
     for key, label in entry_labels(result).items():
         name = "all" if key == OVERALL else file_name(f"{key}_{label}")
@@ -288,7 +288,7 @@ def entry_labels(result: ManySetsResult) -> dict[str, str]:
         Labels by key: all classes together first, then class by class. A single class is not listed a second time as
         all classes together.
     """
-    found = {entry.key: entry.label for each in result.comparisons for entry in each.entries}
+    found = {entry.key: entry.label for comparison in result.comparisons for entry in comparison.entries}
     classes = {key: found[key] for key in sorted((k for k in found if k != OVERALL), key=int)}
     return classes if len(classes) == 1 else {OVERALL: found[OVERALL], **classes}
 
@@ -414,9 +414,9 @@ def _matrix_figure(
 
 def _points(result: ManySetsResult, key: str, field: str = "mean_w1") -> list[PairPoint]:
     found = [
-        PairPoint(each, entry)
-        for each in result.comparisons
-        for entry in each.entries
+        PairPoint(comparison, entry)
+        for comparison in result.comparisons
+        for entry in comparison.entries
         if entry.key == key and entry.numbers.number(field) is not None
     ]
     if not found:
@@ -427,7 +427,9 @@ def _points(result: ManySetsResult, key: str, field: str = "mean_w1") -> list[Pa
 def _bar(result: ManySetsResult, kind: str | None, net: str, key: str, field: str) -> BarValue | None:
     """The mean over the comparisons of a kind, or where there is none over the paired comparisons."""
     chosen = [
-        each for each in result.comparisons if each.net == net and (each.paired if kind is None else each.kind == kind)
+        comparison
+        for comparison in result.comparisons
+        if comparison.net == net and (comparison.paired if kind is None else comparison.kind == kind)
     ]
     entries = [entry for each in chosen for entry in each.entries if entry.key == key]
     return _mean_bar(entries, field)

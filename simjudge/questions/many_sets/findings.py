@@ -115,7 +115,7 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
     source = "sim-sim of the two places small, real-real of the two places larger"
     agrees = _ordered([w1["sim-sim"], w1["real-real"]])
     yield _w1_finding(result, nets.sim, "Net_sim, by kind of pair", source, agrees)
-    shares = [each.overall.numbers.overlap_a for each in result.comparisons if each.net == nets.sim]
+    shares = [comparison.overall.numbers.overlap_a for comparison in result.comparisons if comparison.net == nets.sim]
     known = [share for share in shares if share is not None]
     little = sum(share < _LITTLE_OVERLAP for share in known)
     yield StudyFinding(
@@ -129,13 +129,16 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
 
 def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
     """The findings of twins: objects compared one by one, beside contexts."""
-    for each in result.comparisons:
-        if not each.paired or result.domain(each.a) != "real":
+    for comparison in result.comparisons:
+        if not comparison.paired or result.domain(comparison.a) != "real":
             continue
-        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1) for entry in each.classes}
-        noise = {entry.label: entry.numbers.noise for entry in each.classes}
+        rows = {
+            entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
+            for entry in comparison.classes
+        }
+        noise = {entry.label: entry.numbers.noise for entry in comparison.classes}
         yield StudyFinding(
-            f"{each.a} by {each.b}, {each.net}",
+            f"{comparison.a} by {comparison.b}, {comparison.net}",
             "the pointwise difference is above W1 for both classes",
             ", ".join(
                 f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
@@ -187,7 +190,7 @@ def _along(points: Sequence[tuple[tuple[float, float], ResultEntry]], axis: int)
 def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     w1 = _mean_by_kind(result, net, "mean_w1")
     known = [value for value in w1.values() if value is not None]
-    gaps = sum(study_verdict(each.overall) in GAPS for each in result.comparisons if each.net == net)
+    gaps = sum(study_verdict(comparison.overall) in GAPS for comparison in result.comparisons if comparison.net == net)
     apart = max(known, default=0.0) - min(known, default=0.0)
     agrees = UNDECIDED if len(known) < len(w1) else YES if apart <= _ALIKE else NO
     note = f"; {gaps} pairs with a gap"
@@ -207,10 +210,10 @@ def _blind_note(result: ManySetsResult, net: str) -> str:
     """Words that a net finds next to nothing in any set; empty where it finds more, or where this is not known."""
     known = [
         value
-        for each in result.comparisons
-        if each.net == net
+        for comparison in result.comparisons
+        if comparison.net == net
         for side in ("a", "b")
-        if (value := each.overall.numbers.number(f"mean_performance_{side}")) is not None
+        if (value := comparison.overall.numbers.number(f"mean_performance_{side}")) is not None
     ]
     if not known or max(known) >= _BLIND:
         return ""
@@ -234,7 +237,9 @@ def _only(result: ManySetsResult, domain: str) -> str:
 
 def _mean_by_kind(result: ManySetsResult, net: str, field: str, *, paired: bool = True) -> dict[str, float | None]:
     """The mean over all pairs of a kind, one net and all classes together; with or without pairs of twins."""
-    chosen = [each for each in result.comparisons if each.net == net and (paired or not each.paired)]
+    chosen = [
+        comparison for comparison in result.comparisons if comparison.net == net and (paired or not comparison.paired)
+    ]
     return {kind: _mean([each.overall.numbers.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}
 
 

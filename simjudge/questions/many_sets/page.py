@@ -105,10 +105,10 @@ def kind_rows(result: ManySetsResult) -> list[KindRow]:
         for key, label in entry_labels(result).items():
             for kind in KINDS:
                 found = [
-                    (each, entry)
-                    for each in result.comparisons
-                    for entry in each.entries
-                    if (each.net, each.kind, entry.key) == (net, kind, key)
+                    (comparison, entry)
+                    for comparison in result.comparisons
+                    for entry in comparison.entries
+                    if (comparison.net, comparison.kind, entry.key) == (net, kind, key)
                 ]
                 if found:
                     rows.append(_kind_row(net, label, kind, found))
@@ -203,7 +203,7 @@ def _spread(values: tuple[float, float, float], count: int) -> str:
 
 def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
     """Which gaps the comparisons of a net would have shown, and how many could show none."""
-    overall = [each.overall for each in result.comparisons if each.net == net]
+    overall = [comparison.overall for comparison in result.comparisons if comparison.net == net]
     shown = sorted(size for entry in overall if (size := entry.numbers.shown_gap) is not None)
     blind = sum(entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP) for entry in overall)
     words = ""
@@ -364,14 +364,17 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
         folded=len(labels) - len(classes),
         kinds=[_kind_cells(row) for row in kind_rows(result)],
         pairs=[
-            _pair_cells(each, entry) for each in result.comparisons for entry in each.entries if entry.key in labels
+            _pair_cells(comparison, entry)
+            for comparison in result.comparisons
+            for entry in comparison.entries
+            if entry.key in labels
         ],
         sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
         pictures=[
             (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
             for name, own in read_pictures(result).items()
         ],
-        examples=[_example(each, embedder) for each in result.examples],
+        examples=[_example(example, embedder) for example in result.examples],
         losses=result.losses,
         parameters=[(key, str(value)) for key, value in result.header["parameters"].items() if value is not None],
     )

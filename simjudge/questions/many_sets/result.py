@@ -133,7 +133,7 @@ class ManySetsResult:
     @property
     def nets(self) -> tuple[str, ...]:
         """Names of the nets, in order of appearance."""
-        return tuple(dict.fromkeys(each.net for each in self.comparisons))
+        return tuple(dict.fromkeys(comparison.net for comparison in self.comparisons))
 
     def domain(self, name: str) -> str:
         """Whether a set is "real" or "sim"."""
@@ -141,16 +141,22 @@ class ManySetsResult:
 
     def find(self, a: str, b: str, net: str) -> SetsComparison:
         """One comparison."""
-        for each in self.comparisons:
-            if (each.a, each.b, each.net) == (a, b, net):
-                return each
+        for comparison in self.comparisons:
+            if (comparison.a, comparison.b, comparison.net) == (a, b, net):
+                return comparison
         raise SimjudgeError(f"{a} predicted by {b}, net {net}: no such comparison in this result")
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of sets.csv: one a comparison and class, all classes together first."""
-        for each in self.comparisons:
-            head = {"a": each.a, "b": each.b, "net": each.net, "kind": each.kind, "paired": each.paired}
-            for entry in each.entries:
+        for comparison in self.comparisons:
+            head = {
+                "a": comparison.a,
+                "b": comparison.b,
+                "net": comparison.net,
+                "kind": comparison.kind,
+                "paired": comparison.paired,
+            }
+            for entry in comparison.entries:
                 class_id = "" if entry.key == OVERALL else entry.key
                 yield {**head, "class": entry.label, "class_id": class_id, **table_numbers(entry)}
 
@@ -205,4 +211,4 @@ def load_many_sets(folder: str | Path) -> ManySetsResult:
         for each in content.get("examples", [])
     ]
     result = many_sets_from_content(content, content.get("losses", []))
-    return replace(result, examples=tuple(each for each in examples if each.folder.is_dir()))
+    return replace(result, examples=tuple(example for example in examples if example.folder.is_dir()))

@@ -395,8 +395,8 @@ def compare_many_sets(
         examples = example_comparisons(
             study, [(each, numbers.overall) for each, numbers in zip(wanted, corrected, strict=True)]
         )
-        content["examples"] = [each.content() for each in examples]
-        save_many_sets(content, Path(out), {each.folder: each.save for each in examples})
+        content["examples"] = [example.content() for example in examples]
+        save_many_sets(content, Path(out), {example.folder: example.save for example in examples})
     return many_sets_from_content(content, study.losses)
 
 
@@ -406,8 +406,8 @@ def correct_for_study(comparisons: Sequence[ComparisonNumbers]) -> list[Comparis
     All comparisons over all classes are one family of Holm's correction. So are all classes of all comparisons, and a
     class has at least the p of its comparison: it is called a gap only where the sets as a whole differ.
     """
-    least = holm([each.overall.p_adjusted for each in comparisons])
-    classes = [entry for each in comparisons for entry in each.by_class.values()]
+    least = holm([comparison.overall.p_adjusted for comparison in comparisons])
+    classes = [entry for comparison in comparisons for entry in comparison.by_class.values()]
     of_class = iter(holm([None if entry.p_adjusted is None else entry.p_value for entry in classes]))
     out = []
     for each, lowest in zip(comparisons, least, strict=True):

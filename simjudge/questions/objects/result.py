@@ -233,10 +233,10 @@ def save_object_result(
     with atomic_result(folder) as temporary:
         pq.write_table(_series_table(series), temporary / SERIES)
         shown = []
-        for each in pictures:
+        for picture in pictures:
             (temporary / PICTURES).mkdir(exist_ok=True)
-            (temporary / PICTURES / f"{each.name}.png").write_bytes(encode_png(each.pixels))
-            shown.append({"file": f"{each.name}.png", "title": each.title, "note": each.note})
+            (temporary / PICTURES / f"{picture.name}.png").write_bytes(encode_png(picture.pixels))
+            shown.append({"file": f"{picture.name}.png", "title": picture.title, "note": picture.note})
         write_json(temporary / OBJECTS, {**content, "pictures": shown})
 
 

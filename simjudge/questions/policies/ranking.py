@@ -207,7 +207,7 @@ def orders(count: int, seed: int) -> tuple[IntArray, bool]:
 def least_p(sim: FloatArray) -> float:
     """The smallest p that the best order could reach: its ties may be dealt in any way."""
     ties = np.unique(sim, return_counts=True)[1]
-    return math.prod(math.factorial(int(each)) for each in ties) / math.factorial(len(sim))
+    return math.prod(math.factorial(int(tie)) for tie in ties) / math.factorial(len(sim))
 
 
 def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking | None:
@@ -375,7 +375,7 @@ def _without_noise(r: float, reliability: tuple[float | None, float | None]) -> 
 
 def _judged(found: Ranking, margin: float) -> Ranking:
     chosen = found.by_sim.policy
-    if any(chosen in (each.first, each.second) for each in found.reversals):
+    if any(chosen in (reversal.first, reversal.second) for reversal in found.reversals):
         verdict = RankingVerdict.RANKS_WRONGLY
     elif found.least_p > SIGNIFICANCE:
         verdict = RankingVerdict.TOO_FEW_POLICIES

@@ -133,7 +133,8 @@ def ranking_json(ranking: Ranking, trials: PolicyTrials) -> dict[str, Any]:
         "by_real": {**vars(ranking.by_real), "policy": names[ranking.by_real.policy]},
         "order": ranking.order.tolist(),
         "reversals": [
-            {**vars(each), "first": names[each.first], "second": names[each.second]} for each in ranking.reversals
+            {**vars(reversal), "first": names[reversal.first], "second": names[reversal.second]}
+            for reversal in ranking.reversals
         ],
         "kept_without": [
             {"task": tasks[task], "right": bool(right)}

@@ -59,7 +59,7 @@ class CloudScale:
         Returns:
             The scale; the colours reach from the 2nd to the 98th percentile of the heights in the square.
         """
-        points = np.concatenate([np.empty((0, 3)), *(finite_points(each) for each in clouds)])
+        points = np.concatenate([np.empty((0, 3)), *(finite_points(cloud) for cloud in clouds)])
         centre = np.zeros(2)
         if radius is None:
             ends = np.percentile(points[:, :2], (_LOWEST, _HIGHEST), axis=0) if len(points) else np.array([[-10], [10]])

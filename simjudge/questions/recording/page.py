@@ -499,8 +499,8 @@ def report_recording(
     write_page(page, html)
     if settings.figures is not None:
         figures = {name: chart.figure for name, chart in view.charts.items()}
-        for each in view.instants:
-            figures |= {f"{each.name}_top": each.top, f"{each.name}_perspective": each.perspective}
+        for instant in view.instants:
+            figures |= {f"{instant.name}_top": instant.top, f"{instant.name}_perspective": instant.perspective}
         written = [file for name, figure in figures.items() for file in save_figure(figure, settings.figures / name)]
         log(f"wrote {len(written)} files into {settings.figures}")
     return Report(page, view.sentences, held.losses)
@@ -515,14 +515,14 @@ def render_recording_page(held: RecordedSensors, view: RecordingView, title: str
         view=view,
         instants=[
             (
-                each,
-                embedder.embed(each.top),
-                embedder.embed(each.perspective),
-                "" if each.picture is None else picture_uri(each.picture, _WIDEST_PX),
+                instant,
+                embedder.embed(instant.top),
+                embedder.embed(instant.perspective),
+                "" if instant.picture is None else picture_uri(instant.picture, _WIDEST_PX),
             )
-            for each in view.instants
+            for instant in view.instants
         ],
-        charts=[(each, embedder.embed(each.figure)) for each in view.charts.values()],
+        charts=[(chart, embedder.embed(chart.figure)) for chart in view.charts.values()],
         notes=held.notes,
         losses=held.losses.lines(),
     )

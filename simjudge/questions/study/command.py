@@ -78,18 +78,18 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder th
 
     listing = list_study(folder)
     table = Table("step", "verb", "state", "took", "note", title=f"{listing.study.name}, size {listing.study.size}")
-    for each in listing.steps:
-        took = "" if each.seconds is None else f"{each.seconds:.0f} s"
-        table.add_row(each.name, each.verb, each.state, took, each.note)
+    for step in listing.steps:
+        took = "" if step.seconds is None else f"{step.seconds:.0f} s"
+        table.add_row(step.name, step.verb, step.state, took, step.note)
     Console(soft_wrap=False).print(table)
-    done = sum(each.seconds is not None for each in listing.steps)
+    done = sum(step.seconds is not None for step in listing.steps)
     left = ""
     if 0 < done < len(listing.steps) and listing.seconds_left is not None:
         left = f"; about {format_seconds_left(listing.seconds_left)} left, one step after the other"
     print_note(f"{done} of {len(listing.steps)} steps done{left}")
-    for each in listing.steps:
-        if each.state == "failed":
-            print_note(f"{each.name} failed: {each.note} (log: {each.log})")
+    for step in listing.steps:
+        if step.state == "failed":
+            print_note(f"{step.name} failed: {step.note} (log: {step.log})")
 
 
 @app.command("report")
@@ -119,7 +119,7 @@ def _show(result: StudyResult, limit: GapLimit | None) -> None:
             table.add_row(row.name, row.source, row.here, row.agrees)
         Console(soft_wrap=False).print(table)
     print_note(f"wrote {result.folder / PAGE}")
-    losses = [line for each in result.steps for line in each.losses]
+    losses = [line for step in result.steps for line in step.losses]
     if limit is not None:
         from simjudge.questions.study.study import study_comparisons
 

@@ -181,7 +181,7 @@ def _referenced(given: dict[str, Any], names: StudyNames, combination: Combinati
 
 
 def _step(name: str, names: StudyNames) -> str:
-    steps = [each.step for entry in names.entries.values() for each in entry.combinations]
+    steps = [combination.step for entry in names.entries.values() for combination in entry.combinations]
     if name in steps:
         return name
     if name in names.entries:
@@ -192,7 +192,7 @@ def _step(name: str, names: StudyNames) -> str:
 
 def _all_steps(name: str, names: StudyNames) -> dict[str, Any]:
     """References to all steps of a matrix, in tables by the values of its axes."""
-    matrices = [each.name for each in names.entries.values() if each.is_matrix]
+    matrices = [entry.name for entry in names.entries.values() if entry.is_matrix]
     if name not in matrices:
         known = f"; write {{{STEP}: {name}}}" if name in names.entries else nearest_name(name, matrices)
         raise SimjudgeError(f"{name}: no step with a matrix has that name{known}")
@@ -385,7 +385,7 @@ class StudyStep:
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of the steps whose results it takes."""
-        return tuple(dict.fromkeys(each.step for each in references(self.arguments)))
+        return tuple(dict.fromkeys(reference.step for reference in references(self.arguments)))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class DoneStudy:
 
 def read_done_studies(folders: Sequence[str | Path], out: Path) -> list[DoneStudy]:
     """Read which steps other studies have."""
-    paths = [output_path(Path(each)).absolute() for each in folders]
+    paths = [output_path(Path(folder)).absolute() for folder in folders]
     for path in paths:
         if path.exists() and out.exists() and path.samefile(out):
             raise UsageError(f"--reuse {path}: is the study's own folder; what is done there is kept anyway")
@@ -218,7 +218,7 @@ class StudyResult:
     @property
     def findings(self) -> dict[str, list[StudyFinding]]:
         """What was found, by the names of the steps that find something."""
-        return {each.name: read_findings(each.path) for each in self.steps if (each.path / FINDINGS).is_file()}
+        return {step.name: read_findings(step.path) for step in self.steps if (step.path / FINDINGS).is_file()}
 
     def check(self) -> None:
         """Raise where steps failed."""
@@ -281,7 +281,7 @@ class _Run:
         names = [
             name
             for name, needs in self.missing().items()
-            if name not in self.begun and all(self._is_settled(each) for each in needs)
+            if name not in self.begun and all(self._is_settled(need) for need in needs)
         ]
         return [self.task(name) for name in names]
 
@@ -305,7 +305,7 @@ class _Run:
         for name, needs in self.needs.items():
             record = self.done.get(name)
             known = {} if record is None or not record.kept else record.made_of
-            now = {each: self.done[each].files_hash() for each in needs if each in self.done}
+            now = {need: self.done[need].files_hash() for need in needs if need in self.done}
             if any(known.get(each, present) != present for each, present in now.items()):
                 dropped.append(name)
                 del self.done[name]
@@ -406,7 +406,7 @@ def _place(run: _Run, name: str) -> str:
 def _left(run: _Run, jobs: int) -> str:
     """The time that the rest will take, for a log line."""
     missing = run.missing()
-    verbs = {each.name: each.verb for each in run.study.steps}
+    verbs = {step.name: step.verb for step in run.study.steps}
     seconds = seconds_left(missing, verbs, list(run.done.values()), jobs)
     return f"; about {format_seconds_left(seconds)} left" if missing and seconds is not None else ""
 
@@ -449,7 +449,7 @@ def seconds_left(
     free = [0.0] * max(jobs, 1)
     ends: dict[str, float] = {}
     for name, needs in missing.items():
-        begin = max([heapq.heappop(free), *(ends[each] for each in needs if each in ends)])
+        begin = max([heapq.heappop(free), *(ends[need] for need in needs if need in ends)])
         ends[name] = begin + times.get(verbs[name], usual)
         heapq.heappush(free, ends[name])
     return max(ends.values(), default=0.0)
@@ -463,6 +463,6 @@ def most_at_once(missing: Mapping[str, Sequence[str]]) -> int:
     """
     level: dict[str, int] = {}
     for name, needs in missing.items():
-        level[name] = max((level[each] + 1 for each in needs if each in level), default=0)
+        level[name] = max((level[need] + 1 for need in needs if need in level), default=0)
     counts = list(level.values())
-    return max((counts.count(each) for each in set(counts)), default=0)
+    return max((counts.count(count) for count in set(counts)), default=0)

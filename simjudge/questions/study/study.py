@@ -200,8 +200,8 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     Args:
         out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
     """
-    sets = {each.name: read_set(each.path) for each in result.steps if each.verb in _RECORDING_VERBS}
-    paths = {each.name: each.path for each in result.steps}
+    sets = {step.name: read_set(step.path) for step in result.steps if step.verb in _RECORDING_VERBS}
+    paths = {step.name: step.path for step in result.steps}
     found = [FindingsView(name, rows, list(_pictures(paths[name]))) for name, rows in result.findings.items()]
     embedder = FigureEmbedder()
     page = load_template("study.html").render(
@@ -209,15 +209,15 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
         failed=result.failed,
         found=found,
         ablations=[
-            make_ablation_view(load_ablation(each.path), each.name, embedder)
-            for each in result.steps
-            if is_ablation(each.path)
+            make_ablation_view(load_ablation(step.path), step.name, embedder)
+            for step in result.steps
+            if is_ablation(step.path)
         ],
-        many_sets=[_many_sets(each, embedder) for each in result.steps if _is_many_sets(each.path)],
+        many_sets=[_many_sets(step, embedder) for step in result.steps if _is_many_sets(step.path)],
         kind_heads=KIND_HEADS,
         pair_heads=PAIR_HEADS,
-        compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)]
-        + [_by_contexts(each, out.parent, log, embedder) for each in result.steps if _holds_contexts(each.path)],
+        compared=[_compared(step, out.parent, log) for step in result.steps if is_object_result(step.path)]
+        + [_by_contexts(step, out.parent, log, embedder) for step in result.steps if _holds_contexts(step.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
     )

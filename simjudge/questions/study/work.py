@@ -106,13 +106,13 @@ def write_plan(folder: Path, study: Study, digests: Mapping[str, str]) -> None:
     """Say in a study's folder what its steps are."""
     steps = [
         {
-            "name": each.name,
-            "verb": each.verb,
-            "output": each.output,
-            "needs": list(each.needs),
-            "digest": digests[each.name],
+            "name": step.name,
+            "verb": step.verb,
+            "output": step.output,
+            "needs": list(step.needs),
+            "digest": digests[step.name],
         }
-        for each in study.steps
+        for step in study.steps
     ]
     about = {
         "study": study.name,

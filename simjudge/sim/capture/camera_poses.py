@@ -235,7 +235,7 @@ class CoursePoses:
         """base_link from the first frame's stamp to the last one's, 50 times a second."""
         stamps = np.unique([*range(SECOND, self.stamp[-1], _PATH_STEP), self.stamp[-1]])
         poses = [self._base((stamp - SECOND) / SECOND * self.actual_speed) for stamp in stamps.tolist()]
-        position, orientation = (np.array([getattr(each, name) for each in poses]) for name in _PARTS)
+        position, orientation = (np.array([getattr(pose, name) for pose in poses]) for name in _PARTS)
         return Trajectory("the course", "map", "base_link", stamps, position, orientation)
 
     def _base(self, metres: float) -> Pose:

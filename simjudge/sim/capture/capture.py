@@ -148,7 +148,10 @@ def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneSta
     first = scene_states[0]
     if camera.chrono is not None:
         return _gather_own(engine, camera, first)
-    still = all(each.camera == first.camera and dict(each.bodies) == dict(first.bodies) for each in scene_states)
+    still = all(
+        scene_state.camera == first.camera and dict(scene_state.bodies) == dict(first.bodies)
+        for scene_state in scene_states
+    )
     return engine.render(camera.lens, [first] if still else scene_states, camera.rays_per_pixel)
 
 
@@ -232,7 +235,7 @@ def engine_with_ray_times(engine: Engine, camera: Camera) -> EngineWithRayTimes:
 def _bodies_of_parts(bodies: Sequence[Poses]) -> tuple[Poses, ...]:
     """Where all bodies are in the middle of each part between two keyframes; one part where all stand."""
     first = bodies[0]
-    moving = [name for name in first if any(_moves(first[name], each[name]) for each in bodies[1:])]
+    moving = [name for name in first if any(_moves(first[name], body[name]) for body in bodies[1:])]
     if not moving:
         return (dict(bodies[len(bodies) // 2]),)
     return tuple(

@@ -268,7 +268,7 @@ def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
     """
     own = parts[0][1]
     vertices = [parts[0][0].vertices, *(own.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts[1:])]
-    low, high = np.min([each.min(0) for each in vertices], 0), np.max([each.max(0) for each in vertices], 0)
+    low, high = np.min([vertex.min(0) for vertex in vertices], 0), np.max([vertex.max(0) for vertex in vertices], 0)
     centre = own.to_world((low + high) / 2)
     return float(np.linalg.norm(centre - camera.position))
 

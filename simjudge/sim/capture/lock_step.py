@@ -144,7 +144,7 @@ class _FrameClock:
         if self._wanted:
             return None
         stamp, number = self.stamp, self._number
-        scene_states = tuple(self._seen[each] for each in exposure_stamps(self._camera, stamp))
+        scene_states = tuple(self._seen[exposure_stamp] for exposure_stamp in exposure_stamps(self._camera, stamp))
         middle = self._seen[middle_stamp(self._camera, stamp)]
         exposure = FrameExposure(stamp_to_name(stamp), stamp, scene_states, middle)
         event = FrameEvent(
@@ -184,7 +184,7 @@ class LockStep:
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)
-        self._clocks = [_FrameClock(each, self.time) for each in cameras]
+        self._clocks = [_FrameClock(camera, self.time) for camera in cameras]
         self._order = {each.name: number for number, each in enumerate(cameras)}
         self._waiting: list[FrameEvent] = []
         self._before = self._now = self._observe()

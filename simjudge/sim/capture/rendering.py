@@ -334,7 +334,9 @@ def _plans(plan: RenderPlan, cameras: Sequence[MountedCamera]) -> list[RenderPla
         return [plan]
     first, *others = cameras
     made = [replace(plan, name=first.name, baseline=first.baseline)]
-    for each in others:
-        poses = CarriedPoses(plan.poses, each.mount.optical_frame())
-        made.append(replace(plan, camera=each.camera, poses=poses, sensors=(), name=each.name, baseline=each.baseline))
+    for other in others:
+        poses = CarriedPoses(plan.poses, other.mount.optical_frame())
+        made.append(
+            replace(plan, camera=other.camera, poses=poses, sensors=(), name=other.name, baseline=other.baseline)
+        )
     return made

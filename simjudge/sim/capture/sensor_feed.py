@@ -156,7 +156,9 @@ class _MotionReader:
         if self._clock.has_come(time):
             stamp, *columns = zip(*self._samples, strict=True)
             self._samples.clear()
-            self._held.put(self._sensor.read(Motion(np.array(stamp, np.int64), *(np.array(each) for each in columns))))
+            self._held.put(
+                self._sensor.read(Motion(np.array(stamp, np.int64), *(np.array(column) for column in columns)))
+            )
 
     def next_time(self) -> int:
         return self._held.next_time()

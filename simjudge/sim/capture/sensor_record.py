@@ -104,7 +104,7 @@ class SensorMessages:
                 continue
             yield TopicMessage(topic, stamp, self._reading(header, readings, truth=False))
             # Of Chrono's own sensors no truth is known.
-            if known := [each for each in readings if not isinstance(each.reading, Reading)]:
+            if known := [reading for reading in readings if not isinstance(reading.reading, Reading)]:
                 yield TopicMessage(f"{topic}/{TRUTH}", stamp, self._reading(header, known, truth=True))
 
     def _header(self, topic: str, stamp: int) -> Any:
@@ -249,8 +249,10 @@ def fixed_mounts(mounts: Mapping[str, Pose], cameras: Sequence[MountedCamera]) -
     Args:
         mounts: the car's own, by name. Its `camera` counts only where a camera has that name.
     """
-    own = {name: pose for name, pose in mounts.items() if name != CAMERA or CAMERA in {each.name for each in cameras}}
-    return {**own, **{each.name: each.mount for each in cameras if each.follow is None}}
+    own = {
+        name: pose for name, pose in mounts.items() if name != CAMERA or CAMERA in {camera.name for camera in cameras}
+    }
+    return {**own, **{camera.name: camera.mount for camera in cameras if camera.follow is None}}
 
 
 def single_frame_set(

@@ -357,7 +357,7 @@ class DriveRecorder:
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
         self._tracker = JointTracker(loop.vehicle)
         self._cameras = {
-            each.name: CameraRecorder(recording, each, loop.engine.scene, self._car) for each in loop.cameras
+            camera.name: CameraRecorder(recording, camera, loop.engine.scene, self._car) for camera in loop.cameras
         }
         start = round(loop.engine.time * 1e9)
         self._sensors = SensorMessages(lambda name: types[name], loop.sensors, loop.engine.scene.class_names)

@@ -277,7 +277,10 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
     return ClosedLoop(
         setup.vehicle,
         cameras,
-        {each.name: Capture(engine, each.camera, options.labelling, each.noise_seed(options.seed)) for each in cameras},
+        {
+            camera.name: Capture(engine, camera.camera, options.labelling, camera.noise_seed(options.seed))
+            for camera in cameras
+        },
         pilot,
         limits,
         frames=options.images or pilot.needs_frames,
@@ -381,4 +384,4 @@ def describe_cameras(cameras: Sequence[MountedCamera]) -> str:
     """For people: one camera by its own name, several by those of the rig, each with its rate."""
     if len(cameras) == 1:
         return f"{cameras[0].camera.name} at {cameras[0].camera.rate:g} Hz"
-    return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in cameras)
+    return ", ".join(f"{camera.name} ({camera.camera.name} at {camera.camera.rate:g} Hz)" for camera in cameras)

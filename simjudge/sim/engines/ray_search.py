@@ -302,7 +302,7 @@ class TimedRays:
         self._below = grow_forest([thing.mesh for thing in movable]).below
         # A sphere about its origin holds a thing however it is turned.
         vertices = [thing.mesh.vertices for thing in movable]
-        self._radius = np.array([np.linalg.norm(each, axis=1).max(initial=0.0) for each in vertices])
+        self._radius = np.array([np.linalg.norm(vertex, axis=1).max(initial=0.0) for vertex in vertices])
 
     def cast(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING

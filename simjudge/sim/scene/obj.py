@@ -300,7 +300,7 @@ def _values(where: str, words: list[str]) -> list[float]:
     if len(numbers) == 1 and count == 3:  # green and blue are those of red
         numbers *= 3
     largest = 1.0 if words[0] in {"Kd", "Pr", "Pm", "d", "Tr"} else 1e5
-    if len(numbers) != count or not all(math.isfinite(each) and 0 <= each <= largest for each in numbers):
+    if len(numbers) != count or not all(math.isfinite(number) and 0 <= number <= largest for number in numbers):
         raise SimjudgeError(
             f"{where}: {one_line(' '.join(words))}: {count} {'number' if count == 1 else 'numbers'} from 0 to"
             f" {largest:g} {'is' if count == 1 else 'are'} needed"

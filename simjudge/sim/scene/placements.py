@@ -271,13 +271,21 @@ def _from_table(
     measured = _without(document, location, fields, _corrected(document, location, fields, measured))
     check_neighbours(measured)
     placed = []
-    for each in transform_positions(measured, fields.at, math.radians(fields.yaw)):
-        if each.colour not in fields.kinds:
+    for transform_position in transform_positions(measured, fields.at, math.radians(fields.yaw)):
+        if transform_position.colour not in fields.kinds:
             kinds = f"{document.path}: {field_name((*location, 'kinds'))}"
-            raise SimjudgeError(f"{each.where}: no kind for colour {each.colour} in {kinds}")
-        form = forms.kind(fields.kinds[each.colour], (*location, "kinds", each.colour))
-        placed.append(PlacedForm(f"{name}_{each.colour}_{each.id}", form, Pose.from_euler(each.x, each.y)))
-        _check_free_place(each.where, placed[-1], floor)
+            raise SimjudgeError(
+                f"{transform_position.where}: no kind for colour {transform_position.colour} in {kinds}"
+            )
+        form = forms.kind(fields.kinds[transform_position.colour], (*location, "kinds", transform_position.colour))
+        placed.append(
+            PlacedForm(
+                f"{name}_{transform_position.colour}_{transform_position.id}",
+                form,
+                Pose.from_euler(transform_position.x, transform_position.y),
+            )
+        )
+        _check_free_place(transform_position.where, placed[-1], floor)
     return placed
 
 

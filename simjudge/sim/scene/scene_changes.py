@@ -36,7 +36,7 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
     yaw, pitch, roll = alignment.angles()
     if max(abs(pitch), abs(roll)) > 1e-9:
         raise UsageError(f"{table}: cones are placed on the scene's floor; an alignment with pitch or roll tilts them")
-    used = {each.colour for each in read_positions(table)}
+    used = {read_position.colour for read_position in read_positions(table)}
     written = read_content(path, seed)
     _check_kinds(path, written.content, {colour: kind for colour, kind in kinds.items() if colour in used})
     as_it_is = build_scene(path, written, seed)

@@ -195,13 +195,13 @@ def boxes_of_message(message: Any) -> RecordedBoxes:
             or of a topic.
     """
     if hasattr(message, "boxes"):
-        kinds = [(int(each.class_id), str(each.class_name)) for each in message.boxes]
-        places = [(each.pose, each.size) for each in message.boxes]
+        kinds = [(int(box.class_id), str(box.class_name)) for box in message.boxes]
+        places = [(box.pose, box.size) for box in message.boxes]
     else:
-        guesses = [best_guess(each.results) for each in message.detections]
+        guesses = [best_guess(detection.results) for detection in message.detections]
         said = ["" if guess is None else class_of_guess(guess) for guess in guesses]
         kinds = [(kind, "") if isinstance(kind, int) else (0, kind or "") for kind in said]
-        places = [(each.bbox.center, each.bbox.size) for each in message.detections]
+        places = [(detection.bbox.center, detection.bbox.size) for detection in message.detections]
     rows = [(*pose_numbers(pose.position, pose.orientation), *_vector(size)) for pose, size in places]
     table = np.array(rows, np.float64).reshape(-1, 10)
     kept = np.flatnonzero(np.isfinite(table).all(1) & table[:, 3:7].any(1))
@@ -311,7 +311,7 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
         stamps.append(header_stamp(message.header))
         times.append(stored.time)
         vectors = [getattr(message, field) for field in _FIELDS.values()]
-        rows.append([float(number) for each in vectors for number in (each.x, each.y, each.z)])
+        rows.append([float(number) for vector in vectors for number in (vector.x, vector.y, vector.z)])
         absent &= [getattr(message, f"{field}_covariance")[0] == -1 for field in _FIELDS.values()]
     if not rows:
         raise SimjudgeError(f"{where}: holds no message that can be read")

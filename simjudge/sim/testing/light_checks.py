@@ -43,9 +43,9 @@ CONES = {"green": (GREEN, GREEN_CONE), "red": (RED, RED_CONE)}
 @engine_check("light", "Boxes are made from the label picture; an engine with another lens labels beside the object.")
 def labels_are_where_the_lens_projects_things(build: EngineBuilder) -> None:
     labels = build(contract_scene()).labels(LENS, AT)
-    shapes = [each.shape for each in labels]
+    shapes = [label.shape for label in labels]
     expect(shapes == [(64, 96)] * 3, f"three pictures of 64 rows and 96 columns; found {shapes}")
-    types = [str(each.dtype) for each in labels]
+    types = [str(label.dtype) for label in labels]
     expect(types == ["uint8", "uint16", "float32"], f"uint8 classes, uint16 instances, float32 depth; found {types}")
     for name, (class_id, instance) in CONES.items():
         column, row = pixel_of(cone_middle(name))

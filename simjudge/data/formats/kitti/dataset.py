@@ -68,7 +68,7 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
     """Read the images of a camera, and what is labelled in them: in those of camera 2 alone."""
     content = _read_texts(path, camera)
     if not content.layout.images:
-        held = ", ".join(f"image_{each}" for each in find_cameras(path))
+        held = ", ".join(f"image_{find_camera}" for find_camera in find_cameras(path))
         remedy = f"choose one with --image-topic: {held}" if held else "'simjudge convert' takes its scans"
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; {remedy}")
     frames = _frames(content)
@@ -98,8 +98,8 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
     predictions, predicted, class_names = _predictions(content, names, class_names)
     calibrations = [content.calibration(name) for name in names]
     # One object for scans that share a calibration.
-    made = {id(each): each.camera() for each in calibrations if each is not None}
-    cameras = [made[id(each)] if each is not None else None for each in calibrations]
+    made = {id(calibration): calibration.camera() for calibration in calibrations if calibration is not None}
+    cameras = [made[id(calibration)] if calibration is not None else None for calibration in calibrations]
     known = [camera for camera in cameras if camera is not None]
     body, mount, poses = _poses(content, names)
     frames = _frames(content) if layout.images else None

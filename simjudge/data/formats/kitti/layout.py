@@ -84,7 +84,7 @@ def is_kitti(path: Path) -> bool:
     if (path / _RAW_SCANS).is_dir() or _of_sequence(path) is not None or _is_pictures_alone(path):
         return True
     return (path / _SCANS).is_dir() and (
-        _has(path / _SCANS, "*.bin") or any(_has(each, "*.bin") for each in _sequences(path))
+        _has(path / _SCANS, "*.bin") or any(_has(sequence, "*.bin") for sequence in _sequences(path))
     )
 
 

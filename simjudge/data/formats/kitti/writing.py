@@ -253,7 +253,7 @@ def _poses(clouds: CloudSet) -> str:
     lidars = [pose if clouds.mount is None else pose @ clouds.mount for pose in clouds.poses]
     cameras = [pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)]
     back = np.linalg.inv(cameras[0])
-    return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ each)[:3].ravel())}\n" for each in cameras)
+    return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ camera)[:3].ravel())}\n" for camera in cameras)
 
 
 def _image_box(clouds: CloudSet, pairs: dict[int, int]) -> ImageBox:

@@ -67,7 +67,9 @@ def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
         if key in given:
             content[name] = given[key]
     if "names" in given:
-        file = next((each for each in possible_paths(roots, given["names"]) if is_file(each)), None)
+        file = next(
+            (possible_path for possible_path in possible_paths(roots, given["names"]) if is_file(possible_path)), None
+        )
         if file is None:
             raise SimjudgeError(f"{path}: names = {one_line(given['names'])}: does not exist; correct the path")
         content["names"] = read_names(file)
@@ -402,7 +404,9 @@ def _is_listing(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         line = stream.readline(_LONGEST_LINE).decode("utf-8", "replace").strip()
-    return line.lower().endswith(IMAGE_SUFFIXES) and any(is_file(each) for each in possible_paths([path.parent], line))
+    return line.lower().endswith(IMAGE_SUFFIXES) and any(
+        is_file(possible_path) for possible_path in possible_paths([path.parent], line)
+    )
 
 
 def _named_splits(content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
@@ -456,7 +460,7 @@ def _listed(name: str, listing: Path, roots: list[Path], losses: Losses) -> list
         if not text:
             continue
         candidates = possible_paths([listing.parent, *roots], text)
-        image = next((each for each in candidates if is_file(each)), None)
+        image = next((candidate for candidate in candidates if is_file(candidate)), None)
         if image is not None and image.suffix.lower() in IMAGE_SUFFIXES:
             folders.setdefault(image.parent, []).append(image)
         else:

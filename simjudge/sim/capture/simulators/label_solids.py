@@ -207,7 +207,7 @@ class SolidLabels:
         """Class, shape, pose and instance of a box; None where it cannot be used."""
         if hasattr(item, "shape"):
             key: ClassKey = int(item.classification)
-            instance, pose, size = int(item.id), item.pose, [float(each) for each in item.shape.dimensions]
+            instance, pose, size = int(item.id), item.pose, [float(dimension) for dimension in item.shape.dimensions]
         else:
             best = best_guess(item.results)
             key, instance, pose = "" if best is None else class_of_guess(best), instance_of(item), item.bbox.center

@@ -423,7 +423,7 @@ def _with_names(name: str, fields: LabelFields, topics: tuple[str, ...], types: 
 
 def _find_things(name: str, simulator: SimulatorFile, types: Mapping[str, str]) -> FoundLabels | None:
     """Poses below the folder of the file's own: their last names are those of a person's bodies."""
-    folders = {each.topic.rsplit("/", 2)[0] for each in (simulator.things or {}).values() if each.topic}
+    folders = {thing.topic.rsplit("/", 2)[0] for thing in (simulator.things or {}).values() if thing.topic}
     topics = {topic for folder in folders for topic in _fitting(f"{folder}/*", POSE_TYPES, types)}
     topics.discard(simulator.images.body or "")
     return FoundLabels(name, "things", tuple(sorted(topics))) if topics else None

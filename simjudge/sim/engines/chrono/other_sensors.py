@@ -248,7 +248,7 @@ class CarSensors:
 
     def _scan(self, spec: LidarSpec) -> FloatArray:
         pose = self._engine.poses()["vehicle"] @ spec.mount
-        scans = [self._engine.scan(each, pose) for each in asked_scans(spec)]
+        scans = [self._engine.scan(asked_scan, pose) for asked_scan in asked_scans(spec)]
         return points(scans, spec.model(), self._random[spec.name])
 
 

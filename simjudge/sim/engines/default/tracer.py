@@ -459,7 +459,7 @@ class NumpyTracer:
 
     def host(self, *arrays: Any, places: Any = None) -> list[Any]:
         rows = [array.T for array in arrays]
-        return rows if places is None else [_in_place(each, places) for each in rows]
+        return rows if places is None else [_in_place(row, places) for row in rows]
 
     def _search(
         self, top: Tree, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool = True

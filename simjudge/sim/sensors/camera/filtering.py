@@ -109,7 +109,7 @@ class Bend(ShortRepr):
         x = box[:, [0]] + (box[:, [2]] - box[:, [0]]) * share
         y = box[:, [1]] + (box[:, [3]] - box[:, [1]]) * share
         ends = [(x, box[:, [1]]), (x, box[:, [3]]), (box[:, [0]], y), (box[:, [2]], y)]
-        edges = np.concatenate([np.stack(np.broadcast_arrays(*each), -1) for each in ends], 1)
+        edges = np.concatenate([np.stack(np.broadcast_arrays(*end), -1) for end in ends], 1)
         moved = self.bent_points(edges.reshape(-1, 2) - 0.5).reshape(len(box), 4 * _EDGE_POINTS, 2) + 0.5
         return np.concatenate([moved.min(1), moved.max(1)], 1)
 

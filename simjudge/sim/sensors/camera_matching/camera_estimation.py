@@ -180,7 +180,7 @@ def _air(lifted: ToneDifference) -> tuple[float, tuple[float, float, float]]:
     density = min((lift / gain) / (air + lift / gain), MOST_HAZE)
     # The same density in all colours; white balance acts on the air's light too.
     colours = lifted.offsets / lifted.gains * (1 - density) / density
-    red, green, blue = (float(np.clip(each, 0, 2)) for each in colours)
+    red, green, blue = (float(np.clip(colour, 0, 2)) for colour in colours)
     return density, (red, green, blue)
 
 
@@ -205,7 +205,7 @@ def _vignetting(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 def _aberration(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Sizes of red and blue: what is left is put behind what was found."""
-    a, b = (colour_sizes(each) for each in pair.statistics(found))
+    a, b = (colour_sizes(statistic) for statistic in pair.statistics(found))
     red, blue = (
         float(np.clip(size * (1 + left), *SIZES))
         for size, left in zip((found.red_size, found.blue_size), a - b, strict=True)
@@ -276,14 +276,14 @@ def _compressed_noise(pair: PicturePair, found: CameraDifference) -> CameraDiffe
 
 def _common_bins(pair: PicturePair, found: CameraDifference) -> tuple[FloatArray, FloatArray]:
     """Brightness that both sets hold, and by how much A's variance is larger there."""
-    a, b = (noise_variances(each) for each in pair.statistics(found))
+    a, b = (noise_variances(statistic) for statistic in pair.statistics(found))
     common, in_a, in_b = np.intersect1d(a[0], b[0], return_indices=True)
     return common, a[1][in_a] - b[1][in_b]
 
 
 def _mosaic(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Mosaic: the side that lacks it gets it. Its grid shows in the pictures as they are."""
-    a, b = (mosaic_contrast(each) for each in pair.statistics(CameraDifference()))
+    a, b = (mosaic_contrast(statistic) for statistic in pair.statistics(CameraDifference()))
     if max(a[0], b[0]) < _MOSAIC_CONTRAST or abs(a[0] - b[0]) < max(a[0], b[0]) / 2:
         return replace(found, pattern="")
     more, side = (a, "b") if a[0] > b[0] else (b, "a")
@@ -296,7 +296,7 @@ def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     Whatever acts behind a JPEG file hides its traces: noise, a gain, a blur. So where B is of JPEG photographs, and
     A shows no traces, A's may be hidden by the very difference that was found. B's are then hidden behind it too.
     """
-    a, b = (jpeg_quality(each) for each in pair.statistics(replace(found, compression=0)))
+    a, b = (jpeg_quality(statistic) for statistic in pair.statistics(replace(found, compression=0)))
     if a is not None and (b is None or a < b - _LEAST_QUALITY):
         return replace(found, compression=100 - a)
     if b is not None and (a is None or b < a - _LEAST_QUALITY):
@@ -437,7 +437,7 @@ def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatA
     count = min(_JACKKNIFE, len(rows))
     groups = [rows[start::count] for start in range(count)]
     if len(groups) > 1:
-        others = [[row for other in groups if other is not each for row in other] for each in groups]
+        others = [[row for other in groups if other is not group for row in other] for group in groups]
         left_out = np.stack([_solve(each) for each in others])
         logs = np.log(np.maximum(left_out, 1e-3))
         spread = logs.std(axis=0) * math.sqrt(len(groups) - 1)
@@ -454,7 +454,7 @@ def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatA
 def _common_gain(logs: FloatArray) -> float:
     """The logarithm of the gain under which most kinds are unchanged; of several, the one nearest to none."""
     candidates = [0.0, *sorted(logs.tolist(), key=abs)]
-    counts = [int((np.abs(logs - each) <= LEAST_CHANGE).sum()) for each in candidates]
+    counts = [int((np.abs(logs - candidate) <= LEAST_CHANGE).sum()) for candidate in candidates]
     return float(candidates[int(np.argmax(counts))])
 
 
@@ -468,7 +468,7 @@ def _equations(picture: RgbImage, light: Mapping[str, FloatArray], kinds: Sequen
     seen = linear_light(picture.astype(np.float32) / np.float32(255))[:, :, _GREEN]
     planes = [_smooth(np.asarray(each, np.float32) * inside) for each in (*(light[kind] for kind in kinds), seen)]
     good = share > 0.5
-    table = np.stack([each[good] / share[good] for each in planes], axis=1).astype(np.float64)
+    table = np.stack([plane[good] / share[good] for plane in planes], axis=1).astype(np.float64)
     return np.asarray(table / (table[:, -1:] + _FLOOR))
 
 

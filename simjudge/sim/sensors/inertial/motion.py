@@ -80,7 +80,7 @@ class Motion(ShortRepr):
         if (self.acceleration is None) != (self.angular_acceleration is None):
             raise UsageError("motion: acceleration and angular_acceleration are given both or not at all")
         arrays += [each for each in (self.acceleration, self.angular_acceleration) if each is not None]
-        if any(len(each) != len(self.stamp) for each in arrays):
+        if any(len(array) != len(self.stamp) for array in arrays):
             raise UsageError("motion: all arrays need as many rows as there are stamps")
         if np.any(np.diff(self.stamp) <= 0):
             raise UsageError("motion: stamps must increase from sample to sample")

@@ -210,18 +210,19 @@ class LidarContract:
     @property
     def passed(self) -> bool:
         """Whether no check failed. Checks that cannot be made do not count."""
-        return all(each.verdict != FAIL for each in self.outcomes)
+        return all(outcome.verdict != FAIL for outcome in self.outcomes)
 
     @property
     def failed(self) -> list[str]:
         """The names of the checks that failed."""
-        return [each.check for each in self.outcomes if each.verdict == FAIL]
+        return [outcome.check for outcome in self.outcomes if outcome.verdict == FAIL]
 
     @property
     def headline(self) -> str:
         """How many checks passed, failed and cannot be made."""
         count = {
-            verdict: sum(each.verdict == verdict for each in self.outcomes) for verdict in (PASS, FAIL, NOT_CHECKED)
+            verdict: sum(outcome.verdict == verdict for outcome in self.outcomes)
+            for verdict in (PASS, FAIL, NOT_CHECKED)
         }
         scans = f"{self.scans} scan{'s' if self.scans != 1 else ''}"
         return f"{scans}: {count[PASS]} checks passed, {count[FAIL]} failed, {count[NOT_CHECKED]} cannot be made"
@@ -229,7 +230,9 @@ class LidarContract:
     @property
     def table(self) -> SummaryTable:
         """A row a check."""
-        rows = [[each.check, each.verdict, each.figure, each.limit, each.note] for each in self.outcomes]
+        rows = [
+            [outcome.check, outcome.verdict, outcome.figure, outcome.limit, outcome.note] for outcome in self.outcomes
+        ]
         return SummaryTable(["check", "verdict", "measured", "limit", "note"], rows, text_columns=5)
 
     def summary(self) -> Summary:

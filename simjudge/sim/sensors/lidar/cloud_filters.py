@@ -69,7 +69,9 @@ class MeasuredCloud(ShortRepr):
             rows: int64, in any order.
         """
         columns: dict[str, Any] = {
-            each.name: getattr(self, each.name)[rows] for each in fields(self) if each.name not in {"sensor", "stamp"}
+            field.name: getattr(self, field.name)[rows]
+            for field in fields(self)
+            if field.name not in {"sensor", "stamp"}
         }
         return replace(self, **columns)
 

@@ -155,7 +155,7 @@ def lidar_beams(lidar: Lidar) -> Beams:
         The beams; those that fire together come in the order of their columns and rings.
     """
     rings = len(lidar.elevation)
-    column, ring = (each.ravel() for each in np.indices((lidar.columns, rings)))
+    column, ring = (index.ravel() for index in np.indices((lidar.columns, rings)))
     sense = -1.0 if lidar.clockwise else 1.0
     start = lidar.start if lidar.start is not None else -sense * lidar.field_of_view / 2
     parts = lidar.columns if lidar.full_turn else max(lidar.columns - 1, 1)

@@ -271,4 +271,4 @@ class LidarFields(SensorFields):
 
 
 def _radians(degrees: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(math.radians(each) for each in degrees)
+    return tuple(math.radians(degree) for degree in degrees)

@@ -288,7 +288,7 @@ def _read_argoverse(path: Path) -> list[MeasuredLidar]:
         which = np.nonzero(mounts["sensor_name"] == name)[0]
         if not rows.any() or len(which) != 1:
             raise SimjudgeError(f"{path}: needs points of {name}, and its mount in {_MOUNTS}")
-        mount_position, mount_orientation = (each[which[0]] for each in _pose_columns(mounts))
+        mount_position, mount_orientation = (pose_column[which[0]] for pose_column in _pose_columns(mounts))
         mount = Pose(tuple(mount_position), tuple(mount_orientation / np.linalg.norm(mount_orientation)))
         points = _at_own_instant(stored[rows].astype(np.float64), offset[rows], car)
         turn = MeasuredTurn(

@@ -11,7 +11,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, Summary, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
@@ -20,6 +20,7 @@ from simjudge.page.figures import Figures
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
+from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
@@ -341,6 +342,13 @@ def compare_policies(
 def _read(source: object, side: str | None, settings: PolicySettings, log: Log) -> PolicyTrials:
     if isinstance(source, PolicyTrials):
         return source
+    files = eval_infos(Path(source)) if isinstance(source, str | Path) else []
+    if files:
+        if side is None:
+            raise UsageError(
+                f"{source}: lerobot-eval does not say its side; give the real trials first, then the simulated"
+            )
+        return read_eval_infos(files, real=side == REAL)
     reading = read_policy_table(source, side, settings.columns, settings.outcome)
     log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
     return reading.trials

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
 import numpy as np
+from scipy.special import erfc
 from scipy.stats import kendalltau, rankdata
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
@@ -301,8 +302,11 @@ def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[R
     random = np.random.default_rng([seed, 5])
     certain = np.zeros((2, count, count), bool)
     for side in range(2):
-        dealt = random if len(pairs) <= DEALT_PAIRS else None
-        p_values = holm([_pair_p(cells, side, i, j, dealt) for i, j in pairs])
+        if len(pairs) <= DEALT_PAIRS:
+            found = [_pair_p(cells, side, i, j, random) for i, j in pairs]
+        else:
+            found = _normal_pair_p(cells, side)[np.triu_indices(count, 1)].tolist()
+        p_values = holm(found)
         for (i, j), p in zip(pairs, p_values, strict=True):
             certain[side, i, j] = certain[side, j, i] = p is not None and p <= SIGNIFICANCE
     difference = cells.mean[:, :, np.newaxis] - cells.mean[:, np.newaxis, :]
@@ -316,10 +320,8 @@ def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[R
     return order, tuple(opposite)
 
 
-def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Generator | None) -> float:
-    """Two-sided p of a difference of two policies: trials dealt anew within each task, or their normal distribution."""
-    if random is None:
-        return _normal_pair_p(cells, side, i, j)
+def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Generator) -> float:
+    """Two-sided p of a difference of two policies: trials dealt anew within each task."""
     tasks = len(cells.tasks)
     total, observed = np.zeros(RANDOM_ORDERS), 0.0
     for t in range(tasks):
@@ -338,13 +340,17 @@ def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Gen
     return float((1 + (np.abs(total) >= abs(observed) - SLACK).sum()) / (1 + RANDOM_ORDERS))
 
 
-def _normal_pair_p(cells: RankedCells, side: int, i: int, j: int) -> float:
-    observed, variance = 0.0, 0.0
-    for ours, theirs in zip(cells.outcomes[side][i], cells.outcomes[side][j], strict=True):
-        observed += float(ours.mean() - theirs.mean())
-        values = np.concatenate([ours, theirs])
-        variance += float(values.var(ddof=1)) * (1 / len(ours) + 1 / len(theirs))
-    return math.erfc(abs(observed) / math.sqrt(2 * variance)) if variance > 0 else 1.0
+def _normal_pair_p(cells: RankedCells, side: int) -> FloatArray:
+    """(P, P) the same of all pairs, by the variance that dealing trials anew gives a difference."""
+    sums = np.array([[(len(y), y.sum(), (y**2).sum()) for y in tasks] for tasks in cells.outcomes[side]], np.float64)
+    both = sums[:, np.newaxis] + sums[np.newaxis]
+    pooled = (both[..., 2] - both[..., 1] ** 2 / both[..., 0]) / (both[..., 0] - 1)
+    each = 1 / sums[..., 0]
+    variance = (np.maximum(0.0, pooled) * (each[:, np.newaxis] + each[np.newaxis])).sum(-1)
+    rate = (sums[..., 1] * each).sum(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.abs(rate[:, np.newaxis] - rate[np.newaxis]) / np.sqrt(variance)
+    return np.asarray(erfc(np.where(variance > 0, z, 0.0) / math.sqrt(2)))
 
 
 def _kept_without(cells: RankedCells) -> BoolArray:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
@@ -67,6 +69,7 @@ class PoliciesFile(OpenFields):
     by_task: list[CellGroupFields]
     by_cell: list[CellGroupFields]
     ranking: RankingFields | None
+    next: list[dict[str, Any]] = Field(default_factory=list)
     sharpened: dict[str, dict[str, Any]]
     notes: list[str]
     losses: list[str]
@@ -183,6 +186,7 @@ def sentences(result: SavedPolicies) -> list[str]:
     out = [_gap_sentence(row)]
     if ranking is not None:
         out += [_correlation_sentence(ranking), *_reversal_sentences(ranking), *_fragility(ranking)]
+    out += _next_sentences(result.content["next"])
     for name, found in result.content["sharpened"].items():
         out.append(_sharpened_sentence(name, found))
     return out
@@ -227,6 +231,17 @@ def _fragility(ranking: Row) -> list[str]:
         return []
     right = sum(each["right"] for each in kept)
     return [f"Left out one task at a time, the simulation's choice is right in {right} of {len(kept)} cases."]
+
+
+def _next_sentences(rows: Sequence[Row]) -> list[str]:
+    out = []
+    for key, what in (("for_choice", "to choose the best policy"), ("for_rates", "to narrow the rates")):
+        asked = sum(row[key] for row in rows)
+        most = sorted((row for row in rows if row[key]), key=lambda row: -row[key])[:3]
+        if most:
+            first = ", ".join(f"{row[key]} of {row['policy']} at {row['task']}" for row in most)
+            out.append(f"Next {asked} real trials {what}: {first}{', ...' if len(rows) > len(most) else ''}.")
+    return out
 
 
 def _sharpened_sentence(name: str, found: Row) -> str:

@@ -21,6 +21,7 @@ from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
 from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
+from simjudge.questions.policies.next_trials import NextTrials, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
@@ -82,6 +83,7 @@ class PolicyComparison(ShortRepr):
 
     Attributes:
         groups: by "policy", "task", "cell" and each named condition.
+        next_trials: where further real trials tell most; none where none were asked for.
         sharpened: for each policy with paired trials the real mean, with and without the simulation.
     """
 
@@ -90,6 +92,7 @@ class PolicyComparison(ShortRepr):
     overall: CellGroup
     groups: Mapping[str, Sequence[CellGroup]]
     ranking: Ranking | None
+    next_trials: Sequence[NextTrials]
     sharpened: Mapping[str, SharpenedMean]
     settings: PolicySettings
     notes: Sequence[str] = ()
@@ -106,6 +109,10 @@ class PolicyComparison(ShortRepr):
             "overall": self.overall.to_json(),
             **{f"by_{kind}": [group.to_json() for group in groups] for kind, groups in self.groups.items()},
             "ranking": None if self.ranking is None else ranking_json(self.ranking, self.trials),
+            "next": [
+                {**vars(trial), "policy": self.trials.policies[trial.policy], "task": self.trials.tasks[trial.task]}
+                for trial in self.next_trials
+            ],
             "sharpened": {
                 name: {**vars(found), **{key: vars(getattr(found, key)) for key in ("real", "sim", "both")}}
                 for name, found in self.sharpened.items()
@@ -174,9 +181,11 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
             for (names, chosen), certainty in zip(members, sure, strict=True)
         ]
     overall = _group({}, everything, cells, evidence, together, by_trials=by_trials)
-    ranking = rank_policies(ranked_cells(trials), settings.margin, settings.seed)
+    ranked = ranked_cells(trials)
+    ranking = rank_policies(ranked, settings.margin, settings.seed)
+    further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested else []
     return PolicyComparison(
-        trials, cells, overall, groups, ranking, _sharpened(trials, settings.seed), settings, notes, losses
+        trials, cells, overall, groups, ranking, further, _sharpened(trials, settings.seed), settings, notes, losses
     )
 
 

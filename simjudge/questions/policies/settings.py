@@ -52,6 +52,7 @@ class PolicySettings(TrialTableSettings, panel="Certainty"):
     """
 
     margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True)
+    next: int = setting(0, "Further real trials to deal out: where they tell most.", low=0, high=100_000, common=True)
     weights: str = setting(CELLS, "What counts alike in a mean over cells.", choices=(CELLS, TRIALS))
     draws: int = setting(
         1000, "Draws and permutations of trials for noise, p and intervals; 0 for none.", low=0, high=MOST_DRAWS

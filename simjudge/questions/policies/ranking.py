@@ -26,6 +26,8 @@ POSTERIOR_DRAWS = 20_000
 JEFFREYS = 0.5
 SIGNIFICANCE = 0.05
 SLACK = 1e-12
+MOST_PAIRS = 10_000_000
+"""Of policies, over several orders, that are compared at once."""
 DEALT_PAIRS = 500
 """Up to so many pairs of policies trials are dealt anew; beyond, the normal distribution stands for the dealt ones."""
 
@@ -112,11 +114,18 @@ def spearman(real: FloatArray, sim: FloatArray) -> FloatArray:
 
 
 def mmrv(real: FloatArray, sim: FloatArray) -> FloatArray:
-    """Mean maximum rank violation: mean_i max_j |R_i - R_j| [(S_i > S_j) xor (R_i > R_j)]."""
-    size = np.abs(real[..., :, np.newaxis] - real[..., np.newaxis, :])
-    ours = real[..., :, np.newaxis] > real[..., np.newaxis, :]
-    theirs = sim[..., :, np.newaxis] > sim[..., np.newaxis, :]
-    return np.asarray(np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1))
+    """Mean maximum rank violation of one vector with each row of another.
+
+    mean_i max_j |R_i - R_j| [(S_i > S_j) xor (R_i > R_j)].
+    """
+    size, ours = np.abs(real[:, np.newaxis] - real), real[:, np.newaxis] > real
+    rows = np.atleast_2d(sim)
+    found, step = np.empty(len(rows)), max(1, MOST_PAIRS // size.size)
+    for first in range(0, len(rows), step):
+        part = rows[first : first + step]
+        theirs = part[:, :, np.newaxis] > part[:, np.newaxis, :]
+        found[first : first + step] = np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1)
+    return found if sim.ndim > 1 else found[0]
 
 
 @dataclass(frozen=True)
@@ -245,7 +254,7 @@ def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking |
         Correlation(_or_none(r), chance(pearson(real, shuffled), r)),
         Correlation(_or_none(rho), chance(spearman(real, shuffled), rho)),
         Correlation(_or_none(tau)),
-        Correlation(violation, chance(mmrv(np.broadcast_to(real, shuffled.shape), shuffled), violation, least=True)),
+        Correlation(violation, chance(mmrv(real, shuffled), violation, least=True)),
         least,
         choices[0],
         choices[1],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from public_data import PUBLIC_DATA, missing
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
@@ -15,7 +16,7 @@ from simjudge.data.pairing import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
 from simjudge.judging.inputs import read_input
 
-SHARED = Path(__file__).parents[2] / ".." / "shared"
+SHARED = PUBLIC_DATA.parent
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
 FORMATS = FOLDERS | {"x.json": "json", "x.mcap": "bag", "x.db3": "bag"}
 
@@ -201,7 +202,7 @@ def test_a_recording_labelled_by_hand(frames, tmp_path):
 )
 def test_real_data(path, frame_count, object_count, classes):
     if not (SHARED / path).exists():
-        pytest.skip(f"shared/{path} is not here")
+        pytest.skip(missing(path.removeprefix("data/")))
     frames = read_set(SHARED / path)
     assert len(frames) == frame_count
     assert object_count is None or len(frames.objects) == object_count

@@ -1,10 +1,10 @@
 """The detector that comes with simjudge: small, described truthfully, and good on photographs it has never seen."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from public_data import PUBLIC_DATA, missing
 
 from simjudge.core.files import hash_files
 from simjudge.core.installed import DETECTOR, shipped_files
@@ -12,7 +12,7 @@ from simjudge.data.sets import read_set
 from simjudge.detectors.assignment import OVERALL, average_precision
 from simjudge.detectors.detection import detect, load_detector
 
-SIGNALS = Path(__file__).parents[2] / ".." / "shared" / "data" / "real_signals"
+SIGNALS = PUBLIC_DATA / "real_signals"
 NAME = "real_signals_yolo11n"
 
 
@@ -30,7 +30,7 @@ def test_size_and_card():
 @pytest.mark.slow
 def test_on_the_test_split():
     if not SIGNALS.is_dir():
-        pytest.skip("shared/data/real_signals is not here")
+        pytest.skip(missing("real_signals"))
     at50, mean = average_precision(detect(read_set(SIGNALS / "test"), load_detector(NAME)))[OVERALL]
     assert at50 == pytest.approx(0.918, abs=0.01)
     assert mean == pytest.approx(0.547, abs=0.01)

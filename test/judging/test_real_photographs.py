@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from public_data import PUBLIC_DATA
 
 from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import source_photograph
@@ -22,7 +23,7 @@ from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.sim.sensors.camera.chain import Step, filtered
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / ".." / "shared" / "data"
+DATA = PUBLIC_DATA
 MODEL = ROOT / "models" / "real_signals_yolo11n.onnx"
 SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), draws=200)
 DEFAULTS = CompareSettings(draws=200)

@@ -1,11 +1,11 @@
 """Series of a real and a virtual lidar: the same metrics and subjects in both, whatever the truth comes from."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cloud_samples import cloud_set, table
+from public_data import PUBLIC_DATA, needs
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.data.clouds import CloudBoxes, CloudPredictions
@@ -17,7 +17,7 @@ from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.occupancy_mapping import UNREADABLE as UNREADABLE_IN_MAP
 from simjudge.objects.series import WHOLE
 
-KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"
+KITTI = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
 HEIGHT = 1.5
 BLOCKS = {"barrier": (6.0, 3.0), "post": (10.0, -3.0)}
 SIZE = np.array([1.0, 0.6, 1.0])
@@ -245,7 +245,7 @@ def test_sets_without_clouds_and_settings_without_sense():
             LidarObjectSettings(**wrong)
 
 
-@pytest.mark.skipif(not KITTI.is_dir(), reason="no ../shared/data/real_lidar/kitti_tracking_0000")
+@needs("real_lidar/kitti_tracking_0000")
 def test_a_real_scan_says_of_itself_what_it_says():
     whole = read_clouds(KITTI)
     boxes = whole.boxes

@@ -1,10 +1,9 @@
 """Maps of whole sets: ground, beams without a return, motion, and what cannot be mapped."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from cloud_samples import HEIGHT, cloud_set, ground, table, unstamped
+from public_data import PUBLIC_DATA, needs
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.clouds import Cloud
@@ -24,7 +23,7 @@ from simjudge.objects.occupancy_mapping import (
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
 
-KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"
+KITTI = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
 SETTINGS = OccupancySettings(map_range=15.0)
 
 
@@ -159,7 +158,7 @@ def test_scans_without_times_are_counted_where_they_should_be_deskewed():
     assert occupancy_maps(*pair, OccupancySettings(map_range=15.0, deskew=True)).losses.counts == {NO_TIMES: 2}
 
 
-@pytest.mark.skipif(not KITTI.is_dir(), reason="no ../shared/data/real_lidar/kitti_tracking_0000")
+@needs("real_lidar/kitti_tracking_0000")
 def test_scans_of_a_real_lidar_agree_with_the_next_ones():
     whole = read_clouds(KITTI)
     halves = [cloud_set([whole[i] for i in rows], [whole.poses[i] for i in rows]) for rows in ((0, 2), (1, 3))]

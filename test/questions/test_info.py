@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_results import made_contexts, made_set, write_result
+from public_data import PUBLIC_DATA, missing
 from simjudge_command import SIMJUDGE
 
 import simjudge as sj
@@ -14,7 +15,7 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
-SHARED = Path(__file__).parents[3] / ".." / "shared"
+SHARED = PUBLIC_DATA
 
 
 def run(path):
@@ -87,9 +88,9 @@ def test_a_result(tmp_path):
 
 
 def test_a_recording_without_pictures():
-    path = SHARED / "data/real_bags/nav2_turtlebot.mcap"
+    path = SHARED / "real_bags/nav2_turtlebot.mcap"
     if not path.exists():
-        pytest.skip("shared/data/real_bags is not here")
+        pytest.skip(missing("real_bags"))
     done = run(path)
     assert done.returncode == 0
     assert "nav_msgs/msg/Odometry" in done.stdout
@@ -97,7 +98,7 @@ def test_a_recording_without_pictures():
 
 
 def test_a_model():
-    path = Path(__file__).parents[3] / "models/real_signals_yolo11n.onnx"
+    path = Path(__file__).parents[2] / "models/real_signals_yolo11n.onnx"
     if not path.exists():
         pytest.skip("models/real_signals_yolo11n.onnx is not here")
     done = run(path)

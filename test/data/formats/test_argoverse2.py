@@ -1,17 +1,16 @@
 """Argoverse 2: a log written column by column, and the real sweep with the counts of its own annotations."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
+from public_data import PUBLIC_DATA, needs
 from pyarrow import feather
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 
-SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "argoverse2_sweep"
+SHARED = PUBLIC_DATA / "real_lidar/argoverse2_sweep"
 STAMPS = (315966265259836000, 315966265360032000)
 STILL = {"qw": [1.0, 1.0], "qx": [0.0, 0.0], "qy": [0.0, 0.0], "qz": [0.0, 0.0]}
 
@@ -85,7 +84,7 @@ def test_what_is_wrong(tmp_path):
         sj.read_clouds(root)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data/real_lidar")
+@needs("real_lidar/argoverse2_sweep")
 def test_points_in_the_boxes_of_a_real_sweep():
     """Their annotations count the points in each of 81 boxes."""
     clouds = sj.read_clouds(SHARED)

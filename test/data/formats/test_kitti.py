@@ -2,11 +2,11 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from public_data import PUBLIC_DATA, needs
 from scipy.spatial.transform import Rotation
 
 import simjudge as sj
@@ -16,7 +16,7 @@ from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, r
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 
-SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "kitti_tracking_0000"
+SHARED = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
 P2 = "721.5377 0 609.5593 44.85728 0 721.5377 172.854 0.2163791 0 0 1 0.002745884"
 R0 = "0.9999239 0.00983776 -0.007445048 -0.009869795 0.9999421 -0.004278459 0.007402527 0.004351614 0.9999631"
 VELO = (
@@ -330,7 +330,7 @@ def test_clouds_of_another_source(tmp_path):
     assert [cloud.table.tobytes() for cloud in again] == [cloud.table.tobytes() for cloud in clouds]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data/real_lidar")
+@needs("real_lidar/kitti_tracking_0000")
 def test_a_real_sequence(tmp_path):
     """The first two of its 30 scans."""
     root = tmp_path / "kitti"

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
+from public_data import public_data
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -350,9 +351,7 @@ def test_a_recording_whose_labels_have_no_distance(tmp_path: Path) -> None:
 
 
 def test_a_real_robots_recording() -> None:
-    path = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_bags" / "nav2_turtlebot.mcap"
-    if not path.exists():
-        pytest.skip("the real recording nav2_turtlebot.mcap is not here")
+    path = public_data("real_bags/nav2_turtlebot.mcap")
     assert is_recording(path)
     said = describe_recording(path)
     counts = {t.topic: t.count for t in said.topics}

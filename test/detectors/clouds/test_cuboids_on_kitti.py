@@ -1,17 +1,16 @@
 """The detector of cuboids on real scans with labels: a few of them, where the data is there."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pytest
+from public_data import PUBLIC_DATA, needs
 
 import simjudge as sj
 from simjudge.data.clouds import CloudBoxes
 from simjudge.detectors.cuboid_iou import centre_fit, cuboid_hits, iou_fit
 
-KITTI = Path(__file__).parents[4] / "shared/data/real_lidar/kitti_tracking_0000"
-pytestmark = pytest.mark.skipif(not KITTI.is_dir(), reason="no ../shared/data/real_lidar/kitti_tracking_0000")
+KITTI = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
+pytestmark = needs("real_lidar/kitti_tracking_0000")
 
 
 def some(clouds, indices):

@@ -1,12 +1,12 @@
 """`simjudge calibrate lidar` as a person runs it: on simulated turns in each format, and on real ones."""
 
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from public_data import PUBLIC_DATA, missing
 from pyarrow import feather
 from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
@@ -20,7 +20,7 @@ from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.sim.sensors.sensor_file import read_sensors
 
-DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
+DATA = PUBLIC_DATA
 GOAL = 0.03
 STAMP = 1_700_000_000_000_000_000
 DEVICE = Lidar(
@@ -269,7 +269,7 @@ REAL = {  # path, rate to give, turns, 95th percentile of the angle in degrees, 
 def test_real_devices_are_met_to_the_goal(name, tmp_path):
     place, rate, turns, angle_95, time_95 = REAL[name]
     if not (DATA / place).is_dir():
-        pytest.skip(f"shared/data/{place} is not here")
+        pytest.skip(missing(place))
     done = run(DATA / place, *(("--rate", rate) if rate else ()), "--turns", turns, "--out", tmp_path / "x.yaml")
     assert done.code == 0, done
     found = figures(done.text)
@@ -289,7 +289,7 @@ def test_the_sweeps_points_are_given_at_its_stamp():
     """Moved back from any other instant, the elevations of a ring scatter by more."""
     path = DATA / "real_lidar/argoverse2_sweep"
     if not path.is_dir():
-        pytest.skip("shared/data/real_lidar/argoverse2_sweep is not here")
+        pytest.skip(missing("real_lidar/argoverse2_sweep"))
     up, _ = read_turns(path)
     (turn,) = up.turns
     spread = [

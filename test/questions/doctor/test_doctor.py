@@ -4,7 +4,6 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import typer
 from bag_samples import SECOND, image, labels, write_mcap
 from drive_recordings import header, message, odometry, vector, write_drive
+from public_data import PUBLIC_DATA, missing
 from typer.testing import CliRunner
 
 import simjudge as sj
@@ -27,7 +27,7 @@ from simjudge.ros.graphs import GRAPHS
 START = 1_700_000_000 * SECOND
 COUNT, RATE, SIZE = 20, 10, (64, 48)
 FRAME = "camera_optical_frame"
-SHARED = Path(__file__).parents[4] / "shared" / "data"
+SHARED = PUBLIC_DATA
 
 
 def transform(stamp, parent, child, x, rotation=(0.0, 0.0, 0.0, 1.0)):
@@ -536,7 +536,7 @@ PUBLIC = {
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_data(path):
     if not (SHARED / path).exists():
-        pytest.skip(f"{path} of the shared data is not here")
+        pytest.skip(missing(path))
     found = diagnose(SHARED / path)
     assert {name: found.question(name).answer for name in PUBLIC[path]} == PUBLIC[path]
 
@@ -544,7 +544,7 @@ def test_public_data(path):
 def test_recording_of_a_turtlebot():
     path = SHARED / "real_bags" / "nav2_turtlebot.mcap"
     if not path.exists():
-        pytest.skip("nav2_turtlebot.mcap of the shared data is not here")
+        pytest.skip(missing("real_bags"))
     found = diagnose(path)
     held = {each.check: each for each in found.findings}
     assert found.failed == [f"{names.RATE} (/odom)"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from public_data import PUBLIC_DATA, missing
 from scipy.spatial import cKDTree
 from simjudge_command import SIMJUDGE
 
@@ -16,7 +17,7 @@ from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).parents[3]
-DRIVES = ROOT / ".." / "shared" / "data" / "real_formula_drive"
+DRIVES = PUBLIC_DATA / "real_formula_drive"
 
 
 def script(name, folder="scripts"):
@@ -33,7 +34,7 @@ formula, boxes, gap = script("formula_drive"), script("overlay_boxes"), script("
 @pytest.fixture(scope="module")
 def drive():
     if not DRIVES.is_dir():
-        pytest.skip("shared/data/real_formula_drive is not here")
+        pytest.skip(missing("real_formula_drive"))
     return DRIVES / "estoril_autox2"
 
 

@@ -1,15 +1,15 @@
 """Measured tables: read whatever stands between the columns; slips are named with file and line."""
 
 import math
-from pathlib import Path
 
 import pytest
+from public_data import PUBLIC_DATA, missing
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.scene.placements import check_neighbours, parse_positions, read_positions, transform_positions
 
 LINE = "".join(f"{k}\t1\t{k * 0.5}\t0.2\n" for k in range(8))
-MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "cone_path_iros.csv"
+MEASURED = PUBLIC_DATA / "art1/cone_path_iros.csv"
 
 
 @pytest.mark.parametrize("between", ["\t", ",", ", ", ";", "  ", " ; "])
@@ -51,7 +51,7 @@ def test_a_slip_is_named():
 
 def test_the_labs_own_table_has_its_slip_named():
     if not MEASURED.is_file():
-        pytest.skip("shared/data/art1/cone_path_iros.csv is not here")
+        pytest.skip(missing("art1"))
     rows = read_positions(MEASURED)
     assert len(rows) == 35
     with pytest.raises(SimjudgeError, match=r"cone_path_iros.csv:10: id 9, colour 1 at x 995, y -1.34 is .* a slip\?"):

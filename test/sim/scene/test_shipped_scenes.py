@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from public_data import PUBLIC_DATA, missing
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import SCENE, shipped_files
@@ -19,7 +19,7 @@ TRAINING = ("lab_cones", "lab_stand_in_random")
 CONE_SCENES = ("lab", "lab_random", "hall", "hall_random")
 NAMES = (*CONE_SCENES, "track")
 RANDOM = {"lab_random", "hall_random"}
-MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "cone_path_iros.csv"
+MEASURED = PUBLIC_DATA / "art1/cone_path_iros.csv"
 
 
 def test_there_are_these():
@@ -146,7 +146,7 @@ def test_a_track_goes_around_between_barriers_without_a_gap():
 
 def test_the_labs_measured_course_fits_into_the_lab(tmp_path):
     if not MEASURED.is_file():
-        pytest.skip("shared/data/art1/cone_path_iros.csv is not here")
+        pytest.skip(missing("art1"))
     table = {"file": str(MEASURED), "kinds": {0: "red_cone", 1: "green_cone"}}
     path = tmp_path / "measured.yaml"
     scene = {"extends": "lab", "placements": {"course": None, "cones": {"table": table}}}

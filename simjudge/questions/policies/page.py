@@ -15,10 +15,12 @@ from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.result import (
     COLUMNS,
+    RANKING_COLUMNS,
     SavedPolicies,
     headline,
     lead,
     load_policies,
+    ranking_rows,
     sentences,
     table_row,
 )
@@ -158,6 +160,8 @@ def render_policies_page(result: SavedPolicies, title: str = "") -> str:
         bars=embedder.embed(bars_figure(result)),
         pairs=embedder.embed(pairs_figure(result)) if ranking else "",
         kept=ranking["kept_without"] if ranking else [],
+        ranking_heads=RANKING_COLUMNS,
+        rankings=ranking_rows(result),
         notes=result.content["notes"],
         losses=result.content["losses"],
         parameters=result.content["parameters"],

@@ -69,6 +69,7 @@ class PoliciesFile(OpenFields):
     by_task: list[CellGroupFields]
     by_cell: list[CellGroupFields]
     ranking: RankingFields | None
+    rankings: list[dict[str, Any]] = Field(default_factory=list)
     next: list[dict[str, Any]] = Field(default_factory=list)
     sharpened: dict[str, dict[str, Any]]
     notes: list[str]
@@ -260,6 +261,44 @@ def _percent(value: float) -> str:
 
 def _value(measure: Row) -> str:
     return DASH if measure["value"] is None else format_number(measure["value"])
+
+
+RANKING_COLUMNS = (
+    "under",
+    "policies",
+    "r",
+    "p of r",
+    "rho",
+    "MMRV",
+    "best p",
+    "picked",
+    "points lost",
+    "right without a task",
+)
+"""Of the table of rankings."""
+
+
+def ranking_row(row: Row, under: str) -> list[str]:
+    """A ranking as a row of a table."""
+    choice, kept = row["by_sim"], row["kept_without"]
+    return [
+        under,
+        str(len(row["policies"])),
+        _value(row["r"]),
+        DASH if row["r"]["p_value"] is None else format_p(row["r"]["p_value"]),
+        _value(row["rho"]),
+        format_number(row["mmrv"]["value"]),
+        format_p(row["least_p"]),
+        choice["policy"],
+        f"{100 * (choice['regret'] if choice['expected_regret'] is None else choice['expected_regret']):.1f}",
+        f"{sum(each['right'] for each in kept)} of {len(kept)}" if kept else DASH,
+    ]
+
+
+def ranking_rows(result: SavedPolicies) -> list[list[str]]:
+    """All rankings: over everything, and under each named condition."""
+    rows = [] if result.ranking is None else [ranking_row(result.ranking, "everything")]
+    return rows + [ranking_row(row, f"{row['condition']} {row['value']}") for row in result.content["rankings"]]
 
 
 COLUMNS = ("policy", "task", "trials", "real", "sim", "gap", "95 %", "p corr.", "floor", "verdict")

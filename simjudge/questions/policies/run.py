@@ -83,6 +83,7 @@ class PolicyComparison(ShortRepr):
 
     Attributes:
         groups: by "policy", "task", "cell" and each named condition.
+        rankings: of the trials under each named condition, by its name and value.
         next_trials: where further real trials tell most; none where none were asked for.
         sharpened: for each policy with paired trials the real mean, with and without the simulation.
     """
@@ -92,6 +93,7 @@ class PolicyComparison(ShortRepr):
     overall: CellGroup
     groups: Mapping[str, Sequence[CellGroup]]
     ranking: Ranking | None
+    rankings: Mapping[tuple[str, str], Ranking]
     next_trials: Sequence[NextTrials]
     sharpened: Mapping[str, SharpenedMean]
     settings: PolicySettings
@@ -109,6 +111,10 @@ class PolicyComparison(ShortRepr):
             "overall": self.overall.to_json(),
             **{f"by_{kind}": [group.to_json() for group in groups] for kind, groups in self.groups.items()},
             "ranking": None if self.ranking is None else ranking_json(self.ranking, self.trials),
+            "rankings": [
+                {"condition": name, "value": value, **ranking_json(found, self.trials)}
+                for (name, value), found in self.rankings.items()
+            ],
             "next": [
                 {**vars(trial), "policy": self.trials.policies[trial.policy], "task": self.trials.tasks[trial.task]}
                 for trial in self.next_trials
@@ -185,8 +191,29 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     ranking = rank_policies(ranked, settings.margin, settings.seed)
     further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested else []
     return PolicyComparison(
-        trials, cells, overall, groups, ranking, further, _sharpened(trials, settings.seed), settings, notes, losses
+        trials,
+        cells,
+        overall,
+        groups,
+        ranking,
+        _rankings(trials, settings),
+        further,
+        _sharpened(trials, settings.seed),
+        settings,
+        notes,
+        losses,
     )
+
+
+def _rankings(trials: PolicyTrials, settings: PolicySettings) -> dict[tuple[str, str], Ranking]:
+    """The ranking under each named condition by itself: another robot, another simulator, another light."""
+    found = {}
+    for name, number in trials.words.items():
+        for value in np.unique(number):
+            ranking = rank_policies(ranked_cells(trials.take(number == value)), settings.margin, settings.seed)
+            if ranking is not None:
+                found[name, trials.word_names[name][value]] = ranking
+    return found
 
 
 def _families(trials: PolicyTrials, cells: Cells) -> dict[str, list[tuple[dict[str, str], IntArray]]]:

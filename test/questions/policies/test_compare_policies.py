@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from policy_trials import published
 from simjudge_command import SIMJUDGE
 
 import simjudge as sj
@@ -110,3 +111,11 @@ def test_two_hundred_policies_are_compared(tmp_path):
     found = sj.compare_policies(path, draws=199)
     assert len(found.content["ranking"]["policies"]) == 200
     assert found.content["ranking"]["rho"]["value"] > 0.8
+
+
+def test_each_robot_and_each_simulator_has_a_ranking_of_its_own():
+    found = sj.compare_policies(published("wm-policyeval")).content["rankings"]
+    by_model = {row["value"]: row for row in found if row["condition"] == "world_model"}
+    assert by_model["IRASim"]["r"]["value"] == pytest.approx(0.5074, abs=5e-5)
+    assert by_model["IRASim"]["by_sim"]["regret"] == pytest.approx(0.275)
+    assert by_model["Cosmos"]["by_sim"]["regret"] == 0

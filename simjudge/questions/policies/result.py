@@ -127,6 +127,8 @@ def headline(result: SavedPolicies) -> str:
     return f"{ranked}; rates: {rates}" if ranked else f"Rates: {rates}"
 
 
+_LISTED = 5
+"""Conditions with a wrong choice that are named."""
 _RANKS = {
     RankingVerdict.RANKS: "Ranks as reality does",
     RankingVerdict.RANKS_WRONGLY: "Ranks wrongly",
@@ -187,6 +189,7 @@ def sentences(result: SavedPolicies) -> list[str]:
     out = [_gap_sentence(row)]
     if ranking is not None:
         out += [_correlation_sentence(ranking), *_reversal_sentences(ranking), *_fragility(ranking)]
+    out += _wrong_under_conditions(result.content["rankings"])
     out += _next_sentences(result.content["next"])
     for name, found in result.content["sharpened"].items():
         out.append(_sharpened_sentence(name, found))
@@ -232,6 +235,16 @@ def _fragility(ranking: Row) -> list[str]:
         return []
     right = sum(each["right"] for each in kept)
     return [f"Left out one task at a time, the simulation's choice is right in {right} of {len(kept)} cases."]
+
+
+def _wrong_under_conditions(rows: Sequence[Row]) -> list[str]:
+    """Where the choice is wrong under one condition, whatever it is over all of them."""
+    wrong = [row for row in rows if row["by_sim"]["regret"] > 0]
+    return [
+        f"Under {row['condition']} {row['value']} alone, the simulation picks {row['by_sim']['policy']}, which costs "
+        f"{100 * row['by_sim']['regret']:.3g} points of success as measured."
+        for row in wrong[:_LISTED]
+    ]
 
 
 def _next_sentences(rows: Sequence[Row]) -> list[str]:

@@ -114,7 +114,9 @@ def test_two_hundred_policies_are_compared(tmp_path):
 
 
 def test_each_robot_and_each_simulator_has_a_ranking_of_its_own():
-    found = sj.compare_policies(published("wm-policyeval")).content["rankings"]
+    result = sj.compare_policies(published("wm-policyeval"))
+    assert "Under world_model IRASim alone, the simulation picks Octo-Base, which costs 27.5 points" in result.meaning
+    found = result.content["rankings"]
     by_model = {row["value"]: row for row in found if row["condition"] == "world_model"}
     assert by_model["IRASim"]["r"]["value"] == pytest.approx(0.5074, abs=5e-5)
     assert by_model["IRASim"]["by_sim"]["regret"] == pytest.approx(0.275)

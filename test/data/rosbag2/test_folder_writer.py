@@ -1,6 +1,7 @@
 """Split and compressed recordings are those of rosbag2: rosbags reads them, so do we, and their metadata add up."""
 
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -141,11 +142,19 @@ def test_chunks_are_compressed_by_zstd_and_checked(tmp_path, name):
     assert our_texts(tmp_path / name) == rosbags_texts(tmp_path / name) == TEXTS
 
 
+def copied_while_compressing(folder, place):
+    """A copy of a folder whose files are compressed meanwhile: one that goes while it is copied is copied again."""
+    for attempt in range(50):
+        with suppress(shutil.Error, FileNotFoundError):
+            return shutil.copytree(folder, place / f"killed_{attempt}")
+    raise AssertionError(f"{folder} never stood still")
+
+
 @pytest.mark.parametrize("form", [each for each in FORMS if each.values[0].compression != "message"])
 def test_a_recording_that_was_never_closed_is_read_and_recovered(tmp_path, form):
     recording = begun(tmp_path / "r", form)
     recording.flush()
-    killed = shutil.copytree(tmp_path / "r", tmp_path / "killed")
+    killed = copied_while_compressing(tmp_path / "r", tmp_path)
     assert not (killed / "metadata.yaml").exists()
     assert our_texts(killed, whole=False) == TEXTS
     recover(killed, tmp_path / "whole.mcap")

@@ -17,7 +17,8 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
-from simjudge.nodes import clock_watch, qos, runtime  # noqa: E402
+from simjudge.nodes import qos, runtime  # noqa: E402
+from simjudge.nodes.diagnostics import patience  # noqa: E402
 
 SMALL = Path(__file__).with_name("small_node.py")
 
@@ -234,7 +235,7 @@ def test_simulated_time_without_a_clock_is_said(graph):
     [((), 5), (("detection_node", "my_node"), 5), (("drive_node", "sim_node"), 60), (("play_node",), 60)],
 )
 def test_a_clock_that_a_node_of_the_run_will_publish_is_not_missed_while_that_starts(others, seconds):
-    assert clock_watch.patience(SimpleNamespace(ends_after=others)) == seconds
+    assert patience(SimpleNamespace(ends_after=others)) == seconds
 
 
 def test_shared_memory_profile(monkeypatch, tmp_path):

@@ -123,7 +123,7 @@ def test_what_does_not_go_together(tmp_path, changes, words):
 def test_laps_need_a_closed_course(tmp_path):
     with pytest.raises(UsageError, match=r"2 laps: the course of .*bend\.yaml is not closed"):
         drive(scene_file(tmp_path), camera=camera_file(tmp_path), laps=2)
-    with pytest.raises(UsageError, match="--laps 0: must be 1 or more"):
+    with pytest.raises(UsageError, match="laps 0: must be at least 1"):
         drive(track_file(tmp_path), camera=camera_file(tmp_path), driver="lidar", laps=0)
 
 

@@ -25,6 +25,7 @@ OTHERS = {
     "TemporaryDirectory",
     "Signals",
     "TimeoutExpired",
+    "CompletedProcess",
 }
 """Names of Python and NumPy that look like Chrono's."""
 

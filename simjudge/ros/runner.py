@@ -142,11 +142,13 @@ class RunningProcess:
             self.child.stdout.close()
 
     def _read(self, stream: IO[str], show: Show) -> None:
-        for line in stream:
-            text = line.rstrip("\n")
-            self.last.append(text)
-            self._shown += 1
-            show(self.process.name, text)
+        # Closed by who reads it: what a program left behind may hold the pipe open long after the run.
+        with stream:
+            for line in stream:
+                text = line.rstrip("\n")
+                self.last.append(text)
+                self._shown += 1
+                show(self.process.name, text)
 
 
 class Runner:
@@ -290,9 +292,10 @@ def _listens(pid: int) -> bool:
 
 
 def _unread(stream: IO[str]) -> int:
-    """Bytes that wait in a pipe."""
+    """Bytes that wait in a pipe; none where it was closed at its end."""
     waiting = array.array("i", [0])
-    fcntl.ioctl(stream, termios.FIONREAD, waiting)
+    with contextlib.suppress(ValueError):
+        fcntl.ioctl(stream, termios.FIONREAD, waiting)
     return waiting[0]
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, SETS, atomic_result
+from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures
@@ -103,6 +105,64 @@ class KeptResult(ABC):
         elif self.folder is not None and self.folder.resolve() != folder.resolve():
             with atomic_result(folder) as temporary:
                 shutil.copytree(self.folder, temporary, dirs_exist_ok=True)
+
+
+class SavedContent(Protocol):
+    """What a result folder holds: its name, and the content of its JSON file."""
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or of what was compared."""
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """What the file holds."""
+
+
+Saved = TypeVar("Saved", bound=SavedContent)
+
+
+class TabledResult(KeptResult, Generic[Saved]):
+    """A result with a table and a verdict in words. Printing it gives the command's table.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+    """
+
+    saved: Saved
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or of what was compared."""
+        return self.saved.name
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that the result's JSON file holds."""
+        return self.saved.content
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What was left out, one line a kind; empty where nothing was."""
+        return list(self.content["losses"])
+
+    @property
+    @abstractmethod
+    def table(self) -> SummaryTable:
+        """The table that the command prints."""
+
+    @property
+    @abstractmethod
+    def meaning(self) -> str:
+        """The verdict in words."""
+
+    def __str__(self) -> str:
+        """The table that the command prints."""
+        return table_text(self.table)
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
@@ -27,7 +27,7 @@ from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.figures import Figures
-from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -59,7 +59,6 @@ from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSe
 from simjudge.results.saved_result import check_result_folder
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
-from simjudge.terminal.common import table_text
 
 DriveSource = str | Path | DriveLog
 DRIVES, BLOCKS = "drives", "blocks of stretches"
@@ -493,7 +492,7 @@ def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:
     return assemble_drive(name, path, rows.speed, DriveCommands(rows.command, unit), losses) if len(path) > 1 else None
 
 
-class DriveComparisonResult(KeptResult):
+class DriveComparisonResult(TabledResult[SavedDrives]):
     """How simulated drives differ from real ones. Printing it gives the command's table.
 
     Attributes:
@@ -506,24 +505,9 @@ class DriveComparisonResult(KeptResult):
         self.saved = saved
 
     @property
-    def name(self) -> str:
-        """The name of the folder, or of both sides."""
-        return self.saved.name
-
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Everything that drives.json holds (docs/guides/drives.md)."""
-        return self.saved.content
-
-    @property
     def metrics(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric."""
         return self.saved.metrics
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return list(self.content["losses"])
 
     @property
     def table(self) -> SummaryTable:
@@ -540,17 +524,9 @@ class DriveComparisonResult(KeptResult):
         """The verdict in words."""
         return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.metrics)])
 
-    def __str__(self) -> str:
-        """The table that the command prints."""
-        return table_text(self.table)
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
 
 @takes_setting_keywords

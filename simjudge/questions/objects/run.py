@@ -17,7 +17,7 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray
 from simjudge.core.box_drawing import class_colour, draw_boxes
-from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
@@ -32,7 +32,7 @@ from simjudge.objects.occupancy_mapping import MapPair
 from simjudge.objects.series import CommonTimes, common_times
 from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
 from simjudge.page.figures import Figures
-from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.objects.measuring import (
     Measured,
     ObjectSide,
@@ -347,7 +347,7 @@ def _tinted(pixels: RgbImage, masks: list[tuple[BoolArray, tuple[int, int, int]]
     return out.round().astype(np.uint8)
 
 
-class ObjectComparisonResult(KeptResult):
+class ObjectComparisonResult(TabledResult[ObjectResult]):
     """How a virtual sensor differs from a real one, by the same objects. Printing it gives the command's table.
 
     Attributes:
@@ -361,24 +361,9 @@ class ObjectComparisonResult(KeptResult):
         self.saved, self.comparison = saved, comparison
 
     @property
-    def name(self) -> str:
-        """The name of the folder, or of both sides."""
-        return self.saved.name
-
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Everything that objects.json holds (docs/guides/objects.md)."""
-        return self.saved.content
-
-    @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric and subject, those that differ first."""
         return self.saved.rows
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return list(self.content["losses"])
 
     @property
     def table(self) -> SummaryTable:
@@ -407,10 +392,6 @@ class ObjectComparisonResult(KeptResult):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"ObjectComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
     def _save_comparison(self, folder: Path) -> None:
         if self.comparison is not None:

@@ -62,8 +62,10 @@ def find_cells(trials: PolicyTrials) -> Cells:
     cell = cell.reshape(-1)
     order = np.lexsort((~trials.real, cell))
     bounds = np.searchsorted(2 * cell[order] + ~trials.real[order], np.arange(2 * len(keys) + 1))
-    rows = [(order[bounds[2 * k] : bounds[2 * k + 1]], order[bounds[2 * k + 1] : bounds[2 * k + 2]])
-            for k in range(len(keys))]  # fmt: skip
+    rows = [
+        (order[bounds[2 * k] : bounds[2 * k + 1]], order[bounds[2 * k + 1] : bounds[2 * k + 2]])
+        for k in range(len(keys))
+    ]
     both = np.array([len(a) > 0 and len(b) > 0 for a, b in rows], bool)
     kept = [pair for pair, held in zip(rows, both, strict=True) if held]
     outcome = [(trials.outcome[a], trials.outcome[b]) for a, b in kept]

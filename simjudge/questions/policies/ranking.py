@@ -376,8 +376,10 @@ def _reliability(cells: RankedCells) -> tuple[float | None, float | None]:
     """1 less the share of the sampling variance in the variance of the rates (Spearman, 1904)."""
     noise = (cells.variance.sum(2) / len(cells.tasks) ** 2).mean(1)
     spread = cells.mean.var(1, ddof=1)
-    found = [1 - float(each / all_) if all_ > SLACK and math.isfinite(each) else None
-             for each, all_ in zip(noise, spread, strict=True)]  # fmt: skip
+    found = [
+        1 - float(each / all_) if all_ > SLACK and math.isfinite(each) else None
+        for each, all_ in zip(noise, spread, strict=True)
+    ]
     return found[0], found[1]
 
 

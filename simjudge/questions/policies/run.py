@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.method.certainty import Certainty, estimate_certainty
 from simjudge.page.figures import Figures
-from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
 from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
@@ -37,7 +37,6 @@ from simjudge.questions.policies.settings import TRIALS, PolicySettings
 from simjudge.questions.policies.tables import REAL, SIM, read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials, joined_trials
 from simjudge.results.saved_result import check_result_folder
-from simjudge.terminal.common import table_text
 
 FEWEST_PAIRS = 2
 POLICY, TASK, CELL = "policy", "task", "cell"
@@ -171,8 +170,10 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     _count_one_sided(trials, losses)
     cells = find_cells(trials)
     if not len(cells):
-        raise SimjudgeError("trials: no policy has real and simulated trials at one task; do both call them alike?"
-                            " --rename SIM=REAL joins names")  # fmt: skip
+        raise SimjudgeError(
+            "trials: no policy has real and simulated trials at one task; do both call them alike?"
+            " --rename SIM=REAL joins names"
+        )
     if not cells.tested.all():
         notes.append("rates without a number of trials: nothing tells how sure they are, so that nothing is tested")
     by_trials = settings.weights == TRIALS
@@ -279,7 +280,7 @@ def _sharpened(trials: PolicyTrials, seed: int) -> dict[str, SharpenedMean]:
     return found
 
 
-class PolicyComparisonResult(KeptResult):
+class PolicyComparisonResult(TabledResult[SavedPolicies]):
     """How simulated trials of policies differ from real ones. Printing it gives the command's table.
 
     Attributes:
@@ -290,21 +291,6 @@ class PolicyComparisonResult(KeptResult):
         """Wrap a result; `compare_policies` and `load_result` make one."""
         super().__init__(folder, lambda out: save_policies(out, saved.content))
         self.saved = saved
-
-    @property
-    def name(self) -> str:
-        """The name of the folder, or what was compared."""
-        return self.saved.name
-
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Everything that policies.json holds (docs/guides/policies.md)."""
-        return self.saved.content
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return list(self.content["losses"])
 
     @property
     def table(self) -> SummaryTable:
@@ -321,17 +307,9 @@ class PolicyComparisonResult(KeptResult):
         """The verdict in words."""
         return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
 
-    def __str__(self) -> str:
-        """The table that the command prints."""
-        return table_text(self.table)
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"PolicyComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
 
 @takes_setting_keywords

@@ -27,19 +27,39 @@ REAL, SIM = "real", "sim"
 _REAL_WORDS = {"real", "hw", "hardware", "actual", "robot", "reality"}
 _SIM_WORDS = {"sim", "simulation", "simulated", "predicted", "simulator"}
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "policy": ("policy", "policy_name", "method", "model", "checkpoint", "controller", "driver", "agent", "algorithm",
-               "series"),
+    "policy": (
+        "policy",
+        "policy_name",
+        "method",
+        "model",
+        "checkpoint",
+        "controller",
+        "driver",
+        "agent",
+        "algorithm",
+        "series",
+    ),
     "task": ("task", "task_name", "instruction", "env", "environment", "env_name", "env_id", "suite", "panel"),
     "outcomes": ("outcomes", "success_failure", "task_progress_results", "successes_failures"),
     "outcome": ("outcome", "is_success", "succeeded", "success", "progress", "task_progress", "score", "result"),
-    "trials": ("trials", "n", "n_trials", "num_trials", "num_rollouts", "n_rollouts", "rollouts", "episodes",
-               "n_episodes", "num_episodes"),
+    "trials": (
+        "trials",
+        "n",
+        "n_trials",
+        "num_trials",
+        "num_rollouts",
+        "n_rollouts",
+        "rollouts",
+        "episodes",
+        "n_episodes",
+        "num_episodes",
+    ),
     "successes": ("successes", "k", "num_successes", "n_successes", "n_success"),
     "rate": ("success_rate", "rate", "success_pct", "success_percent", "mean_success", "avg_task_progress", "x", "y"),
     "side": ("side", "domain", "real_or_sim", "world"),
     "unit": ("unit", "session", "block"),
     "pair": ("pair", "pair_id", "initial_state", "init_state"),
-}  # fmt: skip
+}
 """Usual names of columns, in small letters, the likeliest first."""
 _SUMS = re.compile(r"(aggregate|overall|average|mean|total|all tasks)\b", re.IGNORECASE)
 _IGNORED = re.compile(r"(^|_)(ci\d*|lo|hi|low|high|bins|letter|index|id|std|stderr|sem)($|_)")
@@ -296,8 +316,10 @@ class _TableReader:
             return self._side == REAL
         mark = _side_of(re.split(r"[^A-Za-z0-9]+", str(self._table[self._taken["side"]].iloc[row])))
         if not mark:
-            raise SimjudgeError(f"{self._name}, row {row + 1}: side is {self._table[self._taken['side']].iloc[row]!r},"
-                                " neither real nor sim")  # fmt: skip
+            raise SimjudgeError(
+                f"{self._name}, row {row + 1}: side is {self._table[self._taken['side']].iloc[row]!r},"
+                " neither real nor sim"
+            )
         return mark == REAL
 
     def _wide(self, wide: Mapping[str, Mapping[str, str]]) -> PolicyTrials:
@@ -418,8 +440,11 @@ class _TableReader:
         kept = np.flatnonzero(~empty)
         real = np.array([self._side == REAL] * len(table)) if "side" not in taken else self._sides()
         text = {role: table[taken[role]].astype(str).str.strip().to_numpy(str) for role in ("policy", "task")}
-        more = {role: table[taken[role]].astype(str).str.strip().to_numpy(str)[kept]
-                for role in ("unit", "pair") if role in taken}  # fmt: skip
+        more = {
+            role: table[taken[role]].astype(str).str.strip().to_numpy(str)[kept]
+            for role in ("unit", "pair")
+            if role in taken
+        }
         words = {column: table[column].astype(str).to_numpy(str)[kept] for column in self._word_columns()}
         numbers = {}
         for column in table.columns:
@@ -428,9 +453,17 @@ class _TableReader:
                 if np.isfinite(values).any() and len(np.unique(values)) > 1:
                     numbers[column] = values[kept]
         return PolicyTrials.of_columns(
-            text["policy"][kept], text["task"][kept], real[kept], outcome[kept], unit=more.get("unit"),
-            pair=more.get("pair"), words=words, numbers=numbers, notes=self._notes, losses=self._losses,
-        )  # fmt: skip
+            text["policy"][kept],
+            text["task"][kept],
+            real[kept],
+            outcome[kept],
+            unit=more.get("unit"),
+            pair=more.get("pair"),
+            words=words,
+            numbers=numbers,
+            notes=self._notes,
+            losses=self._losses,
+        )
 
     def _sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         column = self._table[self._taken["side"]].astype(str)
@@ -443,11 +476,15 @@ class _TableReader:
 
     def _made(self, rows: _Rows) -> PolicyTrials:
         return PolicyTrials.of_columns(
-            np.array(rows.policy, str), np.array(rows.task, str), np.array(rows.real, bool),
-            np.array(rows.outcome, np.float64), is_rate=np.array(rows.is_rate, bool),
+            np.array(rows.policy, str),
+            np.array(rows.task, str),
+            np.array(rows.real, bool),
+            np.array(rows.outcome, np.float64),
+            is_rate=np.array(rows.is_rate, bool),
             words={name: np.array(values, str) for name, values in rows.words.items()},
-            notes=self._notes, losses=self._losses,
-        )  # fmt: skip
+            notes=self._notes,
+            losses=self._losses,
+        )
 
 
 _SIDE = "side told by words"

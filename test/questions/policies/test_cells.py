@@ -82,8 +82,10 @@ def test_false_gaps_are_as_rare_as_told(trials):
     random, said = np.random.default_rng(1), 0
     for _ in range(150):
         rates = random.uniform(0.3, 0.7, 10)
-        cells = [both("p", f"t{k}", *((int(random.binomial(trials, rate)), trials) for _ in range(2)))
-                 for k, rate in enumerate(rates)]  # fmt: skip
+        cells = [
+            both("p", f"t{k}", *((int(random.binomial(trials, rate)), trials) for _ in range(2)))
+            for k, rate in enumerate(rates)
+        ]
         certainty = judged(counted(*(cell for pair in cells for cell in pair)), 199)[0]
         said += certainty.verdict in {"gap", "large_gap", "small_gap"}
     assert said <= 150 * 0.05 + 3 * np.sqrt(150 * 0.05 * 0.95)

@@ -92,9 +92,11 @@ def test_chance_of_the_right_choice_is_that_of_two_beta_distributions():
 
 def test_left_out_tasks_tell_how_much_hangs_on_one():
     cells = [
-        *both("a", "t", (9, 10), (9, 10)), *both("a", "u", (5, 10), (5, 10)),
-        *both("b", "t", (1, 10), (1, 10)), *both("b", "u", (6, 10), (4, 10)),
-    ]  # fmt: skip
+        *both("a", "t", (9, 10), (9, 10)),
+        *both("a", "u", (5, 10), (5, 10)),
+        *both("b", "t", (1, 10), (1, 10)),
+        *both("b", "u", (6, 10), (4, 10)),
+    ]
     found = rank_policies(ranked_cells(counted(*cells)), 0.1)
     assert found.kept_without.tolist() == [False, True]  # without t, b is best on the robot
 
@@ -104,8 +106,10 @@ def test_the_reliability_corrects_r_for_the_noise_of_few_trials():
     truth, raw, corrected = np.linspace(0.2, 0.8, 10), [], []
     for seed in range(30):
         random = np.random.default_rng(seed)
-        cells = [both(f"p{k}", "t", *((int(random.binomial(20, rate)), 20) for _ in range(2)))
-                 for k, rate in enumerate(truth)]  # fmt: skip
+        cells = [
+            both(f"p{k}", "t", *((int(random.binomial(20, rate)), 20) for _ in range(2)))
+            for k, rate in enumerate(truth)
+        ]
         found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
         raw.append(found.r.value)
         corrected.append(found.r_without_noise)

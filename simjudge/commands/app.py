@@ -12,6 +12,7 @@ import typer
 from simjudge.commands.data import app as check
 from simjudge.commands.data import convert, filter_images, info, join, recover, split
 from simjudge.commands.detect import detect, train
+from simjudge.commands.examples import example_text
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import drive, render, replay
 from simjudge.core.installed import version
@@ -35,38 +36,39 @@ app = typer.Typer(
     name="simjudge",
     help="Does what I see in simulation predict what my robot will see in reality? A detector is the judge.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "compare": compare,
-    "sweep": sweep,
-    "plan": plan,
-    "explain": explain,
-    "fit": fit,
-    "cover": cover,
-    "objects": objects,
-    "compare-drives": compare_drives,
-    "compare-policies": compare_policies,
-    "render": render,
-    "report": report,
-    "certify": certify,
-    "detect": detect,
-    "train": train,
-    "convert": convert,
-    "join": join,
-    "split": split,
-    "filter": filter_images,
-    "drive": drive,
-    "replay": replay,
-    "run": run,
-    "watch": watch,
-    "recover": recover,
-    "info": info,
-    "doctor": doctor,
+PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Judge a simulation": {
+        "compare": compare,
+        "objects": objects,
+        "compare-drives": compare_drives,
+        "compare-policies": compare_policies,
+        "sweep": sweep,
+    },
+    "Find out why, and what to do": {"explain": explain, "fit": fit, "cover": cover, "plan": plan},
+    "Show and publish": {"report": report, "certify": certify, "study": study},
+    "Look at data": {"info": info, "doctor": doctor, "check": check, "calibrate": calibrate},
+    "Change data": {
+        "convert": convert,
+        "split": split,
+        "join": join,
+        "filter": filter_images,
+        "recover": recover,
+    },
+    "Detect": {"detect": detect, "train": train},
+    "Simulate": {"render": render, "replay": replay, "drive": drive, "engines": engines},
+    "Run on ROS 2": {"run": run, "watch": watch},
 }
-"""The functions behind the subcommands, in the order in which the help lists them."""
+"""The subcommands by panel of the help, in its order."""
+COMMANDS: dict[str, Callable[..., None]] = {
+    name: command
+    for commands in PANELS.values()
+    for name, command in commands.items()
+    if not isinstance(command, typer.Typer)
+}
+"""The functions behind the subcommands that have none of their own."""
 
 
 def help_text(command: Callable[..., None]) -> str:
@@ -82,13 +84,18 @@ def help_text(command: Callable[..., None]) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text)  # the terminal wraps lines by itself
 
 
-for _name, _command in COMMANDS.items():
-    _kind = TwoSides if _command is compare_drives else None
-    app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
-app.add_typer(calibrate, name="calibrate")
-app.add_typer(check, name="check")
-app.add_typer(engines, name="engines")
-app.add_typer(study, name="study")
+for _panel, _commands in PANELS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel)
+            continue
+        app.command(
+            _name,
+            help=help_text(_command),
+            cls=TwoSides if _command is compare_drives else None,
+            rich_help_panel=_panel,
+            epilog=example_text(_name),
+        )(takes_finite_numbers(_command))
 
 
 def _print_version(value: bool) -> None:

@@ -27,7 +27,7 @@ _READING, _TRUTH = "Reading files", "Ground truth of a simulator"
 def convert(
     settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording, in any format."),
-    out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
+    out: Path = typer.Argument(..., metavar="OUT", help="Output: x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco, pcd or kitti."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
@@ -35,15 +35,23 @@ def convert(
         min=0,
         max=LONGEST_TIME,
         metavar="SECONDS",
-        help="How far the stamps of an image and its labels may lie apart.",
+        help="Largest time difference between an image and its labels.",
     ),
     image_topic: str | None = typer.Option(
-        None, rich_help_panel=_READING, help="In a recording of several cameras: a topic, or a name."
+        None, rich_help_panel=_READING, help="Image topic or camera name, if the recording has several."
     ),
-    label_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The labels, likewise."),
-    detection_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The detections, likewise."),
-    cloud_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The point clouds, likewise."),
-    upside_down: bool = typer.Option(False, "--upside-down", help="Turn images and boxes over, for Chrono::ROS."),
+    label_topic: str | None = typer.Option(
+        None, rich_help_panel=_READING, help="Label topic, if the recording has several."
+    ),
+    detection_topic: str | None = typer.Option(
+        None, rich_help_panel=_READING, help="Detection topic, if the recording has several."
+    ),
+    cloud_topic: str | None = typer.Option(
+        None, rich_help_panel=_READING, help="Point cloud topic, if the recording has several."
+    ),
+    upside_down: bool = typer.Option(
+        False, "--upside-down", help="Flip images and boxes upside down, for Chrono::ROS."
+    ),
     crop: str | None = typer.Option(
         None, "--crop", metavar="WIDTHxHEIGHT+X+Y", help="Cut this rectangle of pixels out of every image."
     ),
@@ -52,7 +60,7 @@ def convert(
         "--min-size",
         min=0,
         metavar="PX",
-        help="Leave out labels whose box is narrower or lower (0; with --simulator 5).",
+        help="Drop labels whose box is narrower or lower. Default: 0, or 5 with --simulator.",
     ),
     simulator: str | None = typer.Option(
         None,
@@ -66,7 +74,7 @@ def convert(
         "--class",
         metavar="NUMBER=NAME",
         rich_help_panel=_TRUTH,
-        help="What a number of the simulator means; several may be given.",
+        help="Map a number of the simulator to a class (NUMBER=CLASS); repeatable.",
     ),
     min_visible: float | None = typer.Option(
         None,
@@ -74,7 +82,7 @@ def convert(
         min=0,
         max=1,
         rich_help_panel=_TRUTH,
-        help="With --simulator: leave out objects of which a smaller share can be seen (0.25).",
+        help="With --simulator: drop objects with a smaller visible share (0.25).",
     ),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
@@ -135,10 +143,10 @@ def convert(
 def filter_images(
     settings: FilterSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
-    out: Path = typer.Argument(..., metavar="OUT", help="What to write: x.mcap, x.db3, or a folder with --to."),
+    out: Path = typer.Argument(..., metavar="OUT", help="Output: x.mcap, x.db3, or a folder with --to."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
 ) -> None:
-    """Copy a set with its images seen through camera filters.
+    """Copy a set with camera filters applied to its images.
 
     The filters act in the order of the options below, whatever their order on the command line. --match-... SET and the
     like adapt the images to those of another set. --camera takes the filters of a camera (docs/guides/camera.md), not
@@ -163,10 +171,10 @@ def filter_images(
 def join(
     settings: ReadSettings,
     sources: list[Path] = typer.Argument(..., metavar="IN", help="Data sets or recordings, in any format."),
-    out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
+    out: Path = typer.Argument(..., metavar="OUT", help="Output: x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
 ) -> None:
-    """Join several sets to one: the recordings of one site, or the splits of a data set.
+    """Join several sets into one: the recordings of one site, or the splits of a data set.
 
     Classes are matched by name, or by id where no set names them. Predictions are kept; frames of one name in several
     sets are told apart by the name of their set.
@@ -183,20 +191,20 @@ def join(
 def split(
     settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording."),
-    out: Path = typer.Option(..., "--out", help="The folder to make; the parts in it are called 1, 2, ..."),
-    parts: int = typer.Option(2, min=2, help="How many parts."),
-    seed: int = typer.Option(0, min=0, help="Of the random numbers."),
+    out: Path = typer.Option(..., "--out", help="Folder to create; its parts are called 1, 2, ..."),
+    parts: int = typer.Option(2, min=2, help="Number of parts."),
+    seed: int = typer.Option(0, min=0, help="Random seed."),
     by_source: bool = typer.Option(
-        True, "--by-source/--by-frame", help="Keep variants of one photograph together (Roboflow's names tell)."
+        True, "--by-source/--by-frame", help="Keep variants of one photograph together, by Roboflow's file names."
     ),
     contiguous: bool = typer.Option(
-        False, "--contiguous", help="Deal stretches of a recording or a numbered sequence, in order, not frames."
+        False, "--contiguous", help="Split into contiguous stretches of a recording or numbered sequence."
     ),
     to: str = typer.Option(
         "yolo", "--to", help="Format of the parts: a folder, such as yolo or coco, or a file (json, mcap, db3)."
     ),
 ) -> None:
-    """Deal the frames of a set into parts of equal size, at random or in stretches, to compare a set with itself."""
+    """Split a set into equal parts, at random or in stretches, to compare it with itself."""
     from simjudge.data.set_parts import split as run
 
     dealt = run(
@@ -219,13 +227,13 @@ def split(
 
 def recover(
     source: Path = typer.Argument(
-        ..., metavar="IN", help="A recording that was cut or damaged, or a folder .recording.*.tmp of a killed command."
+        ..., metavar="IN", help="Truncated or damaged recording, or the folder .recording.*.tmp of a killed command."
     ),
     out: Path | None = typer.Argument(
-        None, metavar="OUT", help="What to write: x.mcap, x.db3 or a folder.", show_default="IN.recovered"
+        None, metavar="OUT", help="Recording to write: x.mcap, x.db3 or a folder.", show_default="IN.recovered"
     ),
 ) -> None:
-    """Write all messages that can still be read as a whole recording with an index; IN stays as it is."""
+    """Recover the readable messages of a damaged recording into a new one; IN stays unchanged."""
     from simjudge.data.rosbag2.recovery import recover as run
 
     found = run(source, out)
@@ -235,20 +243,22 @@ def recover(
     exit_if_lost(found.losses)
 
 
-app = typer.Typer(help="Hold recordings to what their sensor is.", no_args_is_help=True)
+app = typer.Typer(help="Check recordings against their sensor type.", no_args_is_help=True)
 
 
 @app.command("lidar")
 @takes_finite_numbers
 def lidar(
     source: Path = typer.Argument(
-        ..., metavar="ANY", help="Clouds: a recording, a KITTI folder, PCD or .bin files, an Argoverse 2 sweep."
+        ..., metavar="ANY", help="Point clouds: a recording, KITTI folder, PCD or .bin files, or Argoverse 2 sweep."
     ),
-    topic: str | None = typer.Option(None, "--topic", help="Topic of a recording.", show_default="the only one"),
+    topic: str | None = typer.Option(
+        None, "--topic", help="Point cloud topic of a recording.", show_default="the only one"
+    ),
     fields: str | None = typer.Option(
         None, "--fields", metavar="LIST", help="Columns of .bin files, float32 each: x, y, z, intensity, ring, time, _."
     ),
-    most: int = typer.Option(50, "--most", min=1, help="Scans to look at, from the first on."),
+    most: int = typer.Option(50, "--most", min=1, help="Number of scans to check, from the first."),
 ) -> None:
     """Hold point clouds of any driver or simulator to what a spinning lidar is, and print a table of checks.
 
@@ -276,9 +286,9 @@ def info(
     path: Path = typer.Argument(
         ..., metavar="ANY", help="A data set, recording, model or result folder; or the word engines."
     ),
-    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
+    image_topic: str | None = typer.Option(None, help="Image topic or camera name, if the recording has several."),
 ) -> None:
-    """Say what something is and what it holds; `info engines`: which engines of the simulator can run here."""
+    """Describe what a path holds; `info engines`: the simulator engines that can run here."""
     if str(path) == "engines" and not path.exists():
         _print_engines()
         return

@@ -27,16 +27,23 @@ def detect(
     settings: DetectSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images or point clouds."),
     out: Path | None = typer.Option(
-        None, "--out", help="x.mcap, x.db3, x.json, or a folder (see --to); clouds may do without."
+        None, "--out", help="Output: x.mcap, x.db3, x.json, or a folder (see --to). Optional for clouds."
     ),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco or kitti."),
-    min_score: float = typer.Option(0.05, min=0, max=1, help="Keep low; a comparison chooses its own."),
-    iou: float = typer.Option(0.7, min=0, max=1, help="Of two boxes of one class overlapping more, the better stays."),
-    imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
-    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
-    cloud_topic: str | None = typer.Option(None, help="In a recording of several lidars: the point clouds to take."),
+    min_score: float = typer.Option(
+        0.05,
+        min=0,
+        max=1,
+        help="Score below which detections are dropped. Keep it low: a comparison has its own threshold.",
+    ),
+    iou: float = typer.Option(
+        0.7, min=0, max=1, help="IoU above which the weaker of two boxes of one class is dropped."
+    ),
+    imgsz: int | None = typer.Option(None, min=32, help="Input size, for models that leave it open \\[px]."),
+    image_topic: str | None = typer.Option(None, help="Image topic or camera name, if the recording has several."),
+    cloud_topic: str | None = typer.Option(None, help="Point cloud topic, if the recording has several."),
     batch: int = typer.Option(8, min=1),
-    device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
+    device: str = typer.Option("", help="Device for .pt models: cpu, 0, ..."),
 ) -> None:
     """Run a detector over images or point clouds and write the set with its predictions.
 
@@ -187,10 +194,10 @@ def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
 def train(
     settings: TrainingSettings,
     data: Path = typer.Argument(..., help="A labelled data set or recording with images."),
-    out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a model or a card that is there."),
+    out: Path = typer.Option(..., "--out", help="Model to write (.onnx); its model card is written beside it."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing model or card."),
 ) -> None:
-    """Train a detector, or a net that gives every pixel a class, offline, and export its best weights to ONNX.
+    """Train a detector or a semantic segmentation network and export its best weights to ONNX.
 
     All variants of one source photograph stay on one side of the split. Ctrl-C ends the training early and exports the
     best weights so far. Detectors are trained with ultralytics, which is AGPL-3.0; segment-semantic is LR-ASPP of

@@ -25,7 +25,7 @@ def run(
     arguments: list[str] = typer.Argument(None, help="NAME:=VALUE, as ros2 launch takes them.", metavar="NAME:=VALUE"),
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:
-    """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them.
+    """Run the nodes of a launch file together, without `ros2 launch`; Ctrl-C ends all of them.
 
     Args:
         graph: name of the graph.
@@ -109,19 +109,21 @@ def _table(graph: Graph) -> str:
 
 
 def watch(
-    save: Path | None = typer.Option(None, "--save", help="Save what is shown to this .rrd file; there is no window."),
+    save: Path | None = typer.Option(None, "--save", help="Save to this .rrd file instead of opening a window."),
     max_mb: int = typer.Option(
         1000,
         "--max-mb",
         min=1,
         max=1_000_000,
-        help="Size of the file [MB]; a full one takes no more images or clouds.",
+        help="Largest size of the file [MB]; a full file takes no more images or clouds.",
     ),
-    browser: bool = typer.Option(False, "--browser", help="Show it in a browser, also to other machines."),
-    robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),
+    browser: bool = typer.Option(False, "--browser", help="Show it in a browser; other machines can connect too."),
+    robot: str = typer.Option(
+        "", "--robot", help="Topic names of a robot: a YAML file, or the name of a shipped one (art1)."
+    ),
     robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
 ) -> None:
-    """Show what runs now: images with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file).
+    """Show a running graph: images with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file).
 
     Args:
         save: the .rrd file to write; None to show a window.

@@ -59,13 +59,11 @@ def _print_names(value: bool) -> None:
 @takes_settings
 def render(
     settings: RenderingSettings,
-    scene: str = typer.Argument(..., metavar="SCENE", help="A scene's file, or the name of one that is shipped."),
-    camera: str = typer.Option(
-        CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it, or a rig of several."
-    ),
+    scene: str = typer.Argument(..., metavar="SCENE", help="Scene: a file, or the name of a shipped one."),
+    camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="Camera, or a rig of several."),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),
     frames: int | None = typer.Option(
-        None, "-n", "--frames", help="How many; if left out all of a course or FILE, and 10 random ones."
+        None, "-n", "--frames", help="Number of images. Default: all of a course or FILE, or 10 random ones."
     ),
     names: bool = list_option(),
 ) -> None:
@@ -87,25 +85,25 @@ def replay(
     settings: ReplayingSettings,
     bag: Path = typer.Argument(..., metavar="BAG", help="A recording with poses, or a text file of poses."),
     scene: str | None = typer.Option(
-        None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
+        None, "--scene", metavar="FILE|NAME", help="Scene file or name. Required without --for.", show_default=False
     ),
     camera: str | None = typer.Option(
         None,
         "--camera",
         metavar="FILE|NAME",
-        help="The camera that sees it. Not needed with --sensors.",
+        help="Camera file or name. Not needed with --sensors.",
         show_default=False,
     ),
-    out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
+    out: Path = typer.Option(..., "--out", help="Recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
     simulator: str | None = typer.Option(
         None,
         "--for",
         metavar="SIMULATOR",
-        help="Render nothing; write a script that moves the camera of gazebo, carla or chrono.",
+        help="Write a script that moves the camera of this simulator, instead of rendering: gazebo, carla or chrono.",
     ),
     names: bool = list_option(),
 ) -> None:
-    """Render a synthetic frame for each real one of a recording, with its stamp and name.
+    """Render a synthetic image for each real one of a recording, with the same stamp and name.
 
     The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without images in BAG,
     frames are made at the camera's rate. If the command is stopped, the same command goes on where it was. With --for,
@@ -150,18 +148,21 @@ def _write_script(
 def drive(
     settings: DrivingSettings,
     scene: str = typer.Argument(
-        ..., metavar="SCENE", help="A scene with a course: a file, or the name of one shipped."
+        ..., metavar="SCENE", help="Scene with a course: a file, or the name of a shipped one."
     ),
     camera: str = typer.Option(
-        CAMERA, "--camera", metavar="FILE|NAME", help="The car's camera, or a rig of several; all are recorded."
+        CAMERA, "--camera", metavar="FILE|NAME", help="Camera of the vehicle, or a rig of several; all are recorded."
     ),
     detector: str = typer.Option(
-        "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
+        "ground_truth",
+        "--detector",
+        metavar="FILE|NAME",
+        help="Detector of the cones: a file, a name, or ground_truth.",
     ),
-    out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
+    out: Path | None = typer.Option(None, "--out", help="Recording of the drive: x.mcap, x.db3, or a folder."),
     names: bool = list_option(),
 ) -> None:
-    """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
+    """Drive a course in closed loop: camera, detector, driver, physics.
 
     Simulated time waits for the driver: the same command gives the same drive on any machine. The recording holds
     images, ground truth, detections, camera_info, odometry, tf and commands; simjudge reads it as a set.

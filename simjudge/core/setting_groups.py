@@ -31,7 +31,7 @@ class ReadSettings(Settings, panel="Reading files"):
 
     allow_outside: bool = setting(
         default=False,
-        help="Take pictures that lie outside of the data set's folder, as a data set from elsewhere may name any file.",
+        help="Allow images outside the data set's folder (default: refused, since a file may name any path).",
     )
 
 
@@ -39,17 +39,19 @@ class ReadSettings(Settings, panel="Reading files"):
 class LabelSettings(Settings, panel="Labels"):
     """Which things of a simulated picture are labelled; `simjudge.sim.capture.ground_truth.Labelling` applies it."""
 
-    min_size: float = setting(5.0, "Size below which things are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(0.25, "Share of a thing that must be visible for it to be labelled.", low=0, high=1)
+    min_size: float = setting(5.0, "Smallest width and height of a labelled object.", unit="px", low=0, high=1e5)
+    min_visible: float = setting(0.25, "Smallest visible share of a labelled object.", low=0, high=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MotionLimitSettings(Settings, panel="Poses"):
     """Which poses are believed; `simjudge.geometry.trajectories.MotionLimits` applies it."""
 
-    max_gap: float = setting(0.5, "Greatest gap between poses that is interpolated.", unit="s", low=1e-3, high=1e6)
-    max_speed: float = setting(20.0, "Speed above which poses are a jump.", unit="m/s", low=1e-3, high=1e6)
-    max_turn: float = setting(720.0, "Rate of rotation above which poses are a jump.", unit="deg/s", low=1e-3, high=1e6)
+    max_gap: float = setting(0.5, "Largest gap between poses to interpolate.", unit="s", low=1e-3, high=1e6)
+    max_speed: float = setting(20.0, "Speed above which a change of pose is a jump.", unit="m/s", low=1e-3, high=1e6)
+    max_turn: float = setting(
+        720.0, "Rotation rate above which a change of pose is a jump.", unit="deg/s", low=1e-3, high=1e6
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,4 +70,6 @@ class EngineSettings(Settings):
 class JobSettings(Settings):
     """How many processes work side by side."""
 
-    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024, short="-j", common=True)
+    jobs: int = setting(
+        1, "Parallel rendering processes; the output is the same.", low=1, high=1024, short="-j", common=True
+    )

@@ -69,12 +69,10 @@ class ModelSettings(Settings, panel="Detector"):
 
     model: Path | None = setting(
         None,
-        "Detector to run on both sets: .onnx, .pt, .yaml, or one of simjudge's by name, of clouds lidar_cuboids.",
+        "Detector to run on both sets: .onnx, .pt, .yaml, or the name of a shipped one; lidar_cuboids for clouds.",
         common=True,
     )
-    trust: bool = setting(
-        default=False, help="Run the code inside the model's file (.pt), which by default is read without."
-    )
+    trust: bool = setting(default=False, help="Allow code in .pt files (default: weights only).")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +81,7 @@ class RenameSettings(Settings, panel="Detector"):
 
     rename: Renames | None = setting(
         None,
-        "What the set calls a class of the model's; a class without a name is called by its number.",
+        "Map detector classes to data set classes (MODEL=SET); unnamed classes are called by their number.",
         form=_RENAMES,
     )
 
@@ -92,4 +90,4 @@ class RenameSettings(Settings, panel="Detector"):
 class DetectSettings(ModelSettings, RenameSettings, ReadSettings):
     """The settings of a detection on one set."""
 
-    model: Path = setting(help="A .onnx, .pt or .yaml file, or the name of one that is shipped.", common=True)
+    model: Path = setting(help="Detector: a .onnx, .pt or .yaml file, or the name of a shipped one.", common=True)

@@ -60,43 +60,43 @@ class TrainingSettings(ReadSettings, panel="Training"):
 
     task: str = setting(
         DETECT,
-        "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
+        "What to learn: detect (boxes) or segment-semantic (class of every pixel, from label images).",
         choices=(DETECT, SEMANTIC),
         common=True,
     )
-    epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000, common=True)
+    epochs: int = setting(100, "Number of epochs.", low=1, high=100_000, common=True)
     imgsz: int = setting(
-        640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384, common=True
+        640, "Side of the square input, a multiple of 32.", unit="px", low=32, high=16_384, common=True
     )
-    batch: int = setting(16, "Images of a batch.", low=1, high=65_536, common=True)
-    seed: int = setting(0, "Seed of the split, of the weights and of the order of images.", low=0, high=_LARGEST_SEED)
+    batch: int = setting(16, "Batch size.", low=1, high=65_536, common=True)
+    seed: int = setting(0, "Seed of split, weights and order of images.", low=0, high=_LARGEST_SEED)
     size: str = setting(
-        "nano", "Size of the net: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES), common=True
+        "nano", "Size of the network: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES), common=True
     )
     workers: int = setting(2, "Processes that load images.", low=0, high=256)
     start: Path | None = setting(
         None,
-        "An ultralytics checkpoint (.pt) to go on from, or the name of one that comes with simjudge (signals_yolo11n).",
+        "Ultralytics checkpoint (.pt) to start from, or the name of a shipped one (signals_yolo11n).",
         option="from",
         common=True,
     )
-    trust: bool = setting(default=False, help="Run the code inside the checkpoint, which by default is read without.")
+    trust: bool = setting(default=False, help="Allow code in the checkpoint (default: weights only).")
     val_fraction: float | None = setting(
-        None, "Split anew: this share of the photographs validates (0.2 where the data has no split).", low=0, high=1
+        None, "Share of images for a new validation split (0.2 if the data has none).", low=0, high=1
     )
-    half: bool = setting(default=False, help="Store the weights as 16-bit floats: half the file.")
-    keep: Path | None = setting(None, "Folder to leave checkpoints and curves in.")
-    step: int | None = setting(None, "Images to an optimizer step; not given, those of a batch.", low=1, high=65_536)
-    device: str = setting("", "Device: cpu, 0, ...; the best there is by default.", common=True)
+    half: bool = setting(default=False, help="Store weights as 16-bit floats, which halves the file.")
+    keep: Path | None = setting(None, "Folder for checkpoints and curves.")
+    step: int | None = setting(None, "Images per optimizer step. Default: the batch size.", low=1, high=65_536)
+    device: str = setting("", "Device: cpu, 0, ... Default: the best available.", common=True)
     windows: int = setting(
         0,
-        "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
+        "Number of imgsz x imgsz windows to cut from each image. Default: whole images, scaled.",
         low=0,
         high=1000,
     )
     input_size: tuple[int, int] | None = setting(
         None,
-        "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
+        "Input size of the exported model, multiples of 32. Default: imgsz x imgsz, or 512x256 for segment-semantic.",
         unit="px",
         form=_INPUT,
         option="input",

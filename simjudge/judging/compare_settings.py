@@ -182,10 +182,8 @@ class PredictionSettings(Settings, panel="Reading files"):
 class ImageTopicSettings(Settings, panel="Reading files"):
     """The images to read where a recording has several cameras."""
 
-    a_image_topic: str | None = setting(
-        None, "Images of A where its recording has several cameras: a topic, or the camera's name."
-    )
-    b_image_topic: str | None = setting(None, "Images of B, likewise.")
+    a_image_topic: str | None = setting(None, "Image topic or camera name of A, if its recording has several.")
+    b_image_topic: str | None = setting(None, "Image topic or camera name of B, if its recording has several.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +192,7 @@ class ClassSettings(Settings, panel="Classes"):
 
     classes: tuple[str, ...] | None = setting(
         None,
-        "Class to judge, or several with commas; labels and predictions of the others are taken away.",
+        "Classes to judge, separated by commas; labels and predictions of other classes are dropped.",
         form=_CLASSES,
         option="class",
         common=True,
@@ -206,9 +204,11 @@ class SetRenameSettings(Settings, panel="Classes"):
     """What both sets call their classes."""
 
     a_rename: Renames | None = setting(
-        None, "New name for a class of A; a class without a name is called by its number.", form=A_RENAMES
+        None, "Rename a class of A (OLD=NEW); unnamed classes are called by their number.", form=A_RENAMES
     )
-    b_rename: Renames | None = setting(None, "New name for a class of B, likewise.", form=B_RENAMES)
+    b_rename: Renames | None = setting(
+        None, "Rename a class of B (OLD=NEW); unnamed classes are called by their number.", form=B_RENAMES
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,8 +254,8 @@ class ContextSettings(Settings, panel="Contexts and performance"):
     class_blind: bool = setting(default=False, help="One mask plane for all classes: Eq. [2] read literally.")
     masks: str = setting(
         AUTO_MASKS,
-        "Use of masks in patches: auto, where every object of both sets has one; use, wherever an object has one; "
-        "ignore, boxes alone.",
+        "Masks in patches: auto, if every object of both sets has one; use, wherever an object has one; ignore, "
+        "boxes only.",
         choices=(AUTO_MASKS, USE_MASKS, IGNORE_MASKS),
     )
     metric: str = setting(
@@ -278,29 +278,28 @@ class LidarSettings(Settings, panel="Lidar"):
     """
 
     sensor: str = setting(
-        CAMERA, "What both sets are of: camera, pictures; lidar, point clouds with cuboids.", choices=(CAMERA, LIDAR)
+        CAMERA, "Sensor of both sets: camera (images) or lidar (point clouds with cuboids).", choices=(CAMERA, LIDAR)
     )
     cuboid_iou: str = setting(
         "3d",
-        "Performance of an object, the IoU of cuboids in space (3d) or as seen from above (bev).",
+        "IoU of cuboids: in space (3d) or seen from above (bev).",
         choices=("3d", "bev"),
         option="iou",
     )
     paint: str = setting(
         "cuboids",
-        "What shows of an object in the range image: its cuboid, or the points in it.",
+        "Shape of an object in the range image: its cuboid, or the points inside it.",
         choices=("cuboids", "points"),
     )
     range_columns: int = setting(1800, "Columns of the range image around the turn.", low=90, high=8192)
     elevations: tuple[float, float, int] | None = setting(
         None,
-        "Rows of the range image at even elevations; by default the rings of A, or where its clouds have none, 64"
-        " over its elevations.",
+        "Rows of the range image, at even elevations. Default: the rings of A, else 64 rows over its elevations.",
         unit="deg",
         form=_ELEVATIONS,
     )
-    a_cloud_topic: str | None = setting(None, "Clouds of A where its recording has several: a topic.")
-    b_cloud_topic: str | None = setting(None, "Clouds of B, likewise.")
+    a_cloud_topic: str | None = setting(None, "Point cloud topic of A, if its recording has several.")
+    b_cloud_topic: str | None = setting(None, "Point cloud topic of B, if its recording has several.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,12 +308,12 @@ class SemanticSettings(Settings, panel="Label pictures"):
 
     task: str = setting(
         OBJECTS,
-        "What is judged: objects, by their boxes or masks; semantic, label pictures in patches on a grid.",
+        "What to judge: objects (boxes or masks) or semantic (label images, in patches on a grid).",
         choices=(OBJECTS, SEMANTIC),
     )
-    stride: int | None = setting(None, "Distance of the patches; not given, they touch.", unit="px", low=1, high=4096)
+    stride: int | None = setting(None, "Distance between patches. Default: they touch.", unit="px", low=1, high=4096)
     width: int | None = setting(
-        None, "Width that pictures and labels are scaled to; not given, as they are.", unit="px", low=16, high=16_384
+        None, "Width to scale images and labels to. Default: unchanged.", unit="px", low=16, high=16_384
     )
 
 
@@ -330,8 +329,8 @@ class UnitSettings(Settings, panel="Certainty"):
 
     block: float | None = setting(
         None,
-        "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
-        " for none; auto, as by default: estimated from each set.",
+        "Length of the time blocks that are resampled as a whole, since neighbouring frames look alike \\[s]; 0 for"
+        " none; auto: estimated from each set.",
         form=_BLOCK,
     )
     unit: str | None = setting(
@@ -360,7 +359,7 @@ class CertaintySettings(Settings, panel="Certainty"):
 
     margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1, common=True)
     draws: int = setting(
-        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
+        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 to skip them.", low=0, high=MOST_DRAWS
     )
 
 
@@ -369,7 +368,7 @@ class PairSettings(Settings, panel="Pairs"):
     """Which frames of both sets are pairs."""
 
     paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.", common=True)
-    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
+    pair_tolerance: float = setting(0.0, "Largest time difference between the frames of a pair.", unit="s", low=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,7 +448,7 @@ class PlanSettings(MethodSettings, UnitSettings, PairSettings):
         gap: W1 of endless samples, a difference of performance.
     """
 
-    gap: float = setting(MARGIN, "Gap to be shown: a difference of performance.", low=0.001, high=1)
+    gap: float = setting(MARGIN, "Gap to detect, as a difference of performance.", low=0.001, high=1)
     draws: int = some_draws(100)
 
 
@@ -462,10 +461,12 @@ class SweepSettings(MethodSettings, CertaintySettings, UnitSettings):
         patches: patch sizes to compare at, with the threshold `theta`; None: see `swept_patches`.
     """
 
-    thetas: tuple[float, ...] = setting(SWEPT_THETAS, "Similarity thresholds, at the patch of --patch.", form=_THETAS)
+    thetas: tuple[float, ...] = setting(
+        SWEPT_THETAS, "Similarity thresholds to try, with the patch size of --patch.", form=_THETAS
+    )
     patches: tuple[tuple[int, int], ...] | None = setting(
         None,
-        "Patch sizes, at the threshold of --theta; not given: two thirds of --patch to one and a half of it.",
+        "Patch sizes to try, with the threshold of --theta. Default: two thirds of --patch to one and a half of it.",
         unit="px",
         form=_PATCHES,
     )

@@ -35,15 +35,15 @@ class FollowSettings(Settings, panel="Following objects in pictures"):
 
     follow: str = setting(
         FOLLOW_AUTO,
-        "What is followed through the pictures: labels, predictions (made earlier, or by --model), or auto: what"
-        " --model finds where it is given, else labels where both sets have them, else predictions.",
+        "What to track through the images: labels, predictions (made earlier, or by --model), or auto: the model's "
+        "detections if --model is given, else labels if both sets have them, else predictions.",
         choices=(FOLLOW_AUTO, FOLLOW_LABELS, FOLLOW_PREDICTIONS),
         common=True,
     )
     same_by: str = setting(
         SAME_AUTO,
-        "How an object of both sets is known to be the same: instance (the number in the labels), track (followed from"
-        " frame to frame, then assigned over the whole track), or auto: instance where all labels have one.",
+        "How objects of both sets are matched: instance (number in the labels), track (tracked from frame to frame,"
+        " then assigned by the whole track), or auto: instance if all labels have one.",
         choices=(SAME_AUTO, SAME_INSTANCE, SAME_TRACK),
     )
     min_score: float | None = setting(
@@ -52,13 +52,13 @@ class FollowSettings(Settings, panel="Following objects in pictures"):
         low=0,
         high=1,
     )
-    track_gap: float = setting(0.5, "Time that a track outlives without a sighting.", unit="s", low=0)
+    track_gap: float = setting(0.5, "Longest time without a detection within a track.", unit="s", low=0)
     track_reach: float = setting(
-        1.0, "Distance from its expected place at which an object is found again, in diagonals of its box.", low=0
+        1.0, "Largest distance from the predicted position at which a track continues, in diagonals of its box.", low=0
     )
-    track_frames: int = setting(3, "Frames in which a track must be seen; shorter ones are left out.", low=1)
+    track_frames: int = setting(3, "Smallest number of frames of a track; shorter tracks are dropped.", low=1)
     match_distance: float = setting(
-        0.1, "Distance at which tracks of the two sets are no longer alike, in diagonals of the picture.", low=0
+        0.1, "Largest distance between matched tracks of the two sets, in diagonals of the image.", low=0
     )
     frame_rate: float | None = setting(
         None, "Rate of the images and clouds of sets without stamps.", unit="1/s", low=1e-3, high=1e6
@@ -71,14 +71,14 @@ class LineSettings(Settings, panel="Line above which finds are left out"):
 
     real_line: Path | None = setting(
         None,
-        "Table `frame row [slope]` for the real set, or a recording whose transforms and camera_info tell the horizon:"
-        " what a detector finds with its centroid above this line is left out.",
+        "Horizon of the real set: a table `frame row [slope]`, or a recording with transforms and camera_info. "
+        "Detections centred above it are dropped.",
     )
-    virtual_line: Path | None = setting(None, "The same for the virtual set.")
+    virtual_line: Path | None = setting(None, "Horizon of the virtual set, in the same forms.")
     line_classes: tuple[str, ...] | None = setting(
         None,
-        "Classes to which the lines apply, with commas. Not given: those with a line in the file of colour thresholds,"
-        " or all.",
+        "Classes to which the horizons apply, separated by commas. Default: those with a horizon in the colour "
+        "thresholds' file, else all.",
     )
 
 
@@ -86,16 +86,13 @@ class LineSettings(Settings, panel="Line above which finds are left out"):
 class PoleSettings(Settings, panel="Reference pole"):
     """A pole whose SIFT descriptors are matched in each frame."""
 
-    pole: Path | None = setting(
-        None, "Picture of a reference pole, whose SIFT descriptors are matched in each picture of both sets."
-    )
+    pole: Path | None = setting(None, "Image of a reference pole, whose SIFT descriptors are matched in each image.")
     pole_class: str | None = setting(
         None,
-        "Class of labelled poles: matches on them are counted, and without --pole the largest one of the real pictures"
-        " is the reference.",
+        "Class of labelled poles; only matches on them count. Without --pole the largest real one is the reference.",
     )
     pole_ratio: float = setting(
-        0.8, "Largest distance of a SIFT match, as a share of that to the second nearest descriptor.", low=0, high=1
+        0.8, "Largest distance ratio of a SIFT match (nearest over second nearest descriptor).", low=0, high=1
     )
     pole_distance: float = setting(
         250.0, "Largest distance of a SIFT match; descriptors have a length of about 512.", low=0, high=1024

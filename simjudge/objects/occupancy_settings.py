@@ -22,20 +22,18 @@ class OccupancySettings(Settings, panel="Occupancy map"):
         max_speed: a scan that cannot be reached from the one before at this speed is left out.
     """
 
-    cells_per_metre: float = setting(10.0, "Cells of the occupancy map a metre.", low=0.1, high=1000)
+    cells_per_metre: float = setting(10.0, "Cells per metre of the occupancy map.", low=0.1, high=1000)
     map_range: float = setting(30.0, "Range of a beam in the occupancy map.", unit="m", low=0.1, high=1000)
-    map_low: float = setting(0.3, "Height above ground from which a thing is an obstacle.", unit="m")
-    map_high: float = setting(2.0, "Height above ground up to which a thing is an obstacle.", unit="m")
-    map_hit: float = setting(0.7, "Probability that a cell is occupied in which a beam ends.", low=0.5, high=0.999)
-    map_miss: float = setting(
-        0.4, "Probability that a cell is occupied through which a beam goes.", low=0.001, high=0.5
-    )
-    map_least: float = setting(0.12, "Least probability of a cell.", low=0.0001, high=0.5)
-    map_most: float = setting(0.97, "Greatest probability of a cell.", low=0.5, high=0.9999)
+    map_low: float = setting(0.3, "Lowest height above ground of an obstacle.", unit="m")
+    map_high: float = setting(2.0, "Greatest height above ground of an obstacle.", unit="m")
+    map_hit: float = setting(0.7, "Occupancy probability of a cell in which a beam ends.", low=0.5, high=0.999)
+    map_miss: float = setting(0.4, "Occupancy probability of a cell that a beam crosses.", low=0.001, high=0.5)
+    map_least: float = setting(0.12, "Smallest probability of a cell.", low=0.0001, high=0.5)
+    map_most: float = setting(0.97, "Largest probability of a cell.", low=0.5, high=0.9999)
     map_occupied: float = setting(0.5, "Probability above which a cell is occupied.", low=0.01, high=0.99)
     no_return_range: float | None = setting(
         None,
-        "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
+        "Free length of a beam without a return, in organized clouds. Default: none.",
         unit="m",
         low=0.1,
         high=1000,

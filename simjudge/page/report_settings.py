@@ -54,12 +54,12 @@ class ReportFileSettings(Settings, panel="Files beside the page"):
         overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
     """
 
-    csv: Path | None = setting(None, "Also write the numbers, one row a result and class.")
+    csv: Path | None = setting(None, "Also write the numbers as CSV, one row per result and class.")
     latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
     figures: Path | None = setting(
-        None, "Also write each figure as SVG, PDF, PNG and its numbers as CSV here; each result has a subfolder."
+        None, "Folder for each figure as SVG, PDF and PNG, with its numbers as CSV; one subfolder per result."
     )
-    overwrite: bool = setting(default=False, help="Replace files that no report wrote.")
+    overwrite: bool = setting(default=False, help="Replace files that simjudge report did not write.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,19 +71,19 @@ class RecordingPageSettings(Settings, panel="Page of a recording"):
         radius: metres around the sensor that its pictures of clouds show; None chooses.
     """
 
-    instants: int = setting(4, "How many instants show its clouds, spread evenly over it.", low=1, high=1000)
+    instants: int = setting(4, "Number of instants at which clouds are shown, spread evenly.", low=1, high=1000)
     at: tuple[float, ...] | None = setting(
-        None, "These instants instead, from its first cloud, as 1.5,3.", unit="s", low=0
+        None, "Instants at which clouds are shown, from the first cloud on, as 1.5,3.", unit="s", low=0
     )
     radius: float | None = setting(
         None,
-        "How far around the car its clouds are shown; by default a square with nearly all of it.",
+        "Range around the vehicle in which clouds are shown. Default: nearly all points.",
         unit="m",
         low=0.01,
         high=100_000,
     )
-    topic: str | None = setting(None, "Topic of the clouds; by default all that a sensor measured.")
-    image_topic: str | None = setting(None, "Topic of the camera's pictures beside the clouds.")
+    topic: str | None = setting(None, "Point cloud topic. Default: all that a sensor measured.")
+    image_topic: str | None = setting(None, "Image topic to show beside the clouds.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +97,13 @@ class ReportSettings(ReportFileSettings, RecordingPageSettings):
 
     to: str = setting(
         HTML,
-        "What to write of a comparison: html, the page; rrd, a recording for rerun; fiftyone, a data set with W1, "
-        "overlap and nearest contexts as fields.",
+        "Output format of a comparison: html (page), rrd (rerun recording), fiftyone (data set with W1, overlap and"
+        " nearest contexts as fields).",
         choices=(HTML, RRD, FIFTYONE),
     )
-    title: str = setting("", "Heading of the page; by default the question that it answers, or the recording's name.")
+    title: str = setting("", "Heading of the page. Default: the question, or the recording's name.")
     label: Labels | None = setting(
-        None, "Name on the page of a set (a, b or its name) or of a result; repeatable.", form=_LABELS
+        None, "Name of a set (a, b or its name) or of a result on the page; repeatable.", form=_LABELS
     )
 
 

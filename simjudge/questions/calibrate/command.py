@@ -12,17 +12,19 @@ from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
 
-app = typer.Typer(help="Measure real devices, for simulated ones.", no_args_is_help=True)
+app = typer.Typer(help="Measure the noise and geometry of real sensors for simulated ones.", no_args_is_help=True)
 
 
 @app.command("imu")
 @takes_finite_numbers
 def imu(
-    source: Path = typer.Argument(..., metavar="BAG", help="A recording of an IMU that stands (sensor_msgs/Imu)."),
-    out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml; a plot x.svg comes beside it."),
+    source: Path = typer.Argument(..., metavar="BAG", help="Recording of a stationary IMU (sensor_msgs/Imu)."),
+    out: Path = typer.Option(..., "--out", help="Sensor file to write, x.yaml, with a plot x.svg beside it."),
     topic: str | None = typer.Option(None, "--topic", help="Topic of the IMU.", show_default="the only one"),
-    begin: float = typer.Option(0.0, help="Seconds since the first reading from which on it stands."),
-    end: float | None = typer.Option(None, help="Seconds since the first reading.", show_default="the last"),
+    begin: float = typer.Option(0.0, help="Start of the stationary part, after the first reading \\[s]."),
+    end: float | None = typer.Option(
+        None, help="End of the stationary part, after the first reading \\[s].", show_default="the last"
+    ),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
 ) -> None:
     """Fit white noise and drift of a gyroscope and an accelerometer by Allan deviation, and write a sensor file.
@@ -66,17 +68,19 @@ def imu(
 def noise(
     settings: ReadSettings,
     source: Path = typer.Argument(
-        ..., metavar="PICTURES", help="A folder, data set or recording of a standing scene, from dark to bright."
+        ..., metavar="PICTURES", help="Folder, data set or recording of a still scene, from dark to bright."
     ),
-    out: Path = typer.Option(..., "--out", help="The file of the camera's filters, x.yaml; a plot x.svg beside it."),
-    encoding: str = typer.Option("srgb", help="How values are stored: srgb (linearized first) or linear (raw)."),
+    out: Path = typer.Option(
+        ..., "--out", help="File of camera filters to write, x.yaml, with a plot x.svg beside it."
+    ),
+    encoding: str = typer.Option("srgb", help="Encoding of pixel values: srgb (linearized first) or linear (raw)."),
     bits: int | None = typer.Option(
-        None, "--bits", min=1, max=16, help="Bits of the camera's converter.", show_default="those of the pictures"
+        None, "--bits", min=1, max=16, help="Bit depth of the camera's converter.", show_default="those of the pictures"
     ),
-    black_level: float = typer.Option(0.0, "--black-level", min=0, help="What raw pictures hold without light."),
-    begin: int = typer.Option(0, min=0, max=_MOST_PICTURES, help="Number of the first picture that is taken."),
+    black_level: float = typer.Option(0.0, "--black-level", min=0, help="Pixel value without light, in raw images."),
+    begin: int = typer.Option(0, min=0, max=_MOST_PICTURES, help="Number of the first image to use."),
     end: int | None = typer.Option(
-        None, min=1, max=_MOST_PICTURES, help="Number of the first that is not.", show_default="all"
+        None, min=1, max=_MOST_PICTURES, help="Number of the first image after the last one to use.", show_default="all"
     ),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
 ) -> None:
@@ -113,20 +117,20 @@ def noise(
 @takes_finite_numbers
 def lidar(
     source: Path = typer.Argument(
-        ..., metavar="INPUT", help="A recording with PointCloud2, a folder of .bin scans, or an Argoverse 2 sweep."
+        ..., metavar="INPUT", help="Recording with PointCloud2, folder of .bin scans, or Argoverse 2 sweep."
     ),
-    out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml."),
+    out: Path = typer.Option(..., "--out", help="Sensor file to write, x.yaml."),
     topic: str | None = typer.Option(None, "--topic", help="Topic of the point clouds.", show_default="the only one"),
     fields: str = typer.Option(
         "x,y,z,intensity,time", "--fields", help="Columns of .bin scans, float32 each; also ring, and _ for any other."
     ),
     rings: int | None = typer.Option(
-        None, "--rings", min=1, max=1024, help="How many rings there are.", show_default="as many as there seem to be"
+        None, "--rings", min=1, max=1024, help="Number of rings.", show_default="as many as there seem to be"
     ),
     rate: float | None = typer.Option(
-        None, "--rate", min=1e-3, max=1000, help="Turns a second; needed where the points have no times."
+        None, "--rate", min=1e-3, max=1000, help="Turns per second; required if points have no times \\[Hz]."
     ),
-    most: int = typer.Option(100, "--turns", min=1, max=10_000, help="Turns to read at most."),
+    most: int = typer.Option(100, "--turns", min=1, max=10_000, help="Largest number of turns to read."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that this command did not write."),
 ) -> None:
     """Estimate beams and firing times of a lidar from recorded turns, and write a sensor file.

@@ -11,11 +11,11 @@ from simjudge.terminal.common import exit_if_lost, print_note
 
 
 def certify(
-    folders: list[Path] = typer.Argument(..., metavar="RESULT...", help="Folders that simjudge compare wrote."),
-    out: Path = typer.Option(..., "--out", help="Folder for the dossier; an earlier one is replaced."),
+    folders: list[Path] = typer.Argument(..., metavar="RESULT...", help="Result folders of simjudge compare."),
+    out: Path = typer.Option(..., "--out", help="Folder for the dossier; replaces an earlier one."),
     title: str = typer.Option("", "--title", help="Heading of the page."),
 ) -> None:
-    """Put results into a dossier that others can check without simjudge: files, digests, a page and a script."""
+    """Pack results into a dossier that others can verify without simjudge: files, digests, a page and a script."""
     from simjudge.questions.certify.dossier import SCRIPT
     from simjudge.questions.certify.dossier import certify as run
 

@@ -21,7 +21,7 @@ FAIL_ON: Any = typer.Option(
     None,
     "--fail-on",
     metavar="gap[:MARGIN]",
-    help="End with exit code 4 where the sets differ beyond chance by what may be the margin or more.",
+    help="Exit with code 4 if there is a gap beyond chance that may reach the margin.",
 )
 
 
@@ -85,14 +85,16 @@ def compare(
         None,
         metavar="ADDRESS",
         rich_help_panel="Cluster",
-        help="Dask scheduler whose workers do the similarity join; the numbers are the same.",
+        help="Dask scheduler whose workers compute the similarity join; the numbers stay the same.",
     ),
     share: str | None = typer.Option(
         None,
         metavar="FOLDER",
         rich_help_panel="Cluster",
-        help="Folder, or address that fsspec knows, through which the scheduler's workers get the contexts. "
-        "Not given: a temporary folder of this machine.",
+        help=(
+            "Folder or fsspec address through which the workers get the contexts. Default: a temporary folder on "
+            "this machine."
+        ),
     ),
     fail_on: str | None = FAIL_ON,
 ) -> None:

@@ -16,20 +16,20 @@ from simjudge.terminal.options import takes_settings
 def cover(
     settings: CoverSettings,
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any labelled data set or recording."),
-    b: Path | None = typer.Argument(None, help="Simulated pictures that there are already."),
-    scene: str = typer.Option(..., "--scene", metavar="FILE|NAME", help="The scene to render; it has an area."),
-    camera: str = typer.Option(DEFAULT_CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it."),
-    out: Path = typer.Option(..., "--out", help="Folder for the pictures, their poses and the page."),
-    n: int = typer.Option(300, "-n", help="Pictures to render at most."),
+    b: Path | None = typer.Argument(None, help="Simulated images that exist already."),
+    scene: str = typer.Option(..., "--scene", metavar="FILE|NAME", help="Scene to render; it must have an area."),
+    camera: str = typer.Option(DEFAULT_CAMERA, "--camera", metavar="FILE|NAME", help="Camera that renders it."),
+    out: Path = typer.Option(..., "--out", help="Folder for images, poses and page."),
+    n: int = typer.Option(300, "-n", help="Largest number of images to render."),
     vehicle: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="The car that carries the camera; if left out the scene's own, or art1."
+        None, metavar="FILE|NAME", help="Vehicle that carries the camera. Default: the scene's, or art1."
     ),
     mount: str | None = typer.Option(
-        None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees."
+        None, metavar="POSE", help="Pose of the camera on the body: x,y,z[,yaw,pitch,roll], in metres and degrees."
     ),
     engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
 ) -> None:
-    """Render the pictures that show what a simulation lacks: contexts of A that no context of B resembles.
+    """Render images of what a simulation lacks: contexts of A that no context of B resembles.
 
     Poses are tried by their labels alone, without light. Only the chosen pictures are rendered. The page says how much
     of A they cover, beside as many random pictures, and which contexts cannot be had in this scene.

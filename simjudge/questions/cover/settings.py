@@ -42,11 +42,11 @@ class CoverSettings(LabelSettings, JobSettings, panel="Search"):
     )
     chosen_patch: tuple[int, int] | None = None
     seed: int = setting(0, "Seed of placements, poses and noise.", low=0)
-    scenes: int = setting(1, "Placements of the scene's random things to search.", low=1, high=10_000)
-    tries: int = setting(1000, "Random poses whose labels are looked at.", low=1, high=1_000_000)
+    scenes: int = setting(1, "Random placements of the scene to search.", low=1, high=10_000)
+    tries: int = setting(1000, "Random poses to try.", low=1, high=1_000_000)
     refinements: int = setting(
         3000,
-        "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.",
+        "Poses built for each context that no random pose resembles, per placement; 0 for none.",
         low=0,
         high=1_000_000,
     )

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 def doctor(
     source: Path | None = typer.Argument(
-        None, metavar="[ANY]", help="A recording, or a data set of pictures or clouds; none: the running ROS graph."
+        None, metavar="[ANY]", help="Recording, or data set of images or clouds. Default: the running ROS graph."
     ),
-    live: bool = typer.Option(False, "--live", help="Look at the running ROS graph."),
+    live: bool = typer.Option(False, "--live", help="Check the running ROS graph."),
     seconds: float = typer.Option(5.0, help="Time to listen to a running graph [s]."),
-    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
+    image_topic: str | None = typer.Option(None, help="Image topic or camera name, if the recording has several."),
     purpose: str | None = typer.Option(
         None,
         "--for",
         metavar="QUESTION",
-        help="End with exit code 1 where this cannot be answered: compare, replay, objects, lidar, live or drive.",
+        help="Exit with code 1 if this question cannot be answered: compare, replay, objects, lidar, live or drive.",
     ),
-    out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for what was found."),
+    out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="JSON file for the findings."),
 ) -> None:
-    """Say what something is usable for: frames, clocks, calibration, labels, rates; and what mends the rest.
+    """Check what a recording or data set can be used for, and how to fix the rest.
 
     The exit code is 1 where a check fails, or with --for where that question cannot be answered. What is only missing
     fails no check.

@@ -9,22 +9,22 @@ import typer
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
 
-app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
+app = typer.Typer(help="Compare and check simulator engines.", no_args_is_help=True)
 
 
 @app.command("compare")
 @takes_finite_numbers
 def compare(
-    scene: str = typer.Argument(..., metavar="SCENE", help="File or name."),
-    camera: str = typer.Option("plain", "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    scene: str = typer.Argument(..., metavar="SCENE", help="Scene: a file or a name."),
+    camera: str = typer.Option("plain", "--camera", metavar="FILE|NAME", help="Camera that renders it."),
     out: Path = typer.Option(..., "--out", help="Folder for the page, both data sets and the judge's result."),
-    a: str = typer.Option("default", "--a", help="One engine."),
-    b: str = typer.Option("chrono", "--b", help="The other."),
-    poses: str = typer.Option("path", metavar="path|random|FILE", help="Where from, as simjudge render has it."),
-    count: int = typer.Option(12, "-n", min=1, help="How many poses."),
-    vehicle: str | None = typer.Option(None, help="The car that carries the camera.", show_default="art1"),
-    model: Path | None = typer.Option(None, "--model", help="Run this detector on both, and judge them by it."),
-    seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera."),
+    a: str = typer.Option("default", "--a", help="First engine."),
+    b: str = typer.Option("chrono", "--b", help="Second engine."),
+    poses: str = typer.Option("path", metavar="path|random|FILE", help="Camera poses, as for simjudge render."),
+    count: int = typer.Option(12, "-n", min=1, help="Number of poses."),
+    vehicle: str | None = typer.Option(None, help="Vehicle that carries the camera.", show_default="art1"),
+    model: Path | None = typer.Option(None, "--model", help="Detector that judges both."),
+    seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera noise."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
     from simjudge.questions.engines.run import compare_engines
@@ -60,8 +60,8 @@ def compare(
 @takes_finite_numbers
 def drive(
     names: list[str] = typer.Argument(None, metavar="ENGINE", show_default="default chrono"),
-    vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
-    out: Path | None = typer.Option(None, "--out", help="Write the numbers to this JSON file too."),
+    vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="Vehicle."),
+    out: Path | None = typer.Option(None, "--out", help="JSON file for the numbers."),
 ) -> None:
     """Drive the same car through throttle step, coast-down and turning circles in each engine."""
     from rich.console import Console
@@ -94,9 +94,9 @@ def drive(
 def check(
     name: str = typer.Argument(..., metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
     scene: str | None = typer.Option(
-        None, "--scene", metavar="FILE|NAME", help="Check in this scene too, from random camera poses."
+        None, "--scene", metavar="FILE|NAME", help="Scene to check in as well, from random camera poses."
     ),
-    count: int = typer.Option(2, "-n", min=1, max=100, help="Camera poses in that scene."),
+    count: int = typer.Option(2, "-n", min=1, max=100, help="Number of camera poses in that scene."),
     seed: int = typer.Option(0, min=0, help="Seed of that scene and its camera poses."),
 ) -> None:
     """Hold an engine to the contract that simjudge expects of one: one line a check, exit code 1 where one fails."""

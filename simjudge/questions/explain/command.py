@@ -16,16 +16,16 @@ def explain(
     settings: ExplainSettings,
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording with images."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
-    out: Path = typer.Option(..., "--out", help="Folder for the explanation; a stopped one goes on there."),
+    out: Path = typer.Option(..., "--out", help="Folder for the explanation; an interrupted run continues there."),
     camera: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="The camera that B was rendered through. With --scene, B is rendered again."
+        None, metavar="FILE|NAME", help="Camera that B was rendered with. With --scene, B is rendered again."
     ),
-    scene: str | None = typer.Option(None, metavar="FILE|NAME", help="The scene that B was rendered from."),
+    scene: str | None = typer.Option(None, metavar="FILE|NAME", help="Scene that B was rendered from."),
     a_camera: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="A's camera or calibration.", show_default="the camera_info of A"
+        None, metavar="FILE|NAME", help="Camera or calibration of A.", show_default="the camera_info of A"
     ),
 ) -> None:
-    """Say which differences of two cameras cause a gap: white balance, exposure, blur, noise and so on.
+    """Find which differences between two cameras cause a gap: white balance, exposure, blur, noise and so on.
 
     The differences are estimated from the pictures and undone by filters, alone and together. The detector (--model)
     runs on every changed set. Each cause gets its share of the gap, with an interval. With --scene and --camera,

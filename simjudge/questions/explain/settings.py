@@ -67,11 +67,9 @@ class ExplainSettings(
     """The settings of an explanation."""
 
     causes: tuple[str, ...] | None = setting(
-        None, "Causes to try, with commas; not given: all.", form=_CAUSES, common=True
+        None, "Causes to try, separated by commas. Default: all.", form=_CAUSES, common=True
     )
-    sample: int = setting(
-        16, "Pictures of each set on which the difference of the cameras is estimated.", low=1, high=10_000
-    )
+    sample: int = setting(16, "Images of each set from which the cameras' difference is estimated.", low=1, high=10_000)
     metric: str = object_metric()
     draws: int = some_draws()
 

@@ -21,24 +21,24 @@ def fit(
     settings: FitSettings,
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording with images."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
-    out: Path = typer.Option(..., "--out", help="Folder for the fit; a stopped one goes on there."),
+    out: Path = typer.Option(..., "--out", help="Folder for the fit; an interrupted run continues there."),
     camera: str | None = typer.Option(
-        None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
+        None, help="Camera of B's images: a file or a name. simjudge writes it to OUT with the fitted filters."
     ),
     sensors: str | None = typer.Option(
         None,
         rich_help_panel="Lidar",
-        help="Sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers.",
+        help="Sensors of B's clouds: a file or a name. simjudge writes them to OUT with the fitted numbers.",
     ),
     rendered: list[str] | None = typer.Option(
         None,
         "--rendered",
         metavar="SENSORS=CLOUDS",
         rich_help_panel="Lidar",
-        help="B's scans rendered with a file of another divergence; several of them fit the divergence.",
+        help="B's scans rendered with another beam divergence; give several to fit the divergence.",
     ),
 ) -> None:
-    """Fit a camera or a lidar so that B predicts A best, and test it on frames that were not fitted.
+    """Fit a camera or lidar so that B predicts A best, and test it on held-out frames.
 
     The search starts from what the pictures tell of both cameras. The detector (--model) judges every camera that is
     tried. Parameters that the frames cannot tell are named.

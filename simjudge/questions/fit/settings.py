@@ -71,15 +71,15 @@ class FitSettings(
 
     parameters: tuple[str, ...] | None = setting(
         None,
-        "Parts of the camera to fit, with commas; not given: those that the pictures show, and the usual ones.",
+        "Parts of the camera to fit, separated by commas. Default: the usual ones and those that the images show.",
         form=_PARAMETERS,
         common=True,
     )
     evaluations: int = setting(
-        60, "Cameras that the judge tries; 0 keeps the starting values.", low=0, high=100_000, common=True
+        60, "Number of cameras to try; 0 keeps the starting values.", low=0, high=100_000, common=True
     )
-    held_out: float = setting(0.5, "Share of the frames that the fit never sees.", low=0.1, high=0.9)
-    sample: int = setting(16, "Pictures of each set on which the starting values are estimated.", low=2, high=10_000)
+    held_out: float = setting(0.5, "Share of frames held out from the fit.", low=0.1, high=0.9)
+    sample: int = setting(16, "Images of each set from which the starting values are estimated.", low=2, high=10_000)
     metric: str = object_metric()
     draws: int = some_draws()
 

@@ -14,14 +14,16 @@ from simjudge.terminal.options import takes_settings
 @takes_settings
 def objects(
     settings: ObjectSettings,
-    real: Path = typer.Argument(..., help="The real sensor's recording or set: pictures, clouds, or both."),
-    virtual: Path = typer.Argument(..., help="The virtual sensor's, over the same course at the same stamps."),
+    real: Path = typer.Argument(..., help="Recording or set of the real sensor: images, clouds, or both."),
+    virtual: Path = typer.Argument(..., help="Recording or set of the virtual sensor, with the same stamps."),
     real_again: Path | None = typer.Option(
-        None, "--real-again", help="Another real recording of the course: what real differs by from real is the floor."
+        None,
+        "--real-again",
+        help="Another real recording of the course; the difference between the two real ones is the noise.",
     ),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
-    """Compare what a real and a virtual sensor say of the same objects, and of the whole signal, over time."""
+    """Compare a real and a virtual sensor over time, by the objects they see and by the whole signal."""
     from simjudge.questions.objects.run import compare_objects
     from simjudge.terminal.common import print_table
 

@@ -409,7 +409,7 @@ def compare_objects(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ObjectComparisonResult:
-    """Compare what a real and a virtual sensor say of the same objects, and of the whole signal, over time.
+    """Compare a real and a virtual sensor over time, by the objects they see and by the whole signal.
 
     Args:
         real: the real sensor's recording or set: a FrameSet, a CloudSet, or a path.

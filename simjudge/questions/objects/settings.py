@@ -19,7 +19,7 @@ class SideSettings(Settings, panel="Reading files"):
 
     sensor: str | None = setting(
         None,
-        "Sensor to compare: camera or lidar; by default both, as far as both sides have them.",
+        "Sensor to compare: camera or lidar. Default: what both sides have.",
         choices=SENSORS,
         common=True,
     )
@@ -28,18 +28,20 @@ class SideSettings(Settings, panel="Reading files"):
     )
     shift_limit: float = setting(
         1.0,
-        "Greatest shift in time between real and virtual that is looked for.",
+        "Largest time shift between real and virtual to search for.",
         unit="s",
         low=0,
         high=60,
         common=True,
     )
     real_image_topic: str | None = setting(
-        None, "Images of the real recordings where they have several cameras: a topic, or the camera's name."
+        None, "Image topic or camera name of the real recordings, if they have several."
     )
-    virtual_image_topic: str | None = setting(None, "Images of the virtual recording, likewise.")
-    real_cloud_topic: str | None = setting(None, "Clouds of the real recordings where they have several lidars.")
-    virtual_cloud_topic: str | None = setting(None, "Clouds of the virtual recording, likewise.")
+    virtual_image_topic: str | None = setting(
+        None, "Image topic or camera name of the virtual recording, if it has several."
+    )
+    real_cloud_topic: str | None = setting(None, "Point cloud topic of the real recordings, if they have several.")
+    virtual_cloud_topic: str | None = setting(None, "Point cloud topic of the virtual recording, if it has several.")
 
 
 @dataclass(frozen=True, kw_only=True)

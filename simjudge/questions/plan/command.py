@@ -15,10 +15,12 @@ from simjudge.terminal.options import takes_settings
 def plan(
     settings: PlanSettings,
     a: Path = typer.Argument(..., help="The set to be predicted, or a small one like it: any data set or recording."),
-    b: Path | None = typer.Argument(None, help="The set that predicts, or a small one like it; none to plan from A."),
+    b: Path | None = typer.Argument(
+        None, help="The set that predicts, or a small one like it; leave it out to plan from A alone."
+    ),
     out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for the numbers."),
 ) -> None:
-    """How many frames show a gap in 80 of 100 cases, per class and over all, by a forecast from draws.
+    """Estimate how many frames show a gap in 80 of 100 cases, per class and overall.
 
     The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
     With A alone, B is taken to be a set of as many frames that shows like surroundings as often.

@@ -18,16 +18,16 @@ def report(
     folders: list[Path] = typer.Argument(
         ...,
         metavar="DIR...|RECORDING",
-        help="Folders that simjudge compare or sweep wrote, or one of simjudge objects, or a recording.",
+        help="Result folders of simjudge, or a recording.",
     ),
     out: Path | None = typer.Option(
         None,
         "--out",
         "-o",
-        help="The page to write, of a recording also a folder; report.html, report.rrd or fiftyone by default.",
+        help="Page to write; a folder for a recording. Default: report.html, report.rrd or fiftyone.",
     ),
 ) -> None:
-    """Make one HTML page: of saved results (verdicts, galleries) or of a recording (clouds, pictures, GPS, IMU)."""
+    """Make one HTML page from saved results (verdicts, galleries) or from a recording (clouds, images, GPS, IMU)."""
     from simjudge.questions.report.report import report as run
 
     written = run(folders, out, settings=settings, log=print_note, progress=progress)

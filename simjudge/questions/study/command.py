@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from simjudge.questions.study.run import StudyResult
     from simjudge.results.saved_result import GapLimit
 
-app = typer.Typer(help="Run experiments of several steps.", no_args_is_help=True)
+app = typer.Typer(help="Run and report experiments of several steps.", no_args_is_help=True)
 
 
 @app.callback()
 def options() -> None:
-    """Run experiments of several steps."""
+    """Run and report experiments of several steps."""
 
 
 @app.command("run")
@@ -30,19 +30,19 @@ def run(
         help="A study's file, or the name of one shipped: two_nets, splits, all_vs_all, pointwise, sweep, ablation, "
         "streets, real_cones, control_variates, krc.",
     ),
-    out: Path = typer.Option(..., "--out", help="Folder for what the steps make and the page index.html."),
-    size: str = typer.Option("small", metavar="NAME", help="One of the study's sizes."),
+    out: Path = typer.Option(..., "--out", help="Folder for all outputs and the page index.html."),
+    size: str = typer.Option("small", metavar="NAME", help="Size of the study."),
     given: list[str] = typer.Option(
-        [], "--input", metavar="NAME=PATH", help="A file or folder that the study asks for; once for each."
+        [], "--input", metavar="NAME=PATH", help="File or folder that the study needs, as NAME=PATH; repeatable."
     ),
     jobs: int | None = typer.Option(
-        None, "-j", "--jobs", min=1, help="Steps done side by side; if left out what cores and memory allow."
+        None, "-j", "--jobs", min=1, help="Number of parallel steps. Default: what cores and memory allow."
     ),
     scheduler: str | None = typer.Option(
-        None, metavar="ADDRESS", help="Dask scheduler whose workers do the steps; all must see the folder."
+        None, metavar="ADDRESS", help="Dask scheduler whose workers run the steps; all must see the folder."
     ),
     reuse: list[Path] = typer.Option(
-        [], metavar="DIR", help="Another study's folder: steps that it has done alike are taken from there; repeatable."
+        [], metavar="DIR", help="Folder of another study whose finished, equal steps are reused; repeatable."
     ),
     fail_on: str | None = FAIL_ON,
 ) -> None:
@@ -68,7 +68,7 @@ def run(
 
 
 @app.command("list")
-def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder that study run has made.")) -> None:
+def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a study.")) -> None:
     """Show what is done of a study, what is not, and how long it took or will take."""
     from rich.console import Console
     from rich.table import Table
@@ -94,7 +94,7 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder th
 
 @app.command("report")
 def report(
-    folder: Path = typer.Argument(..., metavar="DIR", help="Folder that study run has made."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a study."),
     fail_on: str | None = FAIL_ON,
 ) -> None:
     """Write the page of a study again, from what is done. Nothing is run."""

@@ -17,12 +17,13 @@ class MountSettings(Settings, panel="Car"):
 
     vehicle: str | Path | None = setting(
         None,
-        "Car whose base_link the poses are of; by default art1, to render a scene that scene's own.",
+        "Vehicle whose base_link the poses describe. Default: art1, or the scene's own.",
         form=file_or_name(),
     )
     mount: str | None = setting(
         None,
-        "Camera on the body, in place of a car: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical.",
+        "Pose of the camera on the body, instead of a vehicle: x,y,z[,yaw,pitch,roll] in metres and degrees; body; "
+        "optical.",
         form=_POSE,
     )
 
@@ -32,7 +33,7 @@ class RecordedPoseSettings(Settings, panel="Poses"):
     """Where the poses of a recording are, and how they stand in the scene."""
 
     poses: str | Path | None = setting(
-        None, "Poses, where the recording has several topics of them.", form=file_or_name("TOPIC|FILE"), common=True
+        None, "Pose topic, if the recording has several.", form=file_or_name("TOPIC|FILE"), common=True
     )
     align: str = setting(
         "0,0,0",
@@ -40,27 +41,27 @@ class RecordedPoseSettings(Settings, panel="Poses"):
         form=_POSE,
         common=True,
     )
-    parent: str | None = setting(None, "Fixed frame, for poses from tf; by default the root.")
-    child: str | None = setting(None, "Frame of the body, for poses from tf; by default base_link.")
+    parent: str | None = setting(None, "Fixed frame of poses from tf. Default: the root.")
+    child: str | None = setting(None, "Body frame of poses from tf. Default: base_link.")
     time_offset: float = setting(0.0, "Time added to an image's stamp to find its pose.", unit="s")
-    skip_gaps: bool = setting(default=False, help="Leave out frames in gaps, in place of an error.")
+    skip_gaps: bool = setting(default=False, help="Skip frames in gaps between poses instead of failing.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFrameSettings(Settings, panel="Frames"):
     """For which frames of a recording a synthetic one is made."""
 
-    image_topic: str | None = setting(None, "The real camera, where the recording has several.")
-    start: float = setting(0.0, "Time after the first frame at which to begin.", unit="s", low=0, common=True)
-    duration: float | None = setting(None, "Time to replay; by default all.", unit="s", common=True)
-    rate: float | None = setting(None, "Frames a second, at most; by default all.", unit="Hz")
+    image_topic: str | None = setting(None, "Image topic or camera name, if the recording has several.")
+    start: float = setting(0.0, "Start time, after the first frame.", unit="s", low=0, common=True)
+    duration: float | None = setting(None, "Duration to replay. Default: all.", unit="s", common=True)
+    rate: float | None = setting(None, "Largest frame rate. Default: all frames.", unit="Hz")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoseNoiseSettings(Settings, panel="Noise of poses"):
     """Errors that each frame's pose gets, for the pointwise study."""
 
-    noise: bool = setting(default=False, help="Put each frame's pose off.")
+    noise: bool = setting(default=False, help="Add random errors to each frame's pose.")
     noise_angle: float = setting(
         1.0, "With --noise: standard deviation of yaw, pitch and roll each.", unit="deg", low=0
     )
@@ -71,10 +72,10 @@ class PoseNoiseSettings(Settings, panel="Noise of poses"):
 class ConeSettings(Settings, panel="Measured cones"):
     """Cones that were measured, in place of the scene's own."""
 
-    cones: Path | None = setting(None, "Table of measured cones: id colour x y.")
+    cones: Path | None = setting(None, "Table of measured cones, with the columns id, colour, x, y.")
     cone_kinds: str | None = setting(
         None,
-        "The scene's kinds for the table's colours; by default 0=red_cone,1=green_cone.",
+        "Scene objects for the colours in the table. Default: 0=red_cone,1=green_cone.",
         form=file_or_name("COLOUR=KIND,..."),
     )
 
@@ -85,12 +86,16 @@ class OtherSensorSettings(Settings, panel="Sensors beside the camera"):
 
     sensors: str | Path | None = setting(
         None,
-        "Sensors of the car beside the camera; a lidar scans at the stamps of the recording's clouds.",
+        "Sensors to simulate beside the camera; a lidar scans at the stamps of the recording's clouds.",
         form=file_or_name(),
     )
-    cloud_topic: str | None = setting(None, "The clouds, where the recording has several topics.")
+    cloud_topic: str | None = setting(None, "Point cloud topic, if the recording has several.")
     smoothing: float = setting(
-        0.0, "Time over which poses are averaged for inertial sensors: their noise grows.", unit="s", low=0, high=10
+        0.0,
+        "Averaging window of poses before differentiation for inertial sensors, which limits their noise.",
+        unit="s",
+        low=0,
+        high=10,
     )
 
 
@@ -98,7 +103,7 @@ class OtherSensorSettings(Settings, panel="Sensors beside the camera"):
 class SceneSeedSettings(Settings):
     """What is random in a scene."""
 
-    seed: int = setting(0, "Seed of the scene, of the camera's noise and of the poses.", low=0, common=True)
+    seed: int = setting(0, "Seed of scene, poses and camera noise.", low=0, common=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,17 +136,17 @@ class RenderingSettings(
 
     poses: str | Path | None = setting(
         None,
-        "Anywhere on the floor; along the scene's course; a text file of poses. By default random, and path where the"
-        " scene has no area for random cameras.",
+        "Camera poses: random (anywhere on the floor), path (along the scene's course), or a text file. Default: "
+        "random, or path if the scene has no area.",
         form=file_or_name("random|path|FILE"),
         common=True,
     )
     scenes: int | None = setting(
-        None, "Placements of a scene's random things; by default one, with random poses one for 10 frames.", low=1
+        None, "Random placements of the scene. Default: one, or one per 10 frames with random poses.", low=1
     )
     sensors: str | Path | None = setting(
-        None, "The car's other sensors: lidars at each frame; others along a path with times.", form=file_or_name()
+        None, "Other sensors of the vehicle: lidars at each frame; others along a path with times.", form=file_or_name()
     )
-    label_images: bool = setting(default=False, help="Write the class and the instance of each pixel too.")
-    valid: float = setting(0.0, "Share of a data set for validation.", low=0, high=0.9)
-    test: float = setting(0.0, "Share of a data set that training never sees.", low=0, high=0.9)
+    label_images: bool = setting(default=False, help="Also write class and instance of each pixel.")
+    valid: float = setting(0.0, "Share of the data set for validation.", low=0, high=0.9)
+    test: float = setting(0.0, "Share of the data set for testing, never seen in training.", low=0, high=0.9)

@@ -238,7 +238,7 @@ def replay(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ReplayResult:
-    """Render a synthetic frame for each real one of a recording, with its stamp and name.
+    """Render a synthetic image for each real one of a recording, with the same stamp and name.
 
     Without images in the recording, frames are made at the camera's rate. A stopped run keeps its finished frames; the
     same call then goes on.

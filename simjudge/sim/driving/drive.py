@@ -162,7 +162,7 @@ def drive(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> DriveResult:
-    """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
+    """Drive a course in closed loop: camera, detector, driver, physics.
 
     Simulated time waits for the driver: the same call gives the same drive on any machine.
 

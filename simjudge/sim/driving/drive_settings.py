@@ -24,28 +24,32 @@ class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
 
     driver: str = setting(
         CONES,
-        "By what the car drives: by cones in images, by lidar between barriers, by hand with the keys, or straight"
-        " along the course's line.",
+        "Driver: cones (in images), lidar (between barriers), manual (keyboard), or straight (along the course).",
         form=file_or_name("cones|lidar|manual|straight"),
         common=True,
     )
-    laps: int | None = setting(None, "Laps of a closed course; by default 1, by hand no end.", low=1, common=True)
+    laps: int | None = setting(
+        None, "Laps of a closed course. Default: 1, or endless with --driver manual.", low=1, common=True
+    )
     vehicle: str | Path | None = setting(
-        None, "The car; by default the scene's own, or art1.", form=file_or_name(), common=True
+        None, "Vehicle. Default: the scene's own, or art1.", form=file_or_name(), common=True
     )
     sensors: str | Path | None = setting(
         None,
-        "The car's sensors beside the camera: lidar, IMU, GPS, ...; recorded. By default vlp16 with --driver lidar.",
+        "Sensors to record beside the camera: lidar, IMU, GPS, ... Default: vlp16 with --driver lidar.",
         form=file_or_name(),
         common=True,
     )
-    seed: int = setting(0, "Seed of the scene, the camera's noise and the car's start.", low=0, common=True)
-    speed: float | None = setting(None, "Speed that driver straight holds; by default 5.", unit="m/s")
-    rate: float | None = setting(None, "Frames a second of the camera that drives; by default its own.", unit="Hz")
+    seed: int = setting(0, "Seed of scene, camera noise and start pose.", low=0, common=True)
+    speed: float | None = setting(None, "Speed of the straight driver. Default: 5.", unit="m/s")
+    rate: float | None = setting(None, "Frame rate of the driver's camera. Default: its own.", unit="Hz")
     min_score: float = setting(
-        DEFAULT_MIN_SCORE, "Score below which detections do not count; the driver counts from 0.25 on.", low=0, high=1
+        DEFAULT_MIN_SCORE,
+        "Score below which detections are not recorded; the driver uses those from 0.25 on.",
+        low=0,
+        high=1,
     )
     limit: float | None = setting(
-        None, "Simulated time after which the drive ends, which is then no failure; by default 180 s a lap.", unit="s"
+        None, "Simulated time after which the drive ends without failure. Default: 180 per lap.", unit="s"
     )
-    images: bool = setting(default=True, help="Record images, or only truth, detections and motion.")
+    images: bool = setting(default=True, help="Record images; without them only ground truth, detections and motion.")

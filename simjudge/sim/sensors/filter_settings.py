@@ -43,39 +43,43 @@ class FilterSettings(ReadSettings):
     """
 
     images: Path | None = setting(
-        None, "Folder of images that another program made of those of IN: same names, same sizes."
+        None, "Folder of images that another program made from those of IN, with the same names and sizes."
     )
     lens: Path | None = setting(
-        None, "Camera (file or name) whose lens bends images of a pinhole, with their label pictures and boxes."
+        None, "Camera (file or name) whose lens distortion is applied to pinhole images, label images and boxes."
     )
     blur: float | None = setting(None, "Gaussian blur, standard deviation.", unit="px")
-    vignetting: float | None = setting(None, "Darker corners: the view's angle there, off axis.", unit="degrees")
+    vignetting: float | None = setting(
+        None, "Vignetting (cos^4), by the angle off axis at the corners.", unit="degrees"
+    )
     noise: float | None = setting(None, "Gaussian noise, standard deviation.", unit="grey levels of 255")
     bayer: str | None = setting(
         None, "Bayer mosaic of this pattern, demosaiced along edges.", choices=("RGGB", "BGGR", "GRBG", "GBRG")
     )
-    gray_world: bool = setting(default=False, help="White balance: red, green and blue get the same mean.")
+    gray_world: bool = setting(default=False, help="Gray-world white balance: red, green and blue get the same mean.")
     white_balance: Gains | None = setting(None, "Gains of red, green and blue.", form=_GAINS)
     match_colours: Path | None = setting(
-        None, "Set whose proportions of mean red, green and blue the images get (undoes a white balance)."
+        None, "Match the ratios of mean red, green and blue of this set (undoes a white balance)."
     )
-    match_exposure: Path | None = setting(None, "Set whose mean and standard deviation of brightness the images get.")
+    match_exposure: Path | None = setting(None, "Match mean and standard deviation of brightness of this set.")
     colour_transfer: Path | None = setting(
-        None, "Set whose means and standard deviations in CIELAB the images get (Reinhard's colour transfer)."
+        None, "Match means and standard deviations in CIELAB of this set (Reinhard's colour transfer)."
     )
-    fourier_adaptation: Path | None = setting(None, "Set whose amplitudes of low frequencies the images get (FDA).")
+    fourier_adaptation: Path | None = setting(
+        None, "Take low-frequency amplitudes from this set (Fourier domain adaptation, FDA)."
+    )
     match_by: str = setting(
         "set",
-        "Reference of each image: the mean of the set, its twin there (same stamp or name), or a random one.",
+        "Reference of each image: the mean of the set, its pair (same stamp or name), or a random image.",
         choices=MATCH_BY,
     )
     fourier_share: float = setting(
         0.01, "Half the width of the window of swapped frequencies, as a share of the shorter side (FDA's beta)."
     )
-    gamma: float | None = setting(None, "Exponent; above 1 darkens the mid tones.")
-    jpeg: int | None = setting(None, "Store as JPEG of this quality, 1..100 (else without loss).")
-    camera: str | None = setting(None, "A camera's filters, by FILE or NAME, in place of those above.")
-    seed: int = setting(0, "Seed of the noise, and of random references.", low=0)
+    gamma: float | None = setting(None, "Gamma exponent; above 1 darkens mid tones.")
+    jpeg: int | None = setting(None, "JPEG quality, 1..100. Default: lossless.")
+    camera: str | None = setting(None, "Camera (file or name) whose filters are applied instead of the options above.")
+    seed: int = setting(0, "Seed of noise and random references.", low=0)
 
     @property
     def references(self) -> dict[str, Path]:

@@ -362,7 +362,7 @@ class LiveObjectSettings(StageSettings):
     )
     follow: str = setting(
         FOLLOW_LABELS,
-        "What is followed through the pictures: labels (camera/ground_truth of each side), or"
+        "What to track through the images: labels (camera/ground_truth of each side), or"
         " predictions (camera/detections).",
         choices=(FOLLOW_LABELS, FOLLOW_PREDICTIONS),
     )

@@ -147,12 +147,12 @@ class ReplaySettings(PoseSettings, LabelSettings):
     align: str = setting("0,0,0", "Pose of the poses' fixed frame in the scene: x,y,z[,yaw], metres and degrees.")
     cones: str | None = setting(None, "Table of measured cones, id colour x y, in place of the scene's own.")
     cone_kinds: str | None = setting(
-        None, "The scene's kinds for the table's colours. Not given: 0=red_cone,1=green_cone."
+        None, "Scene objects for the colours in the table. Default: 0=red_cone,1=green_cone."
     )
     time_offset: float = setting(0.0, "Time added to an image's stamp to find its pose.", unit="s")
     noise_angle: float = setting(0.0, "Pose noise of yaw, pitch and roll each.", unit="deg", low=0, high=180)
     noise_position: float = setting(0.0, "Pose noise of x, y and z each.", unit="m", low=0, high=1e3)
-    seed: int = setting(0, "Seed of the scene, the camera's noise and the poses' noise.", low=0)
+    seed: int = setting(0, "Seed of scene, camera noise and pose noise.", low=0)
     engine: str = setting("default", f"Engine that lights the scene: {CHOICES}.", form=ENGINE_FORM)
     every_frame: bool = setting(
         default=False, help="Replay every image in order, for recordings; otherwise the newest image that has poses."

@@ -445,7 +445,7 @@ def above_noise(gap: float, noise: Array, weight: Array) -> float:
     spread = noise / AT_ZERO
     x = gap / np.maximum(spread, 1e-300)
     erf = np.array([math.erf(each) for each in (x / math.sqrt(2)).tolist()])
-    folded = spread * (AT_ZERO * np.exp(-x * x / 2) + x * erf)
+    folded = spread * (AT_ZERO * np.exp(-(np.minimum(x, 40) ** 2) / 2) + x * erf)
     return float(weight @ (np.where(spread > 0, folded, gap) - noise))
 
 

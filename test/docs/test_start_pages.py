@@ -56,7 +56,8 @@ def test_each_line_of_the_page_runs(page, desk):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("desk")
 @pytest.mark.parametrize("page", START, ids=lambda path: path.stem)
-def test_the_python_of_the_page_runs(page, desk):
+def test_the_python_of_the_page_runs(page):
     for code in blocks(page.read_text(), "python"):
         exec(compile(code, str(page), "exec"), {})  # noqa: S102 (our own pages)

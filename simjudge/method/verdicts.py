@@ -69,9 +69,11 @@ def worst_verdict(performance: Verdict, *others: Verdict) -> Verdict:
     """The verdict on all that was judged.
 
     Args:
-        performance: that on performance in like contexts; where it was not tested, nothing is said.
+        performance: that on performance in like contexts; where it was not tested, nothing is said, and where it has
+            too few units, only a gap elsewhere says more.
         others: those on what else the detector does; what was not tested does not count.
     """
     if performance == Verdict.NOT_TESTED:
         return performance
-    return min((performance, *(other for other in others if other != Verdict.NOT_TESTED)), key=_WORST_FIRST.index)
+    silent = {Verdict.NOT_TESTED, *({Verdict.CANNOT_TELL} if performance == Verdict.TOO_FEW else ())}
+    return min((performance, *(other for other in others if other not in silent)), key=_WORST_FIRST.index)

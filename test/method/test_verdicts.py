@@ -29,9 +29,15 @@ def test_the_worst_of_all_that_was_judged_counts():
     for place, worse in enumerate(order):
         for better in order[place:]:
             assert worst_verdict(Verdict(worse), Verdict(better)) == worse
-            assert worst_verdict(Verdict(better), Verdict.NOT_TESTED, Verdict(worse)) == worse
+            if (better, worse) != ("too_few", "cannot_tell"):
+                assert worst_verdict(Verdict(better), Verdict.NOT_TESTED, Verdict(worse)) == worse
     assert worst_verdict(Verdict.NOT_TESTED, Verdict.LARGE_GAP) == Verdict.NOT_TESTED
     assert {*order, "not_tested"} == set(Verdict)
+
+
+def test_too_few_units_are_said_before_what_nobody_can_tell_of_the_rest():
+    assert worst_verdict(Verdict.TOO_FEW, Verdict.CANNOT_TELL, Verdict.PREDICTS) == Verdict.TOO_FEW
+    assert worst_verdict(Verdict.TOO_FEW, Verdict.CANNOT_TELL, Verdict.GAP) == Verdict.GAP
 
 
 @pytest.mark.parametrize(("kind", "codes"), [("VERDICT", Verdict), ("REASON", Reason)])

@@ -779,7 +779,8 @@ def measure_verdict(each: dict[str, Any]) -> str:
 def overall_verdict(said: dict[str, Any]) -> tuple[str, list[str]]:
     """The worst verdict of all that was judged, and the measures that make it; none where performance does."""
     own = said["overall"]["verdict"]
-    stated = {name: each["verdict"] for name, each in said.get("measures", {}).items() if own != "not_tested"}
+    silent = {"too_few": ("cannot_tell",), "not_tested": WORST_FIRST}.get(own, ())
+    stated = {name: each["verdict"] for name, each in said.get("measures", {}).items() if each["verdict"] not in silent}
     worst = min([own, *stated.values()], key=WORST_FIRST.index)
     return worst, [] if worst == own else [name.replace("_", " ") for name, each in stated.items() if each == worst]
 

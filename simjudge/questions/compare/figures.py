@@ -35,6 +35,7 @@ from simjudge.results.gallery import (
     MEDIAN,
     ONLY_A,
     ONLY_B,
+    PAIR_KINDS,
     PER_KIND,
     Crop,
     GalleryItem,
@@ -109,6 +110,24 @@ class Gallery:
     chosen: int = 0
     drawn: int = 0
     pictures: int = 0
+
+
+def glance_cards(gallery: Gallery) -> list[tuple[str, Card]]:
+    """Choose what the first screen shows: a context of the highest, the median and the lowest W1, of several classes.
+
+    Returns:
+        The kind in words, and the card.
+    """
+    classes, out = list(gallery.shelves.values()), []
+    for turn, kind in enumerate(PAIR_KINDS):
+        found = [
+            (shelf.heading, shelf.cards[0])
+            for shelves in classes[turn % max(len(classes), 1) :] + classes[: turn % max(len(classes), 1)]
+            for shelf in shelves
+            if shelf.kind == kind and shelf.cards
+        ]
+        out += found[:1]
+    return out
 
 
 def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:

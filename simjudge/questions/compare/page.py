@@ -36,7 +36,7 @@ from simjudge.questions.compare.facts import (
     where_sentence,
     where_view,
 )
-from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
+from simjudge.questions.compare.figures import BUDGET, Card, Gallery, glance_cards, make_gallery
 from simjudge.questions.compare.sections import (
     OPEN_SECTIONS,
     SORTED_BY_ID,
@@ -161,6 +161,7 @@ class ResultView:
     is_sorted: bool
     maps: bool
     gallery: Gallery
+    glance: list[tuple[str, Card]]
     where: WhereView
     tables: list[NumberTable]
     notes: list[str]
@@ -217,6 +218,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         is_sorted=classes > SORTED_BY_ID,
         maps=share.maps,
         gallery=gallery,
+        glance=glance_cards(gallery),
         where=where_view(result, names),
         tables=tables,
         notes=notes,

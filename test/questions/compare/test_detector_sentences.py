@@ -126,7 +126,7 @@ def test_performance_that_is_as_bad_or_worse_stays_first() -> None:
     assert overall_headline(made("large_gap", false_positives=INVENTED)) == "Large gap"
     assert worst_measure(made("cannot_tell", recall=CALM)) is None
     assert made("not_tested", false_positives=INVENTED).verdict == Verdict.NOT_TESTED
-    assert made("too_few", recall=CALM | {"verdict": "cannot_tell"}).verdict == Verdict.CANNOT_TELL
+    assert made("too_few", recall=CALM | {"verdict": "cannot_tell"}).verdict == Verdict.TOO_FEW
     assert made("small_gap", recall=CALM | {"verdict": "not_tested"}).verdict == Verdict.SMALL_GAP
 
 

@@ -85,7 +85,8 @@ def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verd
     assert hero.split(">")[-1].strip().startswith(word)
     assert "Mean W1" in hero
     assert "Nothing was drawn" in hero or ("noise" in hero and "The gap is" in hero and "(95 %: " in hero)
-    assert "O_A: B (chrono) shows" in hero
+    assert "What the detector sees in both sets" in hero
+    assert "O_A: B (chrono) shows" in plain(html[html.index("Verdict by class") :])
 
 
 def test_no_overlap_is_no_number(tmp_path: Path, table: pa.Table) -> None:

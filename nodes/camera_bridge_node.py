@@ -25,8 +25,7 @@ from .messages import camera_info_message, flip_rows, image_message, message_sta
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
-_DEPTH = 30
-"""Images that the middleware keeps."""
+_DEPTH = 30  # Images that the middleware keeps
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,14 @@ from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.processes import leave_closed_terminal, stop_signals
 
-_WAKE = 0.1
-"""Seconds between looks at what a node waits for."""
+_WAKE = 0.1  # Seconds between looks at what a node waits for
+# Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too.
 _SAME = 1.0
-"""Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too."""
-_SETTLE = 0.3
-"""Seconds that a message may be under way after its publisher has gone."""
-_IDLE_SPINS = 10
-"""Spins of the executor without a message after which none waits."""
-_TAKE = 30.0
-"""Seconds that taking what has arrived may last."""
-_ACKNOWLEDGE = 10.0
-"""Seconds that the last messages may take to arrive."""
-_SAY_PERIOD = 5.0
-"""Seconds between lines about what a node waits for."""
+_SETTLE = 0.3  # Seconds that a message may be under way after its publisher has gone
+_IDLE_SPINS = 10  # Spins of the executor without a message after which none waits
+_TAKE = 30.0  # Seconds that taking what has arrived may last
+_ACKNOWLEDGE = 10.0  # Seconds that the last messages may take to arrive
+_SAY_PERIOD = 5.0  # Seconds between lines about what a node waits for
 
 
 class StopSignals:

@@ -26,14 +26,11 @@ from .recorded_topics import installed_definition, recorded_qos_profile, recordi
 from .runtime import load_shared_memory_profile, message_class
 
 NAME = "simjudge_doctor"
-_OWN = {"/rosout", "/parameter_events"}
-"""What every node publishes; nothing of it is looked at."""
-_DISCOVERY = 3.0
-"""Seconds, beside those asked for, in which the first topic must be found."""
+_OWN = {"/rosout", "/parameter_events"}  # What every node publishes; nothing of it is looked at
+_DISCOVERY = 3.0  # Seconds, beside those asked for, in which the first topic must be found
+# Seconds from the first topic on in which only latched messages are kept: topics are found one after the other.
 _SETTLE = 1.0
-"""Seconds from the first topic on in which only latched messages are kept: topics are found one after the other."""
-_MOST_BYTES = 1 << 30
-"""Bytes after which listening ends: a gigabyte of images says no more."""
+_MOST_BYTES = 1 << 30  # Bytes after which listening ends: a gigabyte of images says no more
 _DEPTH = 1000
 
 

@@ -26,10 +26,8 @@ from simjudge.core.errors import SimjudgeError
 
 from .runtime import SimjudgeNode
 
-UNDER_WAY = 0.3
-"""Seconds that a message may be under way when a node is deactivated."""
-_WAKE = 0.02
-"""Seconds between looks whether work is done."""
+UNDER_WAY = 0.3  # Seconds that a message may be under way when a node is deactivated
+_WAKE = 0.02  # Seconds between looks whether work is done
 
 
 class ManagedNode(LifecycleNodeMixin, SimjudgeNode):

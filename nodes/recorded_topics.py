@@ -32,15 +32,14 @@ from simjudge.data.rosbag2.storage import StoredTopic
 from .qos import reliable_qos
 
 _FOREVER = QosTime(9223372036, 854775807)
+# A reliable publisher keeps this many messages for subscribers that are late, or a fast replay would lose some.
 _DEEP = 100
-"""A reliable publisher keeps this many messages for subscribers that are late, or a fast replay would lose some."""
 
 
 def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
     """What to publish a recorded topic with: what its publishers offered, in the way that suits all of them.
 
-    Args:
-        text: the YAML of the recording, empty where it has none.
+    `text`: the YAML of the recording, empty where it has none.
     """
     try:
         offered = parse_qos(text) if text else []
@@ -75,11 +74,7 @@ def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
 
 
 def recorded_qos_profile(profile: QoSProfile) -> Qos:
-    """A publisher's profile as a recording keeps it.
-
-    Args:
-        profile: as DDS tells it; a publisher's history is not told, and kept as unknown.
-    """
+    """A publisher's profile as a recording keeps it."""
     best_effort = profile.reliability == ReliabilityPolicy.BEST_EFFORT
     latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     known = profile.history in (HistoryPolicy.KEEP_LAST, HistoryPolicy.KEEP_ALL)
@@ -118,11 +113,7 @@ def installed_definition(name: str) -> MessageDefinition:
 
 
 def has_installed_definition(topic: StoredTopic) -> bool:
-    """Whether a recorded topic's type is the installed one of that name.
-
-    Returns:
-        True also where the recording or the installation does not hold the definition.
-    """
+    """Whether a recorded topic's type is the installed one of that name."""
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True
     try:

@@ -35,8 +35,7 @@ from .parameters import settings_parameters
 from .qos import reliable_qos, sensor_data_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
-_DEEP = 100
-"""Images that the middleware keeps."""
+_DEEP = 100  # Images that the middleware keeps
 _LABELS = (255, 255, 255)
 _ALL = "all classes"
 
@@ -164,19 +163,14 @@ def main() -> None:
     run_node(WatchNode)
 
 
-_LOOK = 1.0
-"""Seconds between looks for new topics."""
+_LOOK = 1.0  # Seconds between looks for new topics
 
 
 class SensorWatch:
     """Subscribes to the sensors of a graph; shows readings in the frame of the car, where tf_static tells it."""
 
     def __init__(self, node: SimjudgeNode, screen: Screen, has_room: Callable[[str], bool]) -> None:
-        """Begin to look for topics.
-
-        Args:
-            has_room: says for a topic whether another point cloud of it may be shown.
-        """
+        """Begin to look for topics (has_room: says for a topic whether another point cloud of it may be shown)."""
         self.received = 0
         self._node, self._screen, self._has_room = node, screen, has_room
         self._tree = TransformTree("/tf_static")

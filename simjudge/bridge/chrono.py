@@ -78,10 +78,8 @@ def choose_camera(
 ) -> Camera:
     """The camera.
 
-    Args:
-        given: a camera's file or name, or a camera; None: of the fields.
-        fields: as a camera's file has them; what is None is not given.
-        filters: a camera's file whose filters, gain and exposure are taken, or a list of filters.
+    `given`: a camera's file or name, or a camera; None: of the fields; `fields`: as a camera's file has them; what is
+    None is not given; `filters`: a camera's file whose filters, gain and exposure are taken, or a list of filters.
     """
     stated = {key: value for key, value in fields.items() if value is not None}
     if given is not None:
@@ -105,10 +103,9 @@ __all__ = ["ChronoBridge", "Pose"]
 
 _log = logging.getLogger(__name__)
 _SECOND = 1_000_000_000
-_PERIOD = 20_000_000
-"""Nanoseconds between samples of the vehicle's motion."""
+_PERIOD = 20_000_000  # Nanoseconds between samples of the vehicle's motion
+# Nanoseconds by which a step may differ from what it was said to be: systems add up their steps as floats.
 _ROUNDING = 1000
-"""Nanoseconds by which a step may differ from what it was said to be: systems add up their steps as floats."""
 
 
 class ChronoBridge:
@@ -133,12 +130,10 @@ class ChronoBridge:
     ) -> None:
         """Take the system over.
 
-        Args:
-            out: x.mcap or x.db3; None: nothing is recorded.
-            ros: whether all is published on topics too, and commands are taken from vehicle/input.
-            manager: the program's own ChSensorManager, whose lamps and background count; None: the bridge has its own.
-            min_size: smaller objects are not labelled, pixels.
-            min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        `out`: x.mcap or x.db3; None: nothing is recorded; `ros`: whether all is published on topics too, and commands
+        are taken from vehicle/input; `manager`: the program's own ChSensorManager, whose lamps and background count;
+        None: the bridge has its own; `min_size`: smaller objects are not labelled, pixels; `min_visible`: objects of
+        which a smaller share can be seen are not labelled, 0 to 1.
         """
         if out is None and not ros:
             raise UsageError("ChronoBridge: give out: a file to record to, or ros=True, or both")
@@ -183,21 +178,14 @@ class ChronoBridge:
     def vehicle(self, vehicle: Any, base: Any = None) -> None:
         """Say whose motion odometry and tf tell.
 
-        Args:
-            vehicle: a Chrono::Vehicle, wheeled or tracked, a model of one (ARTcar, HMMWV_Full), or any ChBody.
-            base: pose of base_link in the frame of chassis or body; None: that frame itself.
+        `vehicle`: a Chrono::Vehicle, wheeled or tracked, a model of one (ARTcar, HMMWV_Full), or any ChBody; `base`:
+        pose of base_link in the frame of chassis or body; None: that frame itself.
         """
         self._check_open("vehicle")
         self._world.set_vehicle(vehicle, None if base is None else _pose(base))
 
     def label(self, bodies: Any, class_name: str, *, counted: bool = True) -> int:
-        """Label a body, or several that are one object.
-
-        Args:
-            bodies: a ChBody with visual shapes, or a list of them; an SCMTerrain where it is not counted.
-            class_name: of the object; class ids are given in the order of first use.
-            counted: False for stuff (soil, road): a class in the semantic image, and no box.
-        """
+        """Label a body, or several that are one object (counted: False for stuff (soil, road))."""
         self._check_open("label")
         given = list(bodies) if isinstance(bodies, Sequence) else [bodies]
         return self._world.label(given, class_name, counted=counted)
@@ -218,17 +206,13 @@ class ChronoBridge:
     ) -> None:
         """Add a camera.
 
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: of the camera (x ahead, y left, z up) in the body's reference frame, in base_link where the body is
-                None: a Pose or a ChFramed; None: the frame itself.
-            size: width and height, pixels.
-            field_of_view: degrees between the left and the right edge.
-            rate: images a second; None: the file's, or 30.
-            lens: as in a camera's file, e.g. {"model": "radial", "k1": -0.3}; None: a pinhole.
-            filters: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken.
-            camera: a camera's file, the name of one that comes with simjudge, or a camera, in place of the above.
-            fields: further fields of a camera's file: exposure_time, depth, lag, supersampling, ...
+        `body`: ChBody that carries it; None: the vehicle; `pose` of the camera (x ahead, y left, z up) in the body's
+        reference frame, in base_link where the body is None: a Pose or a ChFramed; None: the frame itself; `size`:
+        width and height, pixels; `field_of_view`: degrees between the left and the right edge; `rate`: images a second;
+        None: the file's, or 30; `lens`: as in a camera's file, e.g. {"model": "radial", "k1": -0.3}; None: a pinhole;
+        `filters`: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken; `camera`:
+        a camera's file, the name of one that comes with simjudge, or a camera, in place of the above; `fields`: further
+        fields of a camera's file: exposure_time, depth, lag, supersampling, ....
         """
         self._check_new(name)
         self._check_sensor(f"camera {name}")
@@ -237,14 +221,7 @@ class ChronoBridge:
         self._devices.add_camera(name, chosen, body, _pose(pose))
 
     def adopt(self, sensor: Any, name: str = CAMERA) -> tuple[str, ...]:
-        """Take over a ChCameraSensor that the program made; its manager's Update() comes before `step`.
-
-        Args:
-            sensor: in a manager, with a ChFilterRGBA8Access.
-
-        Returns:
-            What was wrong in it, one line each, and what became of it. The lines are logged too.
-        """
+        """Take over a ChCameraSensor that the program made; its manager's Update() comes before `step`."""
         self._check_new(name)
         self._check_sensor(f"camera {name}")
         return self._devices.adopt_camera(name, sensor)
@@ -252,22 +229,14 @@ class ChronoBridge:
     def imu(self, body: Any = None, pose: Any = None, *, name: str = "imu", rate: float = 100.0, **fields: Any) -> None:
         """Add an accelerometer and gyroscope; readings are computed from the body's motion.
 
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: in the body's reference frame; in base_link where the body is None.
-            rate: readings a second.
-            fields: further fields of a sensor's file: window, lag, gyroscope, accelerometer, ...
+        `body`: ChBody that carries it; None: the vehicle; `pose`: in the body's reference frame; in base_link where the
+        body is None; `rate`: readings a second; `fields`: further fields of a sensor's file: window, lag, gyroscope,
+        accelerometer, ....
         """
         self._sensor("imu", body, pose, name, {"rate": rate, **fields})
 
     def gps(self, body: Any = None, pose: Any = None, *, name: str = "gps", rate: float = 10.0, **fields: Any) -> None:
-        """Add a GPS receiver.
-
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: in the body's reference frame; in base_link where the body is None.
-            rate: readings a second.
-        """
+        """Add a GPS receiver (pose: in the body's reference frame; rate: readings a second)."""
         self._sensor("gps", body, pose, name, {"rate": rate, **fields})
 
     def lidar(
@@ -275,11 +244,9 @@ class ChronoBridge:
     ) -> None:
         """Add a lidar: Chrono's own, which sees soils and meshes as Chrono has them.
 
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: in the body's reference frame; in base_link where the body is None.
-            rate: turns a second.
-            fields: further fields of a sensor's file: columns, rings, field_of_view, range, noise, ...
+        `body`: ChBody that carries it; None: the vehicle; `pose`: in the body's reference frame; in base_link where the
+        body is None; `rate`: turns a second; `fields`: further fields of a sensor's file: columns, rings,
+        field_of_view, range, noise, ....
         """
         self._check_sensor(f"lidar {name}")
         spec = self._sensor("lidar", body, pose, name, {"rate": rate, "window": 0.0, **fields})
@@ -313,8 +280,7 @@ class ChronoBridge:
     def ok(self, duration: float | None = None) -> bool:
         """Whether to go on: neither Ctrl-C, nor SIGTERM, nor the end of ROS, nor of the time.
 
-        Args:
-            duration: simulated seconds from the bridge's making on; None: no end.
+        `duration`: simulated seconds from the bridge's making on; None: no end.
         """
         if not self._begun:
             self._begin()
@@ -327,8 +293,7 @@ class ChronoBridge:
     def step(self, seconds: float | None = None) -> None:
         """Look at the system after the program has stepped it; hand over what is due.
 
-        Args:
-            seconds: by how much the program has stepped it; None: by any time.
+        `seconds`: by how much the program has stepped it; None: by any time.
         """
         if self._closed:
             raise UsageError("bridge.step: the bridge has been closed")

@@ -14,12 +14,7 @@ from simjudge.core.errors import SimjudgeError
 
 
 def hash_value(value: Any) -> str:
-    """Hash a value by its content; two runs give the same hash.
-
-    Args:
-        value: dataclasses, arrays, mappings (their order does not count), lists, tuples and plain values, nested at
-            will. Paths count for nothing, because where something was read from is not what it is.
-    """
+    """Hash a value by its content; two runs give the same hash."""
     digest = hashlib.sha256()
     _add(digest, value)
     return digest.hexdigest()

@@ -68,15 +68,11 @@ class Fields(BaseModel):
 
 @dataclass(frozen=True)
 class Document(Generic[ModelType]):
-    """A file that was read.
+    """A file that was read."""
 
-    Attributes:
-        path: the file, as messages name it.
-        sources: the file and those that it builds upon, the most particular first; they know their lines.
-    """
-
-    path: Path
+    path: Path  # the file, as messages name it
     content: ModelType
+    # The file and those that it builds upon, the most particular first; they know their lines.
     sources: tuple[YamlFile, ...]
 
     def error(self, location: Location, message: str) -> SimjudgeError:
@@ -106,11 +102,7 @@ def check_content(
 
 
 def error_at(path: Path, sources: Sequence[YamlFile], location: Location, message: str) -> SimjudgeError:
-    """The error about a value of a file.
-
-    Args:
-        sources: the files that may hold the value, the most particular first.
-    """
+    """The error about a value of a file (sources: the files that may hold the value, the most particular first)."""
     field = field_name(location)
     lines = ((source.path, source.line(location)) for source in sources)
     where = next((f"{file}:{line}" for file, line in lines if line is not None), str(path))

@@ -26,16 +26,11 @@ from simjudge.core.object_tables import (
 )
 from simjudge.core.text import check_unicode
 
-_MOST_SIZES = 8
-"""Image sizes that are listed."""
+_MOST_SIZES = 8  # Image sizes that are listed
 
 
 def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
-    """Describe a data set: frames, labels, image sizes, time span, objects, predictions and classes.
-
-    Args:
-        kind: what to call it, such as the name of its format.
-    """
+    """Describe a data set: frames, labels, image sizes, time span, objects, predictions and classes."""
     images = sum(frames.images is not None and frames.images.has(i) for i in range(len(frames)))
     objects, predictions = frames.objects, frames.predictions
     masks = 0 if objects.masks is None else int((objects.masks.shape[:, 0] > 0).sum())

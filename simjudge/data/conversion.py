@@ -28,8 +28,7 @@ from simjudge.data.sets import (
 def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
     """Leave out the labels of small objects. People label what a simulator does not, or the other way round.
 
-    Args:
-        min_size: labels whose box is narrower or lower are left out, pixels.
+    `min_size`: labels whose box is narrower or lower are left out, pixels.
     """
     if not 0 <= min_size < np.inf:
         raise UsageError(f"--min-size {min_size}: 0 px or more is needed")

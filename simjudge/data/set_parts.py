@@ -96,15 +96,10 @@ def join(
 
 @dataclass(frozen=True, repr=False)
 class ConcatenatedImages(ShortRepr):
-    """The images of several sets, one set behind the other.
+    """The images of several sets, one set behind the other."""
 
-    Attributes:
-        sources: the images of each set, None where it has none.
-        start: int64 (sets + 1,), the number of the first frame of each set, and of all frames.
-    """
-
-    sources: Sequence[Images | None]
-    start: IntArray
+    sources: Sequence[Images | None]  # the images of each set, None where it has none
+    start: IntArray  # int64 (sets + 1,), the number of the first frame of each set, and of all frames
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -210,13 +205,9 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
     """Deal frames into parts at random, all frames of one group into the same part.
 
     Groups are shuffled, then dealt one by one to the part that holds the fewest frames: where every frame is a group of
-    its own, the parts' sizes differ by one at most.
-
-    Args:
-        groups: the group of each frame, such as the photograph it is a variant of; the frame's name for none.
-
-    Returns:
-        The frames of each part, ascending int64; every frame is in exactly one.
+    its own, the parts' sizes differ by one at most. `groups`: the group of each frame, such as the photograph it is a
+    variant of; the frame's name for none. Returns the frames of each part, ascending int64; every frame is in exactly
+    one.
     """
     if seed < 0:
         raise UsageError(f"seed {seed}: must be 0 or more")
@@ -235,11 +226,8 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
     """Deal frames into stretches of their sequence, the first ones into the first part, and so on.
 
-    Args:
-        sequence: where each frame is. Frames of one place stay together; frames in no sequence come last.
-
-    Returns:
-        The frames of each part, ascending int64; every frame is in exactly one.
+    `sequence`: where each frame is. Frames of one place stay together; frames in no sequence come last. Returns the
+    frames of each part, ascending int64; every frame is in exactly one.
     """
     run = np.where(sequence.run == ALONE, sequence.run.max() + 1, sequence.run)
     # Frames without a place have one each.

@@ -28,10 +28,9 @@ from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 from simjudge.data.pairing import attach_predictions
 
-_ENTRIES_LOOKED_INTO = 200
-"""Entries of a folder that are looked into."""
+_ENTRIES_LOOKED_INTO = 200  # Entries of a folder that are looked into
+# Endings of files that may be data sets of their own.
 _SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
-"""Endings of files that may be data sets of their own."""
 
 
 def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
@@ -48,11 +47,7 @@ def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
 
 
 def data_sets_in(folder: Path) -> list[str]:
-    """List what a folder holds that can be read on its own.
-
-    Returns:
-        A phrase for each, such as "train (YOLO)", sorted by name; of many, the first.
-    """
+    """List what a folder holds that can be read on its own."""
     found = []
     for entry in sorted(folder.iterdir())[:_ENTRIES_LOOKED_INTO]:
         if entry.name.startswith(".") or not (entry.is_dir() or (entry.is_file() and entry.suffix in _SUFFIXES)):
@@ -89,21 +84,13 @@ __all__ = [
     "write_clouds",
     "write_set",
 ]
-_HEAD_BYTES = 64
-"""Of a file, to name its format."""
-_MOST_LOOKED_AT = 100
-"""Files of a folder whose format is looked at."""
-_PLAIN = ("bag", "images")
-"""What is no format of labels, by name: described in words, not by a title."""
+_HEAD_BYTES = 64  # Of a file, to name its format
+_MOST_LOOKED_AT = 100  # Files of a folder whose format is looked at
+_PLAIN = ("bag", "images")  # What is no format of labels, by name: described in words, not by a title
 
 
 def sniff_format(path: str | Path) -> str:
-    """Tell the format of what is at a path.
-
-    Returns:
-        The name of a format of `simjudge.data.formats`, such as "yolo", "coco", "bag" or "images"; "coco-results" and
-        "yolo-predictions" for predictions alone; "" for no known format.
-    """
+    """Tell the format of what is at a path."""
     found = find_format(path)
     return "" if found is None else found.name
 
@@ -111,8 +98,7 @@ def sniff_format(path: str | Path) -> str:
 def image_topics(image_topic: str | None) -> Topics | None:
     """The topics to read where a person names the images alone, or nothing.
 
-    Args:
-        image_topic: a topic, or a camera's name; None finds the images by type and name.
+    `image_topic`: a topic, or a camera's name; None finds the images by type and name.
     """
     return None if image_topic is None else Topics(image_topic)
 
@@ -199,11 +185,7 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
 
 
 def find_format(path: str | Path) -> Format | None:
-    """Find the format of what is at a path.
-
-    Returns:
-        The format; None for none that simjudge knows.
-    """
+    """Find the format of what is at a path: the format; None for none that simjudge knows."""
     return _find_format(_source(path))
 
 
@@ -267,18 +249,7 @@ def read_predictions(
     allow_outside: bool = False,
     rename: Mapping[str, str] | None = None,
 ) -> FrameSet:
-    """Read predictions onto a data set, in place of its own.
-
-    Args:
-        path: plain JSON, COCO results, a folder of YOLO texts, the authors' PREDS, a recording, or any set with
-            predictions.
-        target: the data set that the predictions are for. Frames are matched by name, else by stamp.
-        annotations: where `target` was read from; COCO results that lie elsewhere number its images.
-        rename: by what the predictions call a class (its number where it has no name), what the target calls it.
-
-    Returns:
-        `target` with the predictions. Its `losses` count those that match no frame.
-    """
+    """Read predictions onto a data set, in place of its own."""
     source = _source(path, for_predictions=True)
     losses = Losses()
     losses.extend(target.losses)
@@ -299,11 +270,7 @@ def read_predictions(
 
 
 def describe_readable() -> str:
-    """Say what can be read.
-
-    Returns:
-        A phrase for messages: "a recording (...), a folder of images, or a data set in a format of BDD100K, ...".
-    """
+    """Say what can be read."""
     readable = [each for each in all_formats() if each.read is not None]
     plain = [each.holds for each in readable if each.name in _PLAIN]
     titles = sorted((each.title for each in readable if each.name not in _PLAIN), key=str.lower)
@@ -395,24 +362,14 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
 def as_frames(
     source: FrameSet | str | Path, *, image_topic: str | None = None, allow_outside: bool = False
 ) -> FrameSet:
-    """Read a data set, unless it is read already.
-
-    Args:
-        source: a data set, or the path of a data set or a recording.
-        image_topic: in a recording of several cameras, a topic or the camera's name.
-    """
+    """Read a data set, unless it is read already."""
     if isinstance(source, FrameSet):
         return source
     return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:
-    """Check that the output is none of the inputs.
-
-    Args:
-        out: the path to write; None where nothing is written.
-        sources: the inputs; a data set that is read already has no path.
-    """
+    """Check that the output is none of the inputs (out: the path to write; None where nothing is written)."""
     if out is None or not Path(out).exists():
         return
     written = Path(out).resolve()
@@ -421,14 +378,7 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet
 
 
 def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) -> FrameSet:
-    """Write a data set, unless no path is given.
-
-    Args:
-        out: the path to write; None writes nothing.
-
-    Returns:
-        The data set; its `losses` count what could not be written, too.
-    """
+    """Write a data set, unless no path is given (out: the path to write; None writes nothing)."""
     if out is None:
         return frames
     losses = Losses()

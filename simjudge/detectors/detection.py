@@ -86,8 +86,7 @@ def _load(
     raise SimjudgeError(f"{path}: no detector: give a .onnx, a .pt, or a .yaml of colour thresholds")
 
 
-_LARGEST_BATCH = 200_000_000
-"""Bytes of the images that are held at once, give or take one image."""
+_LARGEST_BATCH = 200_000_000  # Bytes of the images that are held at once, give or take one image
 
 
 def detect(  # noqa: PLR0913 - the options of the command

@@ -10,12 +10,9 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import Settings, TextForm, setting
 
-DEFAULT_MIN_SCORE = 0.05
-"""Low, so that average precision is right; what a comparison counts is chosen there."""
-DEFAULT_IOU = 0.7
-"""Of two boxes of one class that overlap more, the better one stays: the default of ultralytics."""
-Renames = tuple[tuple[str, str], ...]
-"""Pairs of the name that a class has and its new name."""
+DEFAULT_MIN_SCORE = 0.05  # Low, so that average precision is right; what a comparison counts is chosen there
+DEFAULT_IOU = 0.7  # Of two boxes of one class that overlap more, the better one stays: the default of ultralytics
+Renames = tuple[tuple[str, str], ...]  # Pairs of the name that a class has and its new name
 
 
 def renames(
@@ -25,11 +22,8 @@ def renames(
 ) -> Renames:
     """Read what a set calls the classes of a detector, or another set those of a set.
 
-    Args:
-        given: text such as "blue=small,red=large", several of them, or names by names.
-
-    Returns:
-        A pair for each class: the name that it has, and the new one.
+    `given`: text such as "blue=small,red=large", several of them, or names by names. Returns a pair for each class: the
+    name that it has, and the new one.
     """
     if isinstance(given, str):
         given = given.split(",")
@@ -59,8 +53,8 @@ def _of_set(option: str) -> TextForm:
 
 
 _RENAMES = TextForm(renames, _text, "MODEL=SET", several=True)
+# How new names for the classes of a set are written.
 A_RENAMES, B_RENAMES = _of_set("--a-rename"), _of_set("--b-rename")
-"""How new names for the classes of a set are written."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,16 +25,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def non_maximum_suppression(boxes: npt.ArrayLike, scores: npt.ArrayLike, iou_threshold: float) -> npt.NDArray[np.int64]:
-    """Keep the best of boxes that overlap.
-
-    Args:
-        boxes: (N, 4), x0, y0, x1, y1; computed with in float32, as torchvision does.
-        scores: (N,).
-        iou_threshold: in [0, 1]; a box goes where its IoU with a better one that stays is larger than this.
-
-    Returns:
-        int64, the indices of the boxes that stay, best score first; equal scores in the order given.
-    """
+    """Keep the best of boxes that overlap: int64 (boxes (N, 4); scores (N,); iou_threshold: in [0, 1])."""
     box = np.asarray(boxes, np.float32).reshape(-1, 4)
     order = np.argsort(-np.asarray(scores, np.float32), kind="stable")
     alive: BoolArray = _survivors(np.ascontiguousarray(box[order]), iou_threshold)
@@ -46,13 +37,8 @@ def non_maximum_suppression_by_class(
 ) -> npt.NDArray[np.int64]:
     """Keep the best of boxes that overlap, each class by itself: boxes of unlike class never exclude each other.
 
-    Args:
-        boxes: (N, 4), x0, y0, x1, y1 in pixels.
-        scores: (N,).
-        class_id: (N,), whole numbers.
-
-    Returns:
-        int64, the indices of the boxes that stay, best score first over all classes.
+    `boxes` (N, 4), x0, y0, x1, y1 in pixels; `scores` (N,); `class_id` (N,), whole numbers. Returns int64, the indices
+    of the boxes that stay, best score first over all classes.
     """
     box, score = np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(scores, np.float32)
     classes = np.asarray(class_id)
@@ -116,16 +102,7 @@ def _loads(folder: Path) -> bool:
 
 
 def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
-    """Non-maximum suppression as torchvision defines it.
-
-    Args:
-        dets: float tensor (N, 4), x0, y0, x1, y1.
-        scores: float tensor (N,).
-        iou_threshold: a box goes where its IoU with a better one is larger than this.
-
-    Returns:
-        int64 tensor, the indices kept, best score first.
-    """
+    """Non-maximum suppression as torchvision defines it: int64 tensor (scores: float tensor (N,))."""
     import torch  # noqa: PLC0415
 
     kept = non_maximum_suppression(dets.detach().numpy(), scores.detach().numpy(), iou_threshold)

@@ -18,24 +18,17 @@ from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids
 from simjudge.detectors.range_images import RangeGrid, RangePictures, Silhouettes, cast_cuboids, mark_points, own_pixels
 
-FROM_CUBOIDS = "cuboids"
-"""An object's pixels are those whose rays meet its cuboid first."""
-FROM_POINTS = "points"
-"""An object's pixels are those of the points in its cuboid."""
-TILT = np.radians(10.0)
-"""Cuboids that are tilted more are counted: they are taken as upright."""
+FROM_CUBOIDS = "cuboids"  # An object's pixels are those whose rays meet its cuboid first
+FROM_POINTS = "points"  # An object's pixels are those of the points in its cuboid
+TILT = np.radians(10.0)  # Cuboids that are tilted more are counted: they are taken as upright
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScanFrames(ShortRepr):
-    """Scans as frames, and what a person should know of how they were made.
-
-    Attributes:
-        classless: whether the detector knows no classes: what it finds has one class, which nothing labelled has.
-    """
+    """Scans as frames, and what a person should know of how they were made."""
 
     frames: FrameSet
-    classless: bool
+    classless: bool  # whether the detector knows no classes: what it finds has one class, which nothing labelled has
     notes: tuple[str, ...]
 
 
@@ -44,11 +37,8 @@ def scan_frames(
 ) -> ScanFrames:
     """Put what is labelled and found in clouds into range images.
 
-    Args:
-        paint: what an object's pixels are: FROM_CUBOIDS or FROM_POINTS.
-
-    Returns:
-        A cyclic set with the cuboids of objects and predictions. What no pixel shows is left out.
+    `paint`: what an object's pixels are: FROM_CUBOIDS or FROM_POINTS. Returns a cyclic set with the cuboids of objects
+    and predictions. What no pixel shows is left out.
     """
     if clouds.boxes is None or clouds.labelled is None or not len(clouds.boxes):
         raise SimjudgeError(f"{clouds.name}: holds no cuboids that are labelled; nothing can be compared")

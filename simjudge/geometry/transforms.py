@@ -18,22 +18,17 @@ from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory, compose_links
 
 _SECOND = 1_000_000_000
-_BODIES = ("base_link", "base_footprint")
-"""Frames of a robot's body (REP 105), the preferred one first."""
+_BODIES = ("base_link", "base_footprint")  # Frames of a robot's body (REP 105), the preferred one first
 
 
 @dataclass
 class TransformLink:
-    """The transforms of a child frame in its parent, as they came.
-
-    Attributes:
-        static: whether it holds for ever; the last one counts then.
-        stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
-    """
+    """The transforms of a child frame in its parent, as they came."""
 
     parent: str
     child: str
-    static: bool
+    static: bool  # whether it holds for ever; the last one counts then
+    # stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
     stamp: list[int] = field(default_factory=list)
     position: list[tuple[float, float, float]] = field(default_factory=list)
     orientation: list[tuple[float, float, float, float]] = field(default_factory=list)
@@ -57,13 +52,7 @@ class TransformTree:
         *,
         static: bool,
     ) -> None:
-        """Take a transform in.
-
-        Args:
-            parent: the frame the transform is given in; a leading "/" is dropped.
-            stamp: nanoseconds.
-            position: x, y, z of the child's origin in the parent, metres.
-        """
+        """Take a transform in (stamp: nanoseconds; position: x, y, z of the child's origin in the parent, metres)."""
         parent, child = parent.lstrip("/"), child.lstrip("/")
         link = self.links.setdefault(child, TransformLink(parent, child, static))
         if link.parent != parent:
@@ -76,11 +65,7 @@ class TransformTree:
         link.orientation.append(orientation)
 
     def forget(self, before: int) -> None:
-        """Drop old transforms.
-
-        Args:
-            before: nanoseconds; what is older goes, but for the newest transform of each link before it.
-        """
+        """Drop old transforms (before: nanoseconds)."""
         for link in self.links.values():
             count = max(sum(1 for stamp in link.stamp if stamp < before) - 1, 0)
             if not link.static and count:
@@ -110,10 +95,8 @@ class TransformTree:
         """Compute the poses of one frame in another, at the times of all transforms between the two.
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
-        trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0.
-
-        Returns:
-            The trajectory, metres and quaternions x, y, z, w.
+        trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0. Returns the
+        trajectory, metres and quaternions x, y, z, w.
         """
         down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
@@ -140,9 +123,8 @@ class TransformTree:
     def static_mount(self, frame: str) -> tuple[str, Pose]:
         """Find the body that carries a frame, through static links alone.
 
-        Returns:
-            The body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static links
-            lead there, else the frame at their top, which is `frame` itself where it hangs below none.
+        Returns the body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static
+        links lead there, else the frame at their top, which is `frame` itself where it hangs below none.
         """
         body, pose = frame.lstrip("/"), Pose()
         for link in self._above(body):
@@ -206,9 +188,8 @@ class TransformTree:
 def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
     """Find the frames that are meant where one or both are not named.
 
-    Args:
-        parent: the fixed frame; None: the root of the tree.
-        child: the body's frame; None: base_link, else base_footprint (REP 105).
+    `parent`: the fixed frame; None: the root of the tree; `child`: the body's frame; None: base_link, else
+    base_footprint (REP 105).
     """
     above = tree.root() if parent is None else parent.lstrip("/")
     bases = [name for name in _BODIES if name in tree.frames()]
@@ -250,8 +231,7 @@ def _never_together(name: str, parent: str, child: str, moving: list[Trajectory]
     )
 
 
-_RESTART = 5 * _SECOND
-"""A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
+_RESTART = 5 * _SECOND  # A stamp that much before the newest one begins anew: a clock was set, or a recording loops
 BEFORE_FIRST_POSE = "before the first pose"
 IN_POSE_GAP = "in gaps of the poses"
 AT_POSE_JUMP = "at jumps of the poses"
@@ -266,20 +246,12 @@ class PoseBuffer(Protocol):
     def segment(self, begin: int, end: int) -> Trajectory | None:
         """Cut out the poses around an interval.
 
-        Args:
-            begin: of the interval, nanoseconds.
-            end: of the interval, nanoseconds.
-
-        Returns:
-            The poses from the last at or before `begin` to the first at or after `end`; None where there are none.
+        `begin` of the interval, nanoseconds; `end` of the interval, nanoseconds. Returns the poses from the last at or
+        before `begin` to the first at or after `end`; None where there are none.
         """
 
     def forget(self, before: int) -> None:
-        """Drop old poses.
-
-        Args:
-            before: nanoseconds; the poses before it go, but for the newest of them.
-        """
+        """Drop old poses (before: nanoseconds; the poses before it go, but for the newest of them)."""
 
 
 class LivePoses:
@@ -293,11 +265,8 @@ class LivePoses:
     def add(self, stamp: int, pose: Pose) -> None:
         """Take a pose in.
 
-        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops.
-
-        Args:
-            stamp: nanoseconds; of several poses with one stamp the first counts.
-            pose: of the body in the fixed frame.
+        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops. `stamp`:
+        nanoseconds; of several poses with one stamp the first counts; `pose` of the body in the fixed frame.
         """
         if self._rows and stamp < self._rows[-1][0] - _RESTART:
             self._rows.clear()
@@ -337,20 +306,12 @@ class LiveTransforms:
     """Poses from tf: the way from one frame to another."""
 
     def __init__(self, name: str, parent: str | None, child: str | None, limits: MotionLimits) -> None:
-        """Start with none.
-
-        Args:
-            parent, child: the fixed frame and the body's; None: the root of the tree, base_link or base_footprint.
-        """
+        """Start with none (parent, child: the fixed frame and the body's; None)."""
         self._name, self._ends, self._limits = name, (parent, child), limits
         self._tree = TransformTree(name)
 
     def add(self, parent: str, child: str, stamp: int, pose: Pose, *, static: bool) -> None:
-        """Take a transform in.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """Take a transform in (stamp: nanoseconds)."""
         link = self._tree.links.get(child.lstrip("/"))
         if link is not None and not static and link.stamp and stamp < link.stamp[-1] - _RESTART:
             for each in self._tree.links.values():
@@ -369,12 +330,8 @@ class LiveTransforms:
     def segment(self, begin: int, end: int) -> Trajectory | None:
         """Cut out the poses of the body in the fixed frame around an interval.
 
-        Args:
-            begin: of the interval, nanoseconds.
-            end: of the interval, nanoseconds.
-
-        Returns:
-            Two poses or more; None where there are fewer, or the frames are not connected yet.
+        `begin` of the interval, nanoseconds; `end` of the interval, nanoseconds. Returns two poses or more; None where
+        there are fewer, or the frames are not connected yet.
         """
         try:
             whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
@@ -393,8 +350,7 @@ class LiveTransforms:
     def forget(self, before: int) -> None:
         """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own.
 
-        Args:
-            before: nanoseconds.
+        `before`: nanoseconds.
         """
         self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
 
@@ -405,14 +361,7 @@ class LiveTransforms:
 def exposure_poses(
     poses: PoseBuffer, begin: int, end: int, limits: MotionLimits
 ) -> TrajectoryInterpolator | str | None:
-    """The poses for an image's exposure.
-
-    Args:
-        begin, end: of the exposure, nanoseconds, on the poses' clock.
-
-    Returns:
-        The poses; None where they may still come; EARLY, GAP or JUMP where they never will.
-    """
+    """The poses for an image's exposure: the poses (begin, end of the exposure, nanoseconds, on the poses' clock)."""
     newest = poses.newest_stamp()
     if newest is None or newest < end:
         return None

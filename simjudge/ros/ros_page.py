@@ -18,15 +18,13 @@ _QOS_LABELS = {
     LATCHED: "reliable, transient local",
     RECORDED: "as recorded",
 }
-_ELSEWHERE = ("record_node",)
-"""Nodes that take what is named, which would tie every topic to them in the image."""
+_ELSEWHERE = ("record_node",)  # Nodes that take what is named, which would tie every topic to them in the image
 
 
 def regenerate_parts(text: str) -> str:
     """A page with every made part made anew.
 
-    Args:
-        text: Markdown, with parts between `<!-- made: NAME -->` and `<!-- end -->`.
+    `text`: Markdown, with parts between `<!-- made: NAME -->` and `<!-- end -->`.
     """
 
     def made(found: re.Match[str]) -> str:

@@ -31,17 +31,12 @@ from simjudge.core.processes import (
 from simjudge.ros.description import CLOSING, Process, command_line
 from simjudge.sim.driving.keyboard import Keyboard, has_keys
 
-Show = Callable[[str, str], None]
-"""Called with a program's name and a line that it wrote."""
+Show = Callable[[str, str], None]  # Called with a program's name and a line that it wrote
 
-_POLL = 0.05
-"""Seconds between looks at the programs."""
-_SETTLE = 30.0
-"""Seconds that showing what a program wrote before it ended may take."""
-_LAST_LINES = 12
-"""Lines of a program that died which are shown again."""
-_SET_PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux's prctl(2)."""
+_POLL = 0.05  # Seconds between looks at the programs
+_SETTLE = 30.0  # Seconds that showing what a program wrote before it ended may take
+_LAST_LINES = 12  # Lines of a program that died which are shown again
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl(2)
 _STDIN = 0
 
 
@@ -79,11 +74,7 @@ class RunningProcess:
                 os.write(self.child.stdin.fileno(), keys)
 
     def read(self, show: Show) -> None:
-        """Show and keep what the program writes, from now on.
-
-        Args:
-            show: called with the program's name and each line, on a thread of its own.
-        """
+        """Show and keep what the program writes, from now on."""
         stream = self.child.stdout
         if stream is not None:
             self.reader = threading.Thread(target=self._read, args=(stream, show), daemon=True)
@@ -162,12 +153,7 @@ class Runner:
         self._keyboard: Keyboard | None = None
 
     def run(self, processes: Sequence[Process], namespace: str = "") -> int:
-        """Run programs to their end.
-
-        Returns:
-            0; 3 where one of them left input out; 130 where one was told to end before its work was done; 1 where
-            one died.
-        """
+        """Run programs to their end."""
         before = {number: signal.signal(number, self._count) for number in stop_signals()}
         try:
             self._start(processes, namespace)

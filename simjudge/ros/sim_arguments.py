@@ -27,20 +27,18 @@ from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUA
 
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
+# Topics by which other nodes know the camera that drives.
 _OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIONS}/overlay", f"{_DETECTIONS}/vision")
-"""Topics by which other nodes know the camera that drives."""
 _OF_DEPTH = ("camera/depth/image_raw", "camera/depth/camera_info")
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
 _SCANS = "scan/points"
 _FRAMES = ("joint_states", "robot_description", "/tf", "/tf_static")
-_WAITING = 100_000
-"""Frames that may wait for their detections."""
-_LONG = 3600.0
-"""Seconds that work on the last frames may take, and that they may wait for each other."""
-_PATIENCE = 120.0
-"""Seconds that the simulation waits for the other nodes: a detector may have to load torch."""
+_WAITING = 100_000  # Frames that may wait for their detections
+_LONG = 3600.0  # Seconds that work on the last frames may take, and that they may wait for each other
+_PATIENCE = 120.0  # Seconds that the simulation waits for the other nodes: a detector may have to load torch
 
+# Settings of the world that are launch arguments too.
 WORLD_ROWS = chosen(
     SimSettings,
     (
@@ -61,7 +59,6 @@ WORLD_ROWS = chosen(
         "frame_prefix",
     ),
 )
-"""Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
 ARGUMENTS = (
     Argument(

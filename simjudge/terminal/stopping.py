@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 from simjudge.core.processes import leave_closed_terminal
 
+# What happens to a signal unless somebody has asked for something else.
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
-"""What happens to a signal unless somebody has asked for something else."""
 
 
 class Stopping:

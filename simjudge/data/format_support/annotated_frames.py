@@ -24,20 +24,13 @@ from simjudge.data.format_support.sidecar import Sidecar
 
 @dataclass(repr=False)
 class AnnotatedFrames(ShortRepr):
-    """The usable ones of the frames that an annotations file names.
-
-    Attributes:
-        paths: image files, None where there is none.
-        size: int64 (F, 2).
-        entry: which entry of the file each frame is.
-        labelled: whether each is labelled; filled in by the format.
-    """
+    """The usable ones of the frames that an annotations file names."""
 
     names: list[str]
-    paths: list[Path | None]
-    size: IntArray
-    entry: list[int]
-    labelled: list[bool] = field(default_factory=list)
+    paths: list[Path | None]  # image files, None where there is none
+    size: IntArray  # int64 (F, 2)
+    entry: list[int]  # which entry of the file each frame is
+    labelled: list[bool] = field(default_factory=list)  # whether each is labelled; filled in by the format
 
     def images(self) -> FileImages | None:
         """The images; None where there is not one."""
@@ -55,11 +48,9 @@ def find_images(
     """Find the image files of the frames that an annotations file names.
 
     A frame is left out, counted, where its image has no readable header or another size than the file says, and where
-    neither tells the size. A missing image is counted only where other images of the set are there.
-
-    Args:
-        entries: file name, width and height of each frame, pixels; size 0 where the file does not say.
-        folder: of the annotations file; images are looked for in it, in `images/` and in the folder above.
+    neither tells the size. A missing image is counted only where other images of the set are there. `entries`: file
+    name, width and height of each frame, pixels; size 0 where the file does not say; `folder` of the annotations file;
+    images are looked for in it, in `images/` and in the folder above.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
     stated = [(width, height) for _, width, height in entries]
@@ -94,13 +85,9 @@ def picture_sizes(
 ) -> list[tuple[int, int] | None]:
     """Hold the sizes that a file states against the headers of the pictures.
 
-    Args:
-        paths: the picture of each frame; None where there is none.
-        stated: width and height of each frame, pixels; 0 where the file does not say.
-
-    Returns:
-        Width and height of each frame, pixels; None where the picture has no readable header or another size than the
-        file says, and where neither tells the size.
+    `paths`: the picture of each frame; None where there is none; `stated`: width and height of each frame, pixels; 0
+    where the file does not say. Returns width and height of each frame, pixels; None where the picture has no readable
+    header or another size than the file says, and where neither tells the size.
     """
     present = [path for path in paths if path is not None]
     headers = dict(zip(present, image_sizes(present), strict=True))
@@ -141,41 +128,26 @@ FLAGS = "flags such as occluded, truncated or difficult (their boxes are kept)"
 
 @dataclass(frozen=True)
 class LabelledShape:
-    """A labelled shape.
-
-    Attributes:
-        box: x0, y0, x1, y1, half-open, pixels.
-        where: names it to a person: file and row.
-        mask: its pixels.
-        instance: its number; NO_INSTANCE where it has none.
-        distance: from the camera to its middle, metres; None where unknown.
-        visible: the share of it that the image shows, 0 to 1; None where unknown.
-    """
+    """A labelled shape."""
 
     name: str
-    box: Sequence[float]
-    where: str
-    mask: MaskCrop = NO_MASK
-    instance: int = NO_INSTANCE
-    distance: float | None = None
-    visible: float | None = None
+    box: Sequence[float]  # x0, y0, x1, y1, half-open, pixels
+    where: str  # names it to a person: file and row
+    mask: MaskCrop = NO_MASK  # its pixels
+    instance: int = NO_INSTANCE  # its number; NO_INSTANCE where it has none
+    distance: float | None = None  # from the camera to its middle, metres; None where unknown
+    visible: float | None = None  # the share of it that the image shows, 0 to 1; None where unknown
 
 
 @dataclass(frozen=True)
 class AnnotatedFrame:
-    """A frame that an annotations file describes.
-
-    Attributes:
-        picture: its image file; None where there is none.
-        stated: width and height as the file states them, pixels; 0 where it does not.
-        shapes: what is labelled in it; None where nobody labelled it.
-    """
+    """A frame that an annotations file describes."""
 
     name: str
-    picture: Path | None
-    stated: tuple[int, int]
+    picture: Path | None  # its image file; None where there is none
+    stated: tuple[int, int]  # width and height as the file states them, pixels; 0 where it does not
     where: str
-    shapes: Sequence[LabelledShape] | None
+    shapes: Sequence[LabelledShape] | None  # what is labelled in it; None where nobody labelled it
 
 
 def build_annotated_set(
@@ -226,11 +198,7 @@ def by_alphabet(names: set[str]) -> dict[int, str]:
 
 
 def known_first(known: Sequence[str]) -> Callable[[set[str]], dict[int, str]]:
-    """Number classes in a known order; others follow in the order of their names.
-
-    Args:
-        known: the classes that a data set documents. They keep their numbers where they do not occur.
-    """
+    """Number classes in a known order; others follow in the order of their names."""
     return lambda names: dict(enumerate([*known, *sorted(names - set(known))]))
 
 

@@ -15,8 +15,7 @@ from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudSet
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_HEAD_BYTES = 4096
-"""So much of a file is read to find its first character."""
+_HEAD_BYTES = 4096  # So much of a file is read to find its first character
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,11 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.object_tables import BoolImage, Masks
 
+# A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel.
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
-"""A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""
 NO_MASK: MaskCrop = (None, (0, 0))
-DECIMALS = 9
-"""Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
-OUTLINE_SCALE = 8
-"""How finely a mask's outline is drawn, in points per pixel."""
+DECIMALS = 9  # Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact
+OUTLINE_SCALE = 8  # How finely a mask's outline is drawn, in points per pixel
 
 
 @dataclass(repr=False)
@@ -43,15 +41,7 @@ class MaskList(ShortRepr):
 
 
 def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
-    """Cut a mask to what is set in it.
-
-    Args:
-        image: bool (h, w).
-        origin: column and row of its upper left pixel.
-
-    Returns:
-        The bounding crop and its origin; `NO_MASK` where nothing is set.
-    """
+    """Cut a mask to what is set in it (image: bool (h, w); origin: column and row of its upper left pixel)."""
     rows = np.flatnonzero(image.any(1))
     if len(rows) == 0:
         return NO_MASK
@@ -63,8 +53,7 @@ def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
 def check_mask_area(width: int, height: int) -> None:
     """Refuse a mask that would take too much memory.
 
-    Args:
-        width, height: of the mask, or of the image that it lies on, pixels.
+    `width`, `height` of the mask, or of the image that it lies on, pixels.
     """
     if width * height > LARGEST_IMAGE:
         raise ValueError(f"a mask of {width}x{height} is over {LARGEST_IMAGE / 1e6:.0f} million pixels")
@@ -73,8 +62,7 @@ def check_mask_area(width: int, height: int) -> None:
 def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> MaskCrop:
     """The pixels inside any of some polygons, by pycocotools' raster (even-odd within a polygon).
 
-    Args:
-        polygons: each (P, 2), x and y in pixels, P at least 3.
+    `polygons`: each (P, 2), x and y in pixels, P at least 3.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
@@ -96,11 +84,7 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
 
 
 def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> list[float]:
-    """The box of an outline that a person drew: of what lies in the picture, where any of it does.
-
-    Args:
-        points: (P, 2), x and y in pixels.
-    """
+    """The box of an outline that a person drew: of what lies in the picture, where any of it does (points (P, 2))."""
     low, high = points.min(0), points.max(0)
     edge = np.array([width, height], np.float64)
     if (high > 0).all() and (low < edge).all():
@@ -111,12 +95,8 @@ def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> lis
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
     """Trace the outline of a mask's largest piece; holes and other pieces are not in it.
 
-    Args:
-        crop: bool (h, w), something set in it.
-        origin: column and row of its upper left pixel in the image.
-
-    Returns:
-        float64 (P, 2), x and y in pixels of the image, P at least 3.
+    `crop`: bool (h, w), something set in it; `origin`: column and row of its upper left pixel in the image. Returns
+    float64 (P, 2), x and y in pixels of the image, P at least 3.
     """
     fine = cv2.resize(crop.astype(np.uint8), None, fx=OUTLINE_SCALE, fy=OUTLINE_SCALE, interpolation=cv2.INTER_NEAREST)
     outlines, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
@@ -131,12 +111,7 @@ def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.fl
 
 
 def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
-    """Encode a mask as COCO's compressed run lengths.
-
-    Args:
-        width: of the image, pixels.
-        height: of the image, pixels.
-    """
+    """Encode a mask as COCO's compressed run lengths (width of the image, pixels; height of the image, pixels)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     runs = coco.encode(np.asfortranarray(masks.to_image(index, width, height), np.uint8))
@@ -146,9 +121,7 @@ def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, 
 def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     """Decode COCO run lengths, compressed (text) or plain (a list of counts).
 
-    Args:
-        width: of the image, pixels.
-        height: of the image, pixels.
+    `width` of the image, pixels; `height` of the image, pixels.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
@@ -169,10 +142,8 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
 def decode_rle_counts(text: str) -> list[int]:
     """Decode COCO's compressed run lengths: 5 bits a character, each from the third on a difference to two before.
 
-    pycocotools does not check that they fill the image, and writes past its buffer where they do not.
-
-    Returns:
-        The lengths of the runs, the first of pixels that are not set.
+    pycocotools does not check that they fill the image, and writes past its buffer where they do not. Returns the
+    lengths of the runs, the first of pixels that are not set.
     """
     counts: list[int] = []
     value, shift = 0, 0

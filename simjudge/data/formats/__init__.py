@@ -26,11 +26,7 @@ from simjudge.data.format_support.format import Format
 
 @cache
 def all_formats() -> tuple[Format, ...]:
-    """Find all formats: the `FORMATS` of each module and package in this folder.
-
-    Returns:
-        The formats in the order in which they are asked whether a path is theirs.
-    """
+    """Find all formats: the `FORMATS` of each module and package in this folder."""
     modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
     return tuple(sorted((each for module in modules for each in module.FORMATS), key=lambda each: each.order))
 
@@ -42,9 +38,5 @@ def folder_formats() -> tuple[Format, ...]:
 
 
 def file_suffixes() -> dict[str, Format]:
-    """List the formats that are written as a file.
-
-    Returns:
-        The formats by the ending of the file's name, such as ".mcap".
-    """
+    """List the formats that are written as a file: the formats by the ending of the file's name, such as ".mcap"."""
     return {suffix: each for each in all_formats() for suffix in each.suffixes if each.write is not None}

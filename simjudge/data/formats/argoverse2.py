@@ -25,10 +25,10 @@ from simjudge.data.format_support.format import Format, Source
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose
 
+# x, y and z are float16 in the file.
 POINT = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "u1"), ("laser_number", "u1"), ("offset_ns", "<i4")]
 )
-"""x, y and z are float16 in the file."""
 _FRAME = "egovehicle"
 _SWEEP, _LABELS, _POSES = "lidar.feather", "annotations.feather", "city_SE3_egovehicle.feather"
 _LARGEST = 2**31
@@ -155,6 +155,7 @@ def _stacked(columns: dict[str, npt.NDArray[Any]], names: Sequence[str]) -> Floa
     return np.stack([columns[name].astype(np.float64) for name in names], -1)
 
 
+# The format of https://www.argoverse.org/av2.html.
 FORMATS = (
     Format(
         "argoverse2",
@@ -165,4 +166,3 @@ FORMATS = (
         read_clouds=lambda source, _topics: _read(source),
     ),
 )
-"""The format of https://www.argoverse.org/av2.html."""

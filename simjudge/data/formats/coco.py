@@ -48,10 +48,8 @@ from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_si
 
 log = logging.getLogger(__name__)
 
-_FEWEST = 2
-"""Annotations that must agree: one alone may be a slip."""
-_TOLERANCE = 0.01
-"""Of an area."""
+_FEWEST = 2  # Annotations that must agree: one alone may be a slip
+_TOLERANCE = 0.01  # Of an area
 
 
 def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
@@ -84,13 +82,9 @@ def parse_region(
 ) -> tuple[list[float], MaskCrop] | None:
     """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
 
-    Args:
-        width: of its image, pixels.
-        height: of its image, pixels.
-        losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
-
-    Returns:
-        Box x0, y0, x1, y1 in pixels, and mask; None where there is neither.
+    `width` of its image, pixels; `height` of its image, pixels; `losses`: takes a mask that cannot be used (its box is
+    kept), and a row with neither box nor mask. Returns box x0, y0, x1, y1 in pixels, and mask; None where there is
+    neither.
     """
     mask = _mask(row.get("segmentation"), width, height, where, losses)
     try:
@@ -137,8 +131,7 @@ def _polygons(shape: Any, width: int, height: int) -> MaskCrop:
 def is_coco_results(content: Any) -> bool:
     """Tell whether the content of a JSON file is a list of COCO results.
 
-    Returns:
-        True where it is a list whose first entries have an image id; an empty list counts.
+    Returns True where it is a list whose first entries have an image id; an empty list counts.
     """
     return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
 
@@ -146,11 +139,7 @@ def is_coco_results(content: Any) -> bool:
 def parse_results(
     rows: Any, path: Path, frame_of: dict[Any, int], names: Sequence[str], size: IntArray, losses: Losses
 ) -> RawRows:
-    """Read results into rows, not yet checked.
-
-    Args:
-        size: int64 (F, 2), width and height of all frames, pixels.
-    """
+    """Read results into rows, not yet checked (size: int64 (F, 2), width and height of all frames, pixels)."""
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
     number = {name: i for i, name in enumerate(names)}
@@ -194,10 +183,8 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
 
     A row with a "file_name" belongs to the frame of that name. Other image ids are looked up in the annotations that
     `target` was read from, else in those beside the results; where these know fewer of them than the frames' names do,
-    or there are none, an image id is taken for a frame's name, as ultralytics writes them.
-
-    Args:
-        annotations: where `target` was read from, a file or a folder; None where nobody knows.
+    or there are none, an image id is taken for a frame's name, as ultralytics writes them. `annotations`: where
+    `target` was read from, a file or a folder; None where nobody knows.
     """
     ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
     ids = ids or _ids_from_annotations(path.parent, target)
@@ -279,11 +266,7 @@ def is_coco(content: Any) -> bool:
 
 
 def holds_coco(folder: Path) -> bool:
-    """Whether a folder holds COCO annotations, usable or not.
-
-    Returns:
-        True where a file has one of the usual names. A damaged one counts: reading says what is wrong with it.
-    """
+    """Whether a folder holds COCO annotations, usable or not."""
     return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
 
 
@@ -308,8 +291,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
 def write_coco(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
 
-    Args:
-        path: of the folder, which must not exist or be empty.
+    `path` of the folder, which must not exist or be empty.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

@@ -43,11 +43,7 @@ def is_tub(path: Path) -> bool:
 
 
 def read_tub(path: Path) -> FrameSet:
-    """Read the pictures of a tub, in order of their records, with the times of these.
-
-    Returns:
-        The set, without labels. Records that are marked as deleted are left out.
-    """
+    """Read the pictures of a tub, in order of their records, with the times of these."""
     losses = Losses()
     deleted = _deleted(path)
     stamp: dict[Path, int] = {}
@@ -131,6 +127,7 @@ def _number(file: Path) -> tuple[int, str]:
     return (int(found[1]) if found else 0, file.name)
 
 
+# What donkeycar records while somebody drives.
 FORMATS = (
     Format(
         "donkeycar",
@@ -141,4 +138,3 @@ FORMATS = (
         read=lambda source, _options: read_tub(source.path),
     ),
 )
-"""What donkeycar records while somebody drives."""

@@ -40,18 +40,14 @@ from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask
 _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
 _TWO_POINTS = 2
+# Labels that labelme's examples and its scripts for VOC and COCO take for no class.
 _NO_OBJECTS = ("__ignore__", "_background_")
-"""Labels that labelme's examples and its scripts for VOC and COCO take for no class."""
 _UNNAMED = "files that name no picture (imagePath) and have none of the same name beside them"
 _EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
 
 
 def sniff_labelme(source: Source) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a JSON file of labelme's, and for a folder whose first JSON file is one.
-    """
+    """Tell whether a path is of this format."""
     if not source.is_folder:
         return isinstance(source.json, dict) and _is_annotation(source.json)
     first = next(iter(_label_files(source.path)), None)

@@ -30,11 +30,7 @@ _HEAD_BYTES = 512
 
 
 def sniff_pascal_voc(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with XML files of one <annotation> each in it, in `Annotations/` or in `labels/`.
-    """
+    """Tell whether a path is of this format: True for a folder with XML files of one <annotation> each in it."""
     files = _label_files(path)
     if not files:
         return False

@@ -26,13 +26,11 @@ from simjudge.data.format_support.format import Format, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
 
 PcdData = Literal["ascii", "binary", "binary_compressed"]
-LARGEST = 2**32
-"""Bytes of a file that is read whole."""
+LARGEST = 2**32  # Bytes of a file that is read whole
 _LONGEST_HEADER = 1 << 16
 _MOST_COLUMNS = 10_000
 _GAP = "_"
-_KINDS = {"I": (1, 2, 4, 8), "U": (1, 2, 4, 8), "F": (4, 8)}
-"""Sizes in bytes of each TYPE."""
+_KINDS = {"I": (1, 2, 4, 8), "U": (1, 2, 4, 8), "F": (4, 8)}  # Sizes in bytes of each TYPE
 _SINGLE = ("WIDTH", "HEIGHT", "POINTS")
 
 
@@ -61,11 +59,7 @@ def read_pcd(path: str | Path) -> Cloud:
 
 
 def write_pcd(path: str | Path, cloud: Cloud, data: PcdData = "binary") -> None:
-    """Write a PCD file; the file appears when it is whole.
-
-    Args:
-        data: how the points are written. In all three ways every number is read back to the last bit.
-    """
+    """Write a PCD file; the file appears when it is whole."""
     content = pcd_content(cloud, data)
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)
@@ -366,9 +360,9 @@ def _write(clouds: CloudSet, path: Path) -> Losses:
     return losses
 
 
+# The format of the Point Cloud Library.
 FORMATS = (
     Format(
         "pcd", "PCD point clouds", "a .pcd file or a folder of them", _sniff, 95, read_clouds=_read, write_clouds=_write
     ),
 )
-"""The format of the Point Cloud Library."""

@@ -28,18 +28,13 @@ from simjudge.data.format_support.format import Format
 
 _CAMERA = "RGBCamera"
 _BOXES, _CUBOIDS, _OCCLUSION = "BoundingBox2DAnnotation", "BoundingBox3DAnnotation", "OcclusionMetric"
-_FRAME_FILES = ("step*.frame_data.json", "step.*.frame.json")
-"""As the package writes them, and as its page says."""
+_FRAME_FILES = ("step*.frame_data.json", "step.*.frame.json")  # As the package writes them, and as its page says
 _LABELLERS = "further bounding box labelers of one capture (the first counts)"
 _SENSORS = "captures of other sensors than cameras"
 
 
 def sniff_solo(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with `sequence.N` folders that hold frames, and for one such folder.
-    """
+    """Tell whether a path is of this format."""
     folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
     return any(next(folder.glob(pattern), None) for folder in folders for pattern in _FRAME_FILES)
 
@@ -48,11 +43,8 @@ def read_solo(path: Path) -> FrameSet:
     """Read a data set or one of its sequences.
 
     A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
-    label names in their alphabetical order, from 0.
-
-    Returns:
-        The set. A capture without a bounding box labeler is not labelled. Frames have no stamps, because each
-        sequence begins at 0.
+    label names in their alphabetical order, from 0. Returns the set. A capture without a bounding box labeler is not
+    labelled. Frames have no stamps, because each sequence begins at 0.
     """
     losses = Losses()
     captures = [each for file in _frame_files(path) for each in _captures(file, losses)]

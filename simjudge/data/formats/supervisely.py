@@ -44,11 +44,7 @@ _BoxAndMask = tuple[list[float], MaskCrop]
 
 
 def sniff_supervisely(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with `ann/` and `img/`, or with a `meta.json` and such folders.
-    """
+    """Tell whether a path is of this format."""
     if _is_set(path):
         return True
     return path.is_dir() and is_file(path / META) and any(_is_set(each) for each in path.iterdir())
@@ -58,10 +54,8 @@ def read_supervisely(path: str | Path) -> FrameSet:
     """Read a project or one of its sets.
 
     Class ids are the places of the titles in `meta.json`, from 0, or in alphabetical order where there is no such file.
-    Tags are not read.
-
-    Returns:
-        The set: all sets of a project together. Where two pictures have one name, the set's name stands in front.
+    Tags are not read. Returns the set: all sets of a project together. Where two pictures have one name, the set's name
+    stands in front.
     """
     path = Path(path)
     losses = Losses()
@@ -161,11 +155,7 @@ class _ShapeRows:
     masks: MaskList = field(default_factory=MaskList)
 
     def add_frame(self, frame: int, objects: Any, size: Sequence[int], file: str) -> None:
-        """Add the shapes of a frame.
-
-        Args:
-            size: width and height of the picture, pixels.
-        """
+        """Add the shapes of a frame (size: width and height of the picture, pixels)."""
         for index, each in enumerate(objects or ()):
             place = f"{file}: object {index}"
             title = each.get("classTitle") if isinstance(each, dict) else None

@@ -121,14 +121,10 @@ class ReplayingSettings(
 class RenderingSettings(
     SceneSeedSettings, EngineSettings, JobSettings, MountSettings, LabelSettings, panel="What is rendered"
 ):
-    """The settings of a rendering.
+    """The settings of a rendering."""
 
-    Attributes:
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
-            random ones, and for the course of a scene that has no area for random cameras.
-        scenes: placements of the scene's random things; None for one, with random poses one per 10 frames.
-    """
-
+    # "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for random ones,
+    # and for the course of a scene that has no area for random cameras.
     poses: str | Path | None = setting(
         None,
         "Anywhere on the floor; along the scene's course; a text file of poses. By default random, and path where the"
@@ -136,6 +132,7 @@ class RenderingSettings(
         form=file_or_name("random|path|FILE"),
         common=True,
     )
+    # Placements of the scene's random things; None for one, with random poses one per 10 frames.
     scenes: int | None = setting(
         None, "Placements of a scene's random things; by default one, with random poses one for 10 frames.", low=1
     )

@@ -40,11 +40,7 @@ class FollowCamera:
         self._position = np.zeros(3)
 
     def pose(self, time: int, car: Pose) -> Pose:
-        """The optical frame in the world; to be asked for in order of time.
-
-        Args:
-            time: nanoseconds.
-        """
+        """The optical frame in the world; to be asked for in order of time (time: nanoseconds)."""
         follow, yaw = self._follow, car.angles()[0]
         base = np.array(car.position)
         behind_and_above = (-follow.distance * math.cos(yaw), -follow.distance * math.sin(yaw), follow.height)
@@ -65,32 +61,21 @@ class FollowCamera:
 
 @dataclass(frozen=True)
 class MotionSample:
-    """A sample of the car's motion, for odometry.
+    """A sample of the car's motion, for odometry."""
 
-    Attributes:
-        time: simulated time, nanoseconds.
-    """
-
-    time: int
+    time: int  # simulated time, nanoseconds
     state: VehicleState
 
 
 @dataclass(frozen=True)
 class FrameEvent:
-    """A frame that the camera hands over; its image can be made from the exposure at any time.
-
-    Attributes:
-        number: 0 for the camera's first frame.
-        time: simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be.
-        state: how the car moved at the frame's stamp.
-        exposure: where camera and bodies were during the exposure.
-    """
+    """A frame that the camera hands over; its image can be made from the exposure at any time."""
 
     camera: str
-    number: int
-    time: int
-    state: VehicleState
-    exposure: FrameExposure
+    number: int  # 0 for the camera's first frame
+    time: int  # simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be
+    state: VehicleState  # how the car moved at the frame's stamp
+    exposure: FrameExposure  # where camera and bodies were during the exposure
 
     @property
     def stamp(self) -> int:
@@ -130,11 +115,7 @@ class _FrameClock:
         return self._start + frame_stamp_offset(self._camera.rate, self._number + 1)
 
     def observe(self, instant: _Instant) -> FrameEvent | None:
-        """Take the world at `next_time`; a frame where that was the last of its instants.
-
-        Returns:
-            The frame, with the time from which on it may be handed over.
-        """
+        """Take the world at `next_time`; a frame where that was the last of its instants."""
         time = self._wanted.pop(0)
         car = instant.state.pose
         camera = car @ self._mount if self._follow is None else self._follow.pose(time, car)
@@ -175,9 +156,8 @@ class LockStep:
     ) -> None:
         """Begin where the engine is; a camera's first frame is due one of its periods later.
 
-        Args:
-            period: seconds between samples of the car's motion; each stamp of a frame is one, too.
-            feed: the car's other sensors; None for none.
+        `period`: seconds between samples of the car's motion; each stamp of a frame is one, too; `feed`: the car's
+        other sensors; None for none.
         """
         self._feed = feed
         self._engine = engine

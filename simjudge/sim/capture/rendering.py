@@ -40,16 +40,12 @@ from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
+# Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom.
 _AT_ONCE = 4
-"""Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""
 
 
 def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, jobs: int, advance: Advance) -> None:
-    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
-
-    Args:
-        advance: receives how many frames are done, and how many there are.
-    """
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens."""
     if jobs > 1:
         _render_side_by_side(plan, store, jobs, advance)
     else:
@@ -144,26 +140,19 @@ def _render_part(frames: Sequence[int]) -> None:
             _render_frames(_Job.plan, _Job.placed, _Job.store, [index], lambda done, total: None)  # noqa: ARG005
 
 
+# Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given.
 _FRAMES_PER_PLACEMENT = 10
-"""Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
 
 
 @dataclass(frozen=True)
 class RenderResult:
-    """What `render` wrote.
+    """What `render` wrote."""
 
-    Attributes:
-        path: the recording, or the folder of the data set.
-        record_path: the JSON file that says what was done.
-        frames: number of frames, of all cameras.
-        objects: number of labelled objects in all frames.
-        losses: rows of a pose file that could not be used, and what the format could not hold.
-    """
-
-    path: Path
-    record_path: Path
-    frames: int
-    objects: int
+    path: Path  # the recording, or the folder of the data set
+    record_path: Path  # the JSON file that says what was done
+    frames: int  # number of frames, of all cameras
+    objects: int  # number of labelled objects in all frames
+    # Rows of a pose file that could not be used, and what the format could not hold.
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
@@ -268,14 +257,7 @@ def render_plans(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> RenderResult:
-    """Render what is planned: see `render`.
-
-    Args:
-        plans: one; for a rig, one for each of its cameras, with the same poses and placements.
-        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
-        rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
-        test: share of a data set that training never sees, 0 to 0.9.
-    """
+    """Render what is planned: see `render`."""
     target, losses = output_path(Path(out)), Losses() if losses is None else losses
     check_output(target)
     plan = plans[0]

@@ -24,30 +24,22 @@ from simjudge.sim.sensors.reading_filters import FilterStep
 from simjudge.sim.sensors.sensor_spec import CAR
 
 _log = logging.getLogger(__name__)
-_INSIDE = 0.9
-"""Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it."""
-_FILTERED = 1
-"""Ends the seed of a scan's filters, which draw other numbers than its noise."""
+_INSIDE = 0.9  # Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it
+_FILTERED = 1  # Ends the seed of a scan's filters, which draw other numbers than its noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectBoxes(ShortRepr):
-    """3-D boxes of K counted things that have a point in a scan, in the sensor's frame at the scan's stamp.
+    """3-D boxes of K counted things that have a point in a scan, in the sensor's frame at the scan's stamp."""
 
-    Attributes:
-        class_id, instance: int64 (K,).
-        centre: (K, 3), metres.
-        rotation: (K, 3, 3), the box's axes to the sensor's.
-        size: (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around all its meshes.
-        points: int64 (K,), number of the scan's points on it.
-    """
-
+    # class_id, instance: int64 (K,).
     class_id: npt.NDArray[np.int64]
     instance: npt.NDArray[np.int64]
-    centre: FloatArray
-    rotation: FloatArray
+    centre: FloatArray  # (K, 3), metres
+    rotation: FloatArray  # (K, 3, 3), the box's axes to the sensor's
+    # (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around all its meshes.
     size: FloatArray
-    points: npt.NDArray[np.int64]
+    points: npt.NDArray[np.int64]  # int64 (K,), number of the scan's points on it
 
     def __len__(self) -> int:
         """The number of boxes."""
@@ -56,20 +48,15 @@ class ObjectBoxes(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CapturedScan(ShortRepr):
-    """A scan and the truth beside it.
-
-    Attributes:
-        stamp: end of the turn, nanoseconds.
-        class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
-        boxes: of the labelled things that have a point.
-    """
+    """A scan and the truth beside it."""
 
     lidar: Lidar
-    stamp: int
+    stamp: int  # end of the turn, nanoseconds
     scan: Scan
+    # class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
     class_id: npt.NDArray[np.int64]
     instance: npt.NDArray[np.int64]
-    boxes: ObjectBoxes
+    boxes: ObjectBoxes  # of the labelled things that have a point
 
 
 class LidarCapture:
@@ -91,15 +78,7 @@ class LidarCapture:
             self._parts.setdefault(thing.instance, []).append(thing)
 
     def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan | None:
-        """Make one scan.
-
-        Args:
-            stamp: end of the turn, nanoseconds; the noise follows from it, the seed and the lidar's name.
-            sensor: poses of the sensor's frame in the world during the turn, seconds from the stamp.
-
-        Returns:
-            The scan; None where a filter loses it.
-        """
+        """Make one scan (stamp: end of the turn, nanoseconds): the scan; None where a filter loses it."""
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
         self._look_for_car(hits)
@@ -156,9 +135,8 @@ class LidarCapture:
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:
     """How the things of a scene move during a turn that follow a path.
 
-    Args:
-        times: of keyframes, seconds from the scan's stamp, increasing.
-        stamp: of the scan, seconds since the start of the scene.
+    `times` of keyframes, seconds from the scan's stamp, increasing; `stamp` of the scan, seconds since the start of the
+    scene.
     """
     poses = [scene.scripted_poses(stamp + time) for time in times]
     names = tuple(poses[0])

@@ -23,17 +23,13 @@ from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.camera.opencv_distortion import slope_end, whole
 
 Corner: TypeAlias = tuple[float, float, float]
+# A triangle's first corner, two sides, and what of the formula does not depend on the ray.
 TriangleTerms: TypeAlias = tuple[Corner, Corner, Corner, Corner, float]
-"""A triangle's first corner, two sides, and what of the formula does not depend on the ray."""
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def triangle_terms(corners: FloatArray) -> TriangleTerms:
-    """What all rays from the origin share of a triangle.
-
-    Args:
-        corners: float64 (3, 3), in the camera's optical frame.
-    """
+    """What all rays from the origin share of a triangle (corners: float64 (3, 3), in the camera's optical frame)."""
     ax, ay, az = corners[0]
     ux, uy, uz = corners[1, 0] - ax, corners[1, 1] - ay, corners[1, 2] - az
     vx, vy, vz = corners[2, 0] - ax, corners[2, 1] - ay, corners[2, 2] - az
@@ -46,11 +42,8 @@ def triangle_terms(corners: FloatArray) -> TriangleTerms:
 def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
     """How far along a ray from the origin the triangle's plane is, if the ray meets it within the triangle.
 
-    Args:
-        direction: float64 (3,), of the ray.
-
-    Returns:
-        Multiples of the direction's length, negative behind the camera; 0 where the ray misses, and where it is NaN.
+    `direction`: float64 (3,), of the ray. Returns multiples of the direction's length, negative behind the camera; 0
+    where the ray misses, and where it is NaN.
     """
     (ax, ay, az), (ux, uy, uz), (vx, vy, vz), (qx, qy, qz), reach = terms
     dx, dy, dz = direction
@@ -64,23 +57,17 @@ def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
     return reach * inverse if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 else 0.0
 
 
-WIDEST = math.tan(math.radians(80))
-"""Slope of the rays at which an unlimited image ends."""
+WIDEST = math.tan(math.radians(80))  # Slope of the rays at which an unlimited image ends
+# Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row.
 _MOST = 1_000_000
-"""Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row."""
-_MARGIN = 1.0
-"""Pixels around a triangle's box, for rounding."""
-_SLOPES = 4001
-"""Slopes at which a lens's map is sampled for its bend."""
-_DIRECTIONS = 90
-"""Directions around the axis in which the map of a lens that is not round is sampled for its bend."""
-_LENSES = 2
-"""Lenses whose rays are kept: the one in use, and one beside it."""
+_MARGIN = 1.0  # Pixels around a triangle's box, for rounding
+_SLOPES = 4001  # Slopes at which a lens's map is sampled for its bend
+_DIRECTIONS = 90  # Directions around the axis in which the map of a lens that is not round is sampled for its bend
+_LENSES = 2  # Lenses whose rays are kept: the one in use, and one beside it
 _kept: OrderedDict[Lens, FloatArray] = OrderedDict()
 
 
-Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]
-"""A thing's meshes with their poses in the world."""
+Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]  # A thing's meshes with their poses in the world
 
 
 def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]:
@@ -104,9 +91,8 @@ def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
 def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
     """The triangles of things that may be seen on an image without edges, and where.
 
-    Returns:
-        For each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64
-        (F, 4).
+    Returns for each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row,
+    int64 (F, 4).
     """
     points = [pose.to_world(mesh.vertices) for parts in things for mesh, pose in parts]
     first = np.cumsum([0, *map(len, points)])
@@ -136,11 +122,7 @@ def sees_beyond(lens: Lens) -> bool:
 
 
 def pixel_stride(low: IntArray, high: IntArray) -> int:
-    """n, where every n-th pixel of every n-th row is tested.
-
-    Args:
-        low, high: first and last pixel (x, y) of the area.
-    """
+    """n, where every n-th pixel of every n-th row is tested (low, high: first and last pixel (x, y) of the area)."""
     return math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
 
 
@@ -204,20 +186,13 @@ def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
 
 
 class _LensMap(NamedTuple):
-    """What a lens makes of slopes.
+    """What a lens makes of slopes."""
 
-    Attributes:
-        end: the largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
-        bend: the most by which the map of slopes to radii bends up to each of them: its second derivative.
-        beyond: the same for slopes beyond the end.
-        reach: the pixels of an unlimited image: first column and row, last column and row.
-    """
-
-    end: float
+    end: float  # the largest slope that counts: slopes beyond the end, where a lens has one, count as the end
     slope: FloatArray
-    bend: FloatArray
-    beyond: float
-    reach: FloatArray
+    bend: FloatArray  # the most by which the map of slopes to radii bends up to each of them: its second derivative
+    beyond: float  # the same for slopes beyond the end
+    reach: FloatArray  # the pixels of an unlimited image: first column and row, last column and row
 
     def bend_to(self, slope: float) -> float:
         """The most by which the map bends up to a slope."""
@@ -274,14 +249,8 @@ def _sampled_map(lens: Lens) -> _LensMap:
 def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
     """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
 
-    An image that sees beyond has no such end.
-
-    Args:
-        low, high: first and last pixel (x, y), both included.
-        every: n, for every n-th pixel of every n-th row.
-
-    Returns:
-        Float64 (h, w, 3), unit, optical frame.
+    An image that sees beyond has no such end. `low`, `high`: first and last pixel (x, y), both included; `every`: n,
+    for every n-th pixel of every n-th row. Returns float64 (h, w, 3), unit, optical frame.
     """
     inside = (low >= 0).all() and (high < lens.size).all()
     if inside and every == 1:
@@ -315,8 +284,7 @@ def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray,
 def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
     """Triangles cut to the pyramid |x| <= w z, |y| <= w z (Sutherland and Hodgman, 1974).
 
-    Returns:
-        Slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
+    Returns slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
     """
     slopes = np.zeros((len(corners), 7, 2))
     count = np.zeros(len(corners), np.int64)

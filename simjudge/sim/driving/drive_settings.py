@@ -13,15 +13,10 @@ from simjudge.sim.driving.driver_kinds import CONES
 
 @dataclass(frozen=True, kw_only=True)
 class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
-    """The settings of a drive.
+    """The settings of a drive."""
 
-    Attributes:
-        driver: who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`; straight is by the true pose, and its
-            motion is recorded at 200 Hz.
-        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
-        images: whether images are recorded, and frames of cameras that do not drive.
-    """
-
+    # Who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`; straight is by the true pose, and its motion is
+    # recorded at 200 Hz.
     driver: str = setting(
         CONES,
         "By what the car drives: by cones in images, by lidar between barriers, by hand with the keys, or straight"
@@ -40,6 +35,7 @@ class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
         common=True,
     )
     seed: int = setting(0, "Seed of the scene, the camera's noise and the car's start.", low=0, common=True)
+    # That driver straight holds, m/s; None for 5, or half of what the car can do.
     speed: float | None = setting(None, "Speed that driver straight holds; by default 5.", unit="m/s")
     rate: float | None = setting(None, "Frames a second of the camera that drives; by default its own.", unit="Hz")
     min_score: float = setting(
@@ -48,4 +44,5 @@ class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
     limit: float | None = setting(
         None, "Simulated time after which the drive ends, which is then no failure; by default 180 s a lap.", unit="s"
     )
+    # Whether images are recorded, and frames of cameras that do not drive.
     images: bool = setting(default=True, help="Record images, or only truth, detections and motion.")

@@ -19,10 +19,8 @@ from simjudge.sim.engines.ray_search import CastResting, TimedRays, grow, grow_f
 from simjudge.sim.scene.model import Mesh, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 
-_NEAREST = True
-"""What `search` is asked for."""
-_BOX_MARGIN = 1e-9
-"""Metres around a body's box: rounding of its corners must not hide the body."""
+_NEAREST = True  # What `search` is asked for
+_BOX_MARGIN = 1e-9  # Metres around a body's box: rounding of its corners must not hide the body
 
 
 class MeshRays:
@@ -38,10 +36,8 @@ class MeshRays:
     def cast(self, origins: FloatArray, directions: FloatArray, poses: Sequence[Pose]) -> Hits:
         """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
 
-        Args:
-            origins: float64 (N, 3), metres, world.
-            directions: float64 (N, 3), unit, world.
-            poses: poses of the bodies in the world, in the meshes' order.
+        `origins`: float64 (N, 3), metres, world; `directions`: float64 (N, 3), unit, world; `poses`: poses of the
+        bodies in the world, in the meshes' order.
         """
         count = len(origins)
         rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
@@ -81,9 +77,7 @@ class ThingRays:
     def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, poses: Mapping[str, Pose]) -> Hits:
         """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
 
-        Args:
-            origins: (N, 3), metres, world.
-            directions: (N, 3), unit, world.
+        `origins` (N, 3), metres, world; `directions` (N, 3), unit, world.
         """
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
@@ -137,14 +131,7 @@ def _outward_normals(mesh: Mesh) -> FloatArray:
 def labels_of_rays(
     cast: Callable[[FloatArray, FloatArray], Hits], lens: Lens, camera: Pose, things: Sequence[Thing], background: int
 ) -> Labels:
-    """Classes, instances and depth through the pixels' centres: see `Engine.labels`.
-
-    Args:
-        cast: what rays hit first, from origins and unit directions (N, 3), metres, world.
-
-    Returns:
-        Labels, (H, W) each.
-    """
+    """Classes, instances and depth through the pixels' centres: see `Engine.labels`. Labels, (H, W) each."""
     rays = lens.rays()
     ahead = rays.reshape(-1, 3) @ camera.rotation_matrix().T
     hits = cast(np.broadcast_to(np.asarray(camera.position, np.float64), ahead.shape), ahead)

@@ -30,10 +30,8 @@ from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.scene_fields import FARTHEST
 from simjudge.sim.scene.scene_file import MOST_PLACED, PathFields, RandomFields, SceneDocument, TableFields
 
-_BATCH = 1000
-"""Points that are tried together."""
-_BATCHES = 60
-"""Batches until an area counts as full."""
+_BATCH = 1000  # Points that are tried together
+_BATCHES = 60  # Batches until an area counts as full
 
 
 def scatter(
@@ -45,13 +43,8 @@ def scatter(
 ) -> FloatArray:
     """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
 
-    Args:
-        area: x0, y0, x1, y1, metres.
-        spacing: metres.
-        free: which of some points (N, 2) may be used.
-
-    Returns:
-        Fewer points than `count` where 60,000 tries found no more room.
+    `area`: x0, y0, x1, y1, metres; `spacing`: metres; `free`: which of some points (N, 2) may be used. Returns fewer
+    points than `count` where 60,000 tries found no more room.
     """
     x0, y0, x1, y1 = area
     side = spacing / math.sqrt(2)
@@ -132,23 +125,18 @@ def _kinds(fields: RandomFields) -> list[str]:
     return [fields.kinds[number % len(fields.kinds)] for number in range(fields.count or 0)]
 
 
-_FAR = 10.0
-"""A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are."""
-_UPON = 1e-3
-"""Metres between two rows that are one."""
+_FAR = 10.0  # A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are
+_UPON = 1e-3  # Metres between two rows that are one
 _HEADINGS = {"id", "colour", "color", "x", "y", "class"}
 
 
 class MeasuredPosition(NamedTuple):
-    """A row.
-
-    Attributes:
-        x, y: metres.
-    """
+    """A row."""
 
     where: str
     id: str
     colour: str
+    # x, y: metres.
     x: float
     y: float
 
@@ -212,9 +200,7 @@ def check_neighbours(rows: list[MeasuredPosition]) -> None:
 def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], yaw: float) -> list[MeasuredPosition]:
     """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians.
 
-    Args:
-        at: the table's origin in the world, x and y, metres.
-        yaw: of the table's x axis in the world, radians.
+    `at`: the table's origin in the world, x and y, metres; `yaw` of the table's x axis in the world, radians.
     """
     c, s = math.cos(yaw), math.sin(yaw)
     return [row._replace(x=at[0] + c * row.x - s * row.y, y=at[1] + s * row.x + c * row.y) for row in rows]
@@ -224,20 +210,16 @@ def _named(row: MeasuredPosition) -> str:
     return f"id {row.id}, colour {row.colour}"
 
 
+# Share of its width to which a path may come near one of its own sides; half of it is where the side stands.
 _NEAREST_SIDE = 0.45
-"""Share of its width to which a path may come near one of its own sides; half of it is where the side stands."""
 
 
 @dataclass
 class Placements:
-    """What all placements of a scene amount to.
-
-    Attributes:
-        course: the way to drive that a path gives.
-    """
+    """What all placements of a scene amount to."""
 
     placed: list[PlacedForm] = field(default_factory=list)
-    course: Course | None = None
+    course: Course | None = None  # the way to drive that a path gives
 
 
 def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) -> Placements:

@@ -51,14 +51,10 @@ from simjudge.sim.scene.scene_fields import MOST_INSTANCES, MotionPathFields, li
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
 from simjudge.sim.scene.thing_fields import SceneThingFields
 
-_APART = 1e-6
-"""Metres from which on two waypoints are two places."""
-_PIECES = 2000
-"""Straight pieces that stand for a smooth line, and for a smooth arc length by time."""
-_SHORTEST = 1e-3
-"""Seconds between two waypoints at least."""
-_CORNER = 1e-6
-"""Seconds in which a thing turns at a corner."""
+_APART = 1e-6  # Metres from which on two waypoints are two places
+_PIECES = 2000  # Straight pieces that stand for a smooth line, and for a smooth arc length by time
+_SHORTEST = 1e-3  # Seconds between two waypoints at least
+_CORNER = 1e-6  # Seconds in which a thing turns at a corner
 
 
 class _Line(NamedTuple):
@@ -179,8 +175,8 @@ def _looking_ahead(ahead: FloatArray) -> Rotation:
     return Rotation.from_euler("ZYX", np.stack([yaw, pitch, np.zeros(len(yaw))], 1))
 
 
+# Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane.
 _INSIDE = 0.75
-"""Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane."""
 
 
 def check_names(path: Path, things: Sequence[Thing]) -> None:
@@ -223,10 +219,8 @@ def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thin
 def winding_number(mesh: Mesh, point: FloatArray) -> float:
     """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
 
-    Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
-
-    Args:
-        point: x, y, z in the mesh's frame, metres.
+    Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983). `point`: x, y, z in the
+    mesh's frame, metres.
     """
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
     la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
@@ -235,16 +229,11 @@ def winding_number(mesh: Mesh, point: FloatArray) -> float:
     return float(np.sum(np.arctan2(volume, rest))) / (2 * math.pi)
 
 
-_UPRIGHT = 1 - 1e-9
-"""Cosine of the angle to the vertical within which something stands upright."""
+_UPRIGHT = 1 - 1e-9  # Cosine of the angle to the vertical within which something stands upright
 
 
 def read_scene(given: str | Path, seed: int = 0) -> Scene:
-    """Read a scene's file, or the one of a name that comes with simjudge.
-
-    Args:
-        seed: of everything random in it; the same seed gives the same scene.
-    """
+    """Read a scene's file, or the one of a name that comes with simjudge."""
     path = find_file(given, SCENE)
     return build_scene(path, read_content(path, seed), seed)
 

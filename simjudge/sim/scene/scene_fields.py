@@ -30,27 +30,19 @@ from simjudge.core.field_types import (
 from simjudge.core.text import one_line
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
+# IEC 61966-2-1.
 _XYZ_TO_RGB = np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
-"""IEC 61966-2-1."""
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def to_linear(srgb: npt.ArrayLike) -> FloatArray:
-    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1).
-
-    Args:
-        srgb: display values, 0 to 1, any shape.
-    """
+    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1) (srgb: display values, 0 to 1, any shape)."""
     value = np.asarray(srgb, np.float64)
     return np.where(value <= 0.04045, value / 12.92, ((np.maximum(value, 0) + 0.055) / 1.055) ** 2.4)
 
 
 def to_srgb(linear: npt.ArrayLike) -> FloatArray:
-    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear`.
-
-    Args:
-        linear: linear values, 0 to 1, any shape.
-    """
+    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear` (linear: linear values, 0 to 1)."""
     value = np.asarray(linear, np.float64)
     return np.where(value <= 0.0031308, value * 12.92, 1.055 * np.maximum(value, 1e-12) ** (1 / 2.4) - 0.055)
 
@@ -61,11 +53,7 @@ def _decoded() -> npt.NDArray[np.float32]:
 
 
 def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """The linear values, float32, of an sRGB image of any shape.
-
-    Args:
-        image: uint8, any shape, sRGB.
-    """
+    """The linear values, float32, of an sRGB image of any shape (image: uint8, any shape, sRGB)."""
     return _decoded()[image]
 
 
@@ -111,12 +99,9 @@ def luminance(linear: npt.ArrayLike) -> FloatArray:
     return out
 
 
-FARTHEST = 1e5
-"""Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger."""
-MOST_CLASSES = 255
-"""Class ids go from 1 to this: label images have 8 bits."""
-MOST_INSTANCES = 65535
-"""Instance ids go from 1 to this: label images have 16 bits."""
+FARTHEST = 1e5  # Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger.
+MOST_CLASSES = 255  # Class ids go from 1 to this: label images have 8 bits
+MOST_INSTANCES = 65535  # Instance ids go from 1 to this: label images have 16 bits
 
 
 @dataclass(frozen=True)
@@ -295,10 +280,8 @@ Name = Annotated[str, NameType()]
 Reference = Annotated[str, Text("a name")]
 
 
-_COOLEST = 1667.0
-"""Kelvin; the fit of `temperature_to_linear` begins here."""
-_HOTTEST = 25000.0
-"""Kelvin; the fit of `temperature_to_linear` ends here."""
+_COOLEST = 1667.0  # Kelvin; the fit of `temperature_to_linear` begins here
+_HOTTEST = 25000.0  # Kelvin; the fit of `temperature_to_linear` ends here
 
 
 def _number_or_fields(value: Any) -> str:

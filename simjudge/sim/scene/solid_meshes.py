@@ -12,16 +12,14 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Mesh
 
-SEGMENTS = 32
-"""Sides of what is round."""
+SEGMENTS = 32  # Sides of what is round
 _AXES = {"+x": (1, 2), "-x": (1, 2), "+y": (0, 2), "-y": (0, 2), "+z": (0, 1), "-z": (0, 1)}
 
 
 def box(x: float, y: float, z: float) -> Mesh:
     """A box of six faces, each textured from its lower left corner, seen from outside, to the right and up.
 
-    Args:
-        x, y, z: its sizes, metres.
+    `x`, `y`, `z`: its sizes, metres.
     """
     low, high = np.array([-x / 2, -y / 2, 0]), np.array([x / 2, y / 2, z])
     parts = []
@@ -45,30 +43,21 @@ def box(x: float, y: float, z: float) -> Mesh:
 def plane(x: float, y: float) -> Mesh:
     """A rectangle in the plane z = 0, centred, that faces +z; textured from its corner at -x, -y.
 
-    Args:
-        x, y: its sizes, metres.
+    `x`, `y`: its sizes, metres.
     """
     corner, across, up = np.array([-x / 2, -y / 2, 0]), np.array([x, 0, 0]), np.array([0, y, 0])
     return _rectangle(corner, across, up, np.array([0.0, 0, 1]))
 
 
 def cylinder(radius: float, height: float, segments: int = SEGMENTS) -> Mesh:
-    """A closed cylinder; the texture goes around it, u = arc length, v = height.
-
-    Args:
-        radius: metres.
-        height: metres.
-    """
+    """A closed cylinder; the texture goes around it, u = arc length, v = height (radius: metres; height: metres)."""
     return cone(radius, height, radius, segments)
 
 
 def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENTS) -> Mesh:
     """A closed cone or, with a radius at the top, the frustum of one; u = arc length at the base, v = slant length.
 
-    Args:
-        radius: at the base, metres.
-        height: metres.
-        top: radius at the top, metres.
+    `radius`: at the base, metres; `height`: metres; `top`: radius at the top, metres.
     """
     angle = np.linspace(0, 2 * math.pi, segments + 1)
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], 1)
@@ -113,8 +102,7 @@ def repeat_texture(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
 def map_box(mesh: Mesh) -> Mesh:
     """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces.
 
-    Args:
-        mesh: in metres.
+    `mesh`: in metres.
     """
     corners = mesh.vertices[mesh.faces]
     facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -185,17 +185,12 @@ def what_cannot_be_seen_is_refused(build: EngineBuilder) -> None:
     expect_refused(lambda: engine.render(LENS, [AT], 0), "render with 0 rays per pixel")
 
 
-GRAZING = 0.001
-"""Share of rays that may meet something else: those that graze an edge."""
+GRAZING = 0.001  # Share of rays that may meet something else: those that graze an edge
 DOWN = (0.0, 0.0, -1.0)
 
 
 def labels_and_rays_agree(engine: Engine, lens: Lens, state: SceneState) -> None:
-    """Expect that the label picture shows what single rays through the pixels' centres meet.
-
-    Args:
-        state: where the camera is, with everything where the scene has it.
-    """
+    """Expect that the label picture shows what single rays through the pixels' centres meet."""
     labels = engine.labels(lens, state)
     rays = lens.rays().reshape(-1, 3)
     origins = np.tile(state.camera.position, (len(rays), 1))

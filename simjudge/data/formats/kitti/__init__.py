@@ -43,6 +43,7 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
     return write_kitti(clouds, path)
 
 
+# The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/.
 FORMATS = (
     Format(
         "kitti",
@@ -57,4 +58,3 @@ FORMATS = (
         write_clouds=_write_clouds,
     ),
 )
-"""The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/."""

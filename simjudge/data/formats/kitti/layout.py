@@ -28,8 +28,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.format_support.image_files import list_images
 
-CAMERA = 2
-"""The camera that labels belong to; it is taken where none is chosen."""
+CAMERA = 2  # The camera that labels belong to; it is taken where none is chosen
 RESULTS = "results/data"
 TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
@@ -40,35 +39,24 @@ _RAW_CALIBRATION = ("calib_velo_to_cam.txt", "calib_cam_to_cam.txt", "calib_imu_
 
 @dataclass(frozen=True)
 class KittiLayout:
-    """The files of one set of scans.
-
-    Attributes:
-        camera: number of the camera whose images are taken, 0 to 3.
-        scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
-        labels: a file for each scan, by name (object).
-        tracks: the one file of labels of all scans.
-        results: what a detector found: a file for each scan, by name.
-        tracklets: the file of boxes in space of all scans (raw).
-        calibration: a file for each scan by name, or one or more under "".
-        poses: the file of poses of camera 0, a row a scan.
-        oxts: files with the rows of the inertial unit: one with a row a scan, or one a scan.
-        times: the file of times: seconds from the start, or dates.
-    """
+    """The files of one set of scans."""
 
     root: Path
-    camera: int
+    camera: int  # number of the camera whose images are taken, 0 to 3
+    # scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
     scan_folder: str
     scans: Sequence[Path]
     image_folder: str = ""
     images: dict[str, Path] = field(default_factory=dict)
-    labels: dict[str, Path] = field(default_factory=dict)
-    results: dict[str, Path] = field(default_factory=dict)
-    tracks: Path | None = None
-    tracklets: Path | None = None
+    labels: dict[str, Path] = field(default_factory=dict)  # a file for each scan, by name (object)
+    results: dict[str, Path] = field(default_factory=dict)  # what a detector found: a file for each scan, by name
+    tracks: Path | None = None  # the one file of labels of all scans
+    tracklets: Path | None = None  # the file of boxes in space of all scans (raw)
+    # A file for each scan by name, or one or more under "".
     calibration: dict[str, list[Path]] = field(default_factory=dict)
-    poses: Path | None = None
-    oxts: Sequence[Path] = ()
-    times: Path | None = None
+    poses: Path | None = None  # the file of poses of camera 0, a row a scan
+    oxts: Sequence[Path] = ()  # files with the rows of the inertial unit: one with a row a scan, or one a scan
+    times: Path | None = None  # the file of times: seconds from the start, or dates
 
     def texts(self) -> list[Path]:
         """All files of text, in the order of their names."""
@@ -105,11 +93,7 @@ def find_cameras(path: Path) -> list[int]:
 
 
 def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
-    """Find the files of a KITTI folder.
-
-    Args:
-        camera: number of the camera whose images are wanted, 0 to 3.
-    """
+    """Find the files of a KITTI folder (camera: number of the camera whose images are wanted, 0 to 3)."""
     if (path / _RAW_SCANS).is_dir():
         return _raw(path, camera)
     named = _of_sequence(path)

@@ -26,21 +26,14 @@ from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)
 
-_SAME = 1e-6
-"""Metres, and components of a quaternion, by which two boxes may differ and be the same."""
-_TILT = 0.02
-"""Sine of the angle by which a box may be tilted."""
-ImageBox = Callable[[int, int], tuple[float, ...]]
-"""From a cloud's number and an instance to its box in the image."""
+_SAME = 1e-6  # Metres, and components of a quaternion, by which two boxes may differ and be the same
+_TILT = 0.02  # Sine of the angle by which a box may be tilted
+ImageBox = Callable[[int, int], tuple[float, ...]]  # From a cloud's number and an instance to its box in the image
 _NO_BOX = (-1.0, -1.0, -1.0, -1.0)
 
 
 def write_kitti(clouds: CloudSet, path: Path) -> Losses:
-    """Write a KITTI folder.
-
-    Returns:
-        What KITTI has no place for, and what could not be read.
-    """
+    """Write a KITTI folder: what KITTI has no place for, and what could not be read."""
     losses = Losses()
     places = _places(clouds)
     with atomic_folder(path) as folder:

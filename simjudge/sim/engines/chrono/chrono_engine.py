@@ -108,8 +108,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`).
 
-        Returns:
-            Float32 (H, W, 3), 1 is full scale.
+        Returns float32 (H, W, 3), 1 is full scale.
         """
         return self._seen(scene_state).own(camera)
 
@@ -145,11 +144,8 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
     def scan(self, spec: LidarSpec, pose: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
 
-        Args:
-            pose: pose of the lidar (x forward, y left, z up) in the world, metres.
-
-        Returns:
-            Float32 (rings, beams, 2): range in metres and intensity.
+        `pose`: pose of the lidar (x forward, y left, z up) in the world, metres. Returns float32 (rings, beams, 2):
+        range in metres and intensity.
         """
         self._seen(SceneState(pose.optical_frame(), self.poses()))
         return self._with_stage().scan(spec)

@@ -36,9 +36,9 @@ from simjudge.sim.engines.chrono.wheeled_car import SPINDLES, BuiltCar, Point, S
 from simjudge.sim.vehicle.vehicle import ChronoParts, Vehicle
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# Tyres that compute their force; rigid ones and those of finite elements touch the ground as bodies do, and the ground
+# of a scene here is one that is asked for its height.
 _TIRES = ("TMeasyTire", "TMsimpleTire", "FialaTire", "Pac89Tire", "Pac02Tire")
-"""Tyres that compute their force; rigid ones and those of finite elements touch the ground as bodies do, and the
-ground of a scene here is one that is asked for its height."""
 _PARTS = {"vehicle": "Vehicle", "engine": "Engine", "transmission": "Transmission", "tire": "Tire"}
 
 
@@ -116,9 +116,7 @@ def build_vehicle(
 ) -> BuiltCar:
     """A vehicle by Chrono's readers, in a system of its own.
 
-    Args:
-        reference: pose of Chrono's reference frame in the world, metres.
-        step: seconds of one step of its tyres.
+    `reference`: pose of Chrono's reference frame in the world, metres; `step`: seconds of one step of its tyres.
     """
     core, vehicles = modules.core, modules.vehicle
     x, y, z, w = reference.orientation
@@ -194,8 +192,8 @@ def _build(data: Path, files: tuple[Path, Path, Path, Path]) -> None:
     os._exit(0)
 
 
+# Relative: hardpoints and the wheelbase that a JSON file states differ by 2.3 % in Chrono's own HMMWV.
 _TOLERANCE = 0.03
-"""Relative: hardpoints and the wheelbase that a JSON file states differ by 2.3 % in Chrono's own HMMWV."""
 
 
 class JsonCar:

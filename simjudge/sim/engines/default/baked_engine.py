@@ -48,55 +48,37 @@ class BakedEngine(DefaultEngine):
         return BakedLight(self.scene, self._car)
 
 
-SPACING = 0.03
-"""Metres between samples, at most, unless they would be too many."""
-MOST = 3_000_000
-"""Samples, about, at most."""
-LAMPS = 31
-"""Lamps that a sample has a bit for; the light of others is always traced."""
-FACE = 4
-"""Numbers in a row of `SampleGrid.faces`."""
-LIGHT = 4
-"""Numbers in a row of `LightSamples.light`."""
-_INSET = 1e-3
-"""Metres that samples are moved towards their face's middle: on its edge they might be in another surface."""
+SPACING = 0.03  # Metres between samples, at most, unless they would be too many
+MOST = 3_000_000  # Samples, about, at most
+LAMPS = 31  # Lamps that a sample has a bit for; the light of others is always traced
+FACE = 4  # Numbers in a row of `SampleGrid.faces`
+LIGHT = 4  # Numbers in a row of `LightSamples.light`
+_INSET = 1e-3  # Metres that samples are moved towards their face's middle: on its edge they might be in another surface
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleGrid(ShortRepr):
-    """Places on faces.
+    """Places on faces."""
 
-    Attributes:
-        faces: int32 (F, 4), of every face of every thing: its first sample, the steps along two of its sides (0: it has
-            no samples), and the corner where these meet.
-        point: float32 (N, 3), world, off the surface.
-        normal: float32 (N, 3), the smooth normal, outward, unit, world.
-        facet: float32 (N, 3), the face's own.
-    """
-
+    # int32 (F, 4), of every face of every thing: its first sample, the steps along two of its sides (0: it has no
+    # samples), and the corner where these meet.
     faces: Integers
-    point: Floats
-    normal: Floats
-    facet: Floats
+    point: Floats  # float32 (N, 3), world, off the surface
+    normal: Floats  # float32 (N, 3), the smooth normal, outward, unit, world
+    facet: Floats  # float32 (N, 3), the face's own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LightSamples(ShortRepr):
-    """What is known of the light at samples.
+    """What is known of the light at samples."""
 
-    Attributes:
-        faces: as of `SampleGrid`.
-        seen: int32 (N, 1): bit i is set where nothing that stands hides lamp i.
-        light: float32 (N, 4): irradiance by all lamps and the sun, red, green, blue, on the smooth normal's side.
-    """
-
-    faces: Integers
-    seen: Integers
-    light: Floats
+    faces: Integers  # as of `SampleGrid`
+    seen: Integers  # int32 (N, 1): bit i is set where nothing that stands hides lamp i
+    light: Floats  # float32 (N, 4): irradiance by all lamps and the sun, red, green, blue, on the smooth normal's side
 
 
+# Nothing is known of any face.
 NO_SAMPLES = LightSamples(np.zeros((1, FACE), np.int32), np.zeros((1, 1), np.int32), np.zeros((1, LIGHT), np.float32))
-"""Nothing is known of any face."""
 
 
 def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence[bool]) -> SampleGrid:
@@ -168,12 +150,7 @@ def _unit(vectors: FloatArray) -> FloatArray:
 
 
 def find_light(tracer: Tracer, grid: SampleGrid, lamps: Floats, sun: SunLight | None) -> LightSamples:
-    """Find which lamps each sample sees, and the light that falls on it.
-
-    Args:
-        lamps: (L, 8), as of `Packed.lamps`.
-        sun: of the scene; None for none.
-    """
+    """Find which lamps each sample sees, and the light that falls on it (lamps (L, 8), as of `Packed.lamps`)."""
     count = len(grid.point)
     if not count:
         return NO_SAMPLES
@@ -217,20 +194,15 @@ def _light_of(
     return seen, light
 
 
-_ALL = 0x7FFFFFFF
-"""A bit for each lamp that has one."""
+_ALL = 0x7FFFFFFF  # A bit for each lamp that has one
 
 
 class _Cell(NamedTuple):
-    """The four samples around places.
-
-    Attributes:
-        weights: of the four, for what is in proportion between them.
-    """
+    """The four samples around places."""
 
     known: Any
     rows: tuple[Any, Any, Any, Any]
-    weights: tuple[Any, Any, Any, Any]
+    weights: tuple[Any, Any, Any, Any]  # of the four, for what is in proportion between them
 
 
 class BakedIntegrator(Integrator):

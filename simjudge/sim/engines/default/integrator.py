@@ -39,16 +39,11 @@ from simjudge.sim.engines.default.packed import (
 )
 from simjudge.sim.engines.default.tracer import Hit, Tracer
 
-_GLIMPSED = 4
-"""Surfaces of glass that a mirrored ray passes."""
-_FADE = (0.3, 0.5)
-"""Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
-_LEAST = 0.01
-"""Weight below which a mirrored ray is not worth following: its light is taken to be ambient."""
-_BRIGHTEST = 1.0
-"""Radiance above which rough surfaces mirror nothing: single rays would sparkle."""
-_INNER = 0.75
-"""Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason."""
+_GLIMPSED = 4  # Surfaces of glass that a mirrored ray passes
+_FADE = (0.3, 0.5)  # Roughness from which mirrored rays give way to ambient light, and where nothing is left of them
+_LEAST = 0.01  # Weight below which a mirrored ray is not worth following: its light is taken to be ambient
+_BRIGHTEST = 1.0  # Radiance above which rough surfaces mirror nothing: single rays would sparkle
+_INNER = 0.75  # Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason
 
 
 class Integrator:
@@ -76,11 +71,7 @@ class Integrator:
         return self._glass is not None
 
     def set_rotations(self, rotations: FloatArray) -> None:
-        """Set how the things are rotated, thing to world.
-
-        Args:
-            rotations: float (T, 3, 3), one matrix a thing.
-        """
+        """Set how the things are rotated, thing to world (rotations: float (T, 3, 3), one matrix a thing)."""
         rows = np.zeros((max(len(rotations), 1), 16), np.float32)
         rows[: len(rotations), :9] = rotations.reshape(-1, 9)
         self._rotations = self._t.table(rows)
@@ -94,12 +85,8 @@ class Integrator:
     def first(self, origins: Floats, directions: Floats) -> tuple[Any, Any, Any]:
         """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
 
-        Args:
-            origins: float32 (N, 3), world, metres.
-            directions: float32 (N, 3), unit, world.
-
-        Returns:
-            Distance (N,), metres; thing (N,); normal (N, 3), unit, world.
+        `origins`: float32 (N, 3), world, metres; `directions`: float32 (N, 3), unit, world. Returns distance (N,),
+        metres; thing (N,); normal (N, 3), unit, world.
         """
         t = self._t
         hit = t.hit(t.given(origins), t.given(directions), t.everywhere)
@@ -110,11 +97,7 @@ class Integrator:
     def things_and_depth(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
 
-        Args:
-            rays: starts and directions in the camera's frame.
-
-        Returns:
-            Thing (N,) and depth (N,), metres.
+        `rays`: starts and directions in the camera's frame. Returns thing (N,) and depth (N,), metres.
         """
         t = self._t
         start, direction = self._start(rays, view)
@@ -130,8 +113,7 @@ class Integrator:
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
 
-        Returns:
-            Thing (N,) and distance along the ray (N,), metres.
+        Returns thing (N,) and distance along the ray (N,), metres.
         """
         t = self._t
         start, direction = self._start(rays, view)
@@ -154,13 +136,9 @@ class Integrator:
     def radiance_and_things(self, rays: Rays, view: View) -> tuple[Floats, Any, Any]:
         """Radiance, thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
 
-        One search for both. Of scenes without glass: there `things_and_depth` looks through what has no class.
-
-        Args:
-            rays: starts and directions in the camera's frame.
-
-        Returns:
-            Float32 (N, 3), linear RGB; thing (N,) and depth (N,), metres.
+        One search for both. Of scenes without glass: there `things_and_depth` looks through what has no class. `rays`:
+        starts and directions in the camera's frame. Returns float32 (N, 3), linear RGB; thing (N,) and depth (N,),
+        metres.
         """
         t = self._t
         start, direction = self._start(rays, view)
@@ -173,12 +151,8 @@ class Integrator:
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
         """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
 
-        Args:
-            rays: starts and directions in the camera's frame.
-            block: rays a pixel.
-
-        Returns:
-            Float32 (N / block, 3), linear RGB.
+        `rays`: starts and directions in the camera's frame; `block`: rays a pixel. Returns float32 (N / block, 3),
+        linear RGB.
         """
         start, direction = self._start(rays, view)
         hit = self._t.hit(start, direction, self._t.everywhere)

@@ -26,24 +26,16 @@ from simjudge.sim.engines.ray_times import TimedExposure, place_rays
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 
-_PART = 1 << 14
-"""Pixels whose rays a lens computes at once."""
-_LENSES = 2
-"""Lenses whose rays are kept."""
+_PART = 1 << 14  # Pixels whose rays a lens computes at once
+_LENSES = 2  # Lenses whose rays are kept
 
 
 class _LensRays(NamedTuple):
-    """A lens's rays on the host, n x n a pixel, pixels in `pixel_order`.
+    """A lens's rays on the host, n x n a pixel, pixels in `pixel_order`."""
 
-    Attributes:
-        direction: float32 (N, 3), unit, optical frame.
-        grain: float32 (N, 2).
-        row: int64 (P,), the row of each pixel.
-    """
-
-    direction: Floats
-    grain: Floats
-    row: IntArray
+    direction: Floats  # float32 (N, 3), unit, optical frame
+    grain: Floats  # float32 (N, 2)
+    row: IntArray  # int64 (P,), the row of each pixel
 
 
 class TimedLight:
@@ -55,14 +47,7 @@ class TimedLight:
         self._kept: OrderedDict[tuple[Lens, int], _LensRays] = OrderedDict()
 
     def render(self, lens: Lens, exposure: TimedExposure, n: int) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3).
-
-        Args:
-            n: rays along each side of a pixel.
-
-        Returns:
-            Float32 (H, W, 3).
-        """
+        """Linear RGB radiance (H, W, 3): float32 (H, W, 3); n: rays along each side of a pixel."""
         rays, view = self._rays_of(lens, n), _timed_view(lens, exposure, n)
         times = exposure.ray_times(lens.size, n * n).reshape(-1, n * n)[pixel_order(lens.size)].ravel()
 
@@ -83,9 +68,8 @@ class TimedLight:
     def things_and_depth(self, lens: Lens, exposure: TimedExposure) -> tuple[IntArray, npt.NDArray[np.float32]]:
         """Thing (-1: nothing is hit) and depth (inf) through the pixels' centres, in the middle of each row's exposure.
 
-        Returns:
-            Things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees all
-            around.
+        Returns things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees
+        all around.
         """
         rays, view = self._rays_of(lens, 1), _timed_view(lens, exposure, 1)
         times = exposure.label_times(rays.row, lens.size[1])
@@ -111,11 +95,7 @@ class TimedLight:
         return Rays(self._tracer.given(turned), None, self._tracer.given(origins))
 
     def _by_part(self, exposure: TimedExposure, times: Any, block: int) -> Iterator[tuple[Any, list[Any]]]:
-        """Put the bodies where they are in each part of the exposure, and yield the part's rays.
-
-        Yields:
-            The indices of the part's blocks of rays, and wavefronts of indices of rays.
-        """
+        """Put the bodies where they are in each part of the exposure, and yield the part's rays."""
         size = max(self._tracer.wavefront // block, 1) * block
         if len(exposure.bodies) == 1:
             self._place(exposure.bodies[0])
@@ -155,15 +135,13 @@ def _timed_view(lens: Lens, exposure: TimedExposure, n: int) -> View:
     return View(first.rotation_matrix(), np.array(first.position), spread, grain_shift(first))
 
 
-_UNIT = 1e-3
-"""A unit vector's length may be off by this much."""
+_UNIT = 1e-3  # A unit vector's length may be off by this much
 _WORTH_JUDGING = 1 << 23
 """Rays, since something has moved that seldom does, after which it is found where lamps are surely in sight.
 
 By then about as much time would have been saved as finding it takes: whatever comes, little is lost.
 """
-_BUNDLES = 12
-"""Sets of rays that are kept."""
+_BUNDLES = 12  # Sets of rays that are kept
 
 
 class Light:
@@ -214,8 +192,7 @@ class Light:
     ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.sim.engines.contract.Engine`.
 
-        Returns:
-            Float32 (H, W, 3).
+        Returns float32 (H, W, 3).
         """
         n = _side(rays_per_pixel)
         if not scene_states:
@@ -236,8 +213,7 @@ class Light:
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres; see `simjudge.sim.engines.contract.Engine`.
 
-        Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
+        Returns classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
         """
         if self._known_labels is not None and self._known_labels[0] == (lens, scene_state):
             return self._known_labels[1]
@@ -276,9 +252,7 @@ class Light:
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.sim.engines.contract.Engine`.
 
-        Args:
-            origins: (N, 3), world, metres.
-            directions: (N, 3), unit, world.
+        `origins` (N, 3), world, metres; `directions` (N, 3), unit, world.
         """
         origins, directions = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
         if origins.ndim != 2 or origins.shape != directions.shape or origins.shape[1] != 3:
@@ -414,14 +388,7 @@ def _view(lens: Lens, camera: Pose, n: int) -> View:
 
 
 def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
-    """The tracer that can run here, with things where the scene has them.
-
-    Args:
-        first_face: int32 (T,), each thing's first among the faces of all things.
-
-    Returns:
-        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
-    """
+    """The tracer that can run here, with things where the scene has them: Mitsuba's tracer (first_face: int32 (T,))."""
     vertices = [world_vertices(thing, thing.pose) for thing in things]
     meshes = [thing.mesh for thing in things]
     clear = [thing.surface.refractive_index is not None for thing in things]

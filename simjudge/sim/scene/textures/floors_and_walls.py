@@ -32,15 +32,8 @@ def concrete(
 ) -> Image:
     """Polished concrete: clouds, fine grain, stains, hairline cracks and scuffs, about 3 m across.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        stains: how dark they are, 0 to 1.
-        cracks: how many, 0 to 1.
-        scuffs: how many, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `stains`: how dark they are, 0 to 1; `cracks`:
+    how many, 0 to 1; `scuffs`: how many, 0 to 1. Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 1])
     tone = 0.030 * spectral(size, random, 3.0, 2) + 0.012 * spectral(size, random, 1.2, 8)
@@ -71,14 +64,8 @@ def vinyl_tiles(
 ) -> Image:
     """Vinyl floor tiles, `tiles` x `tiles` of them: speckles, streaks turned from tile to tile, thin joints, scuffs.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: how dark the joints are, 0 to 1.
-        scuffs: how many, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `joint`: how dark the joints are, 0 to 1;
+    `scuffs`: how many, 0 to 1. Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 2])
     column, row, near = grid_cells(size, tiles, tiles)
@@ -110,13 +97,8 @@ def floor_tiles(
 ) -> Image:
     """Ceramic tiles, `tiles` x `tiles` of them, with joints of mortar.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: colour of the mortar, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `joint`: colour of the mortar, sRGB, 0 to 1.
+    Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 3])
     column, row, near = grid_cells(size, tiles, tiles)
@@ -139,13 +121,8 @@ def terrazzo(
 ) -> Image:
     """Terrazzo: ground chips of marble in cement, about 1.5 m across.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        chips: how dense the chips lie, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `chips`: how dense the chips lie, 0 to 1.
+    Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 4])
     base = np.asarray(colour, np.float32) + (0.012 * spectral(size, random, 2.4, 2))[..., None]
@@ -174,12 +151,7 @@ def carpet(
 ) -> Image:
     """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1. Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 5])
     column, row, near = grid_cells(size, tiles, tiles)
@@ -209,13 +181,8 @@ def plaster(
 ) -> Image:
     """Painted plaster: the orange peel of a roller, faint clouds, a few marks; about 2 m across.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        marks: how many marks, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `marks`: how many marks, 0 to 1. Returns sRGB,
+    0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 11])
     peel = spectral(size, random, 0.8, size / 40)
@@ -237,13 +204,8 @@ def brick(
 ) -> Image:
     """Bricks in running bond, `columns` a row and three times as many rows; four columns are about 1 m across.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: colour of the mortar, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `joint`: colour of the mortar, sRGB, 0 to 1.
+    Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 12])
     rows = 2 * ((3 * columns + 1) // 2)
@@ -271,13 +233,8 @@ def ceiling_tiles(
 ) -> Image:
     """Mineral ceiling tiles, `tiles` x `tiles` of them, pitted, in a grid of rails.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: how dark the rails are, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `joint`: how dark the rails are, 0 to 1.
+    Returns sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 13])
     column, row, near = grid_cells(size, tiles, tiles)
@@ -294,13 +251,8 @@ def ceiling_tiles(
 def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.94), writing: float = 0.5) -> Image:
     """A whiteboard with sketches, formulas and what the wiper left of older ones; its rim is aluminium.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        writing: how much is written, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `writing`: how much is written, 0 to 1. Returns
+    sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 14])
     out = np.asarray(colour, np.float32) - 0.03 * smooth_step(spectral(size, random, 3.0, 2), 0.4, 2.5)[..., None]
@@ -326,13 +278,8 @@ def poster(
 ) -> Image:
     """A conference poster: a coloured head, columns of text, some figures.
 
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        accent: second colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
+    `size`: pixels along each side; `colour`: main colour, sRGB, 0 to 1; `accent`: second colour, sRGB, 0 to 1. Returns
+    sRGB, 0 to 1, (size, size, 3).
     """
     random = np.random.default_rng([seed, 15])
     out = np.full((size, size, 3), 0.95, np.float32)

@@ -27,16 +27,14 @@ from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
 from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, MeasuredTurn, read_turns
 
 _WIDTH = 120
-_DIGITS = 4
-"""Of degrees: 0.0001 degrees is 0.2 mm at 100 m."""
+_DIGITS = 4  # Of degrees: 0.0001 degrees is 0.2 mm at 100 m
 
 
 def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, Any]:
     """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets.
 
-    Args:
-        ranges: of the nearest and the farthest point that was seen, metres.
-        mount: where the lidar sits on the car, if that is known.
+    `ranges` of the nearest and the farthest point that was seen, metres; `mount`: where the lidar sits on the car, if
+    that is known.
     """
     rate = estimate.rate
     window = estimate.columns * estimate.period
@@ -95,30 +93,20 @@ def _yaml(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TurnDistance(ShortRepr):
-    """Distances of recorded points from the simulated beams of their rings and columns.
+    """Distances of recorded points from the simulated beams of their rings and columns."""
 
-    Attributes:
-        angle: (P,), radians, between the two directions.
-        time: (P,), seconds, between the two firings, 0 or more; NaN where points have no times.
-        rounding: (P,), radians, the largest angle by which the file's rounding turns the point.
-        ring: int64 (P,), 0 is the lowest.
-        beyond: points in columns that the simulated turn does not have; they are in none of the above.
-    """
-
-    angle: FloatArray
-    time: FloatArray
-    rounding: FloatArray
-    ring: npt.NDArray[np.int64]
-    beyond: int
+    angle: FloatArray  # (P,), radians, between the two directions
+    time: FloatArray  # (P,), seconds, between the two firings, 0 or more; NaN where points have no times
+    rounding: FloatArray  # (P,), radians, the largest angle by which the file's rounding turns the point
+    ring: npt.NDArray[np.int64]  # int64 (P,), 0 is the lowest
+    beyond: int  # points in columns that the simulated turn does not have; they are in none of the above
 
 
 def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[MeasuredTurn]) -> TurnDistance:
     """Compare recorded turns with the beams of a lidar.
 
     Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
-
-    Args:
-        estimate: says ring and column of each recorded point, and where each turn begins.
+    `estimate`: says ring and column of each recorded point, and where each turn begins.
     """
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.
@@ -142,24 +130,18 @@ def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[Measured
     return TurnDistance(angle, time, all_turns("rounding"), estimate.ring[inside], int((~inside).sum()))
 
 
-_OWN = "# Beams of "
-"""How a sensor file of this command begins."""
+_OWN = "# Beams of "  # How a sensor file of this command begins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratedLidar(ShortRepr):
-    """What was found of one lidar.
-
-    Attributes:
-        lidar: as it is read from the sensor file.
-        distance: of the recorded turns from simulated ones with that file.
-    """
+    """What was found of one lidar."""
 
     name: str
     turns: int
     estimate: BeamEstimate
-    lidar: Lidar
-    distance: TurnDistance
+    lidar: Lidar  # as it is read from the sensor file
+    distance: TurnDistance  # of the recorded turns from simulated ones with that file
     notes: Sequence[str]
 
 

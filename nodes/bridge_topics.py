@@ -101,10 +101,7 @@ class BridgeTopics(SimjudgeNode):
 
 @contextmanager
 def bridge_topics(setup: BridgeSetup, start: int) -> Iterator[BridgeTopics]:
-    """The topics, while the block runs; ROS is brought up, unless the program has done so itself.
-
-    `start`: nanoseconds of simulated time.
-    """
+    """The topics, while the block runs; ROS is brought up, unless the program has done so itself."""
     mine = not rclpy.ok()
     if mine:
         load_shared_memory_profile()

@@ -146,10 +146,7 @@ def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]
 
 
 def remap_hint(node: Node, kind: str, wanted: str) -> str:
-    """The end of a message that nobody publishes a topic: who publishes its type, and the remapping.
-
-    Returns text that begins with a semicolon; empty where nobody publishes the type.
-    """
+    """The end of a message that nobody publishes a topic: who publishes its type, and the remapping."""
     others = similar_topics(node, [kind], wanted)
     return f"; {others[0]} is of its type: remap with -r {wanted}:={others[0]}" if others else ""
 

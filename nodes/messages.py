@@ -94,10 +94,7 @@ def flip_rows(message: Image) -> None:
 
 
 def camera_info_message(calibration: Calibration) -> CameraInfo:
-    """A calibration as a message, without a header.
-
-    `calibration`: matrix, distortion, rectification and projection in pixels.
-    """
+    """A calibration as a message, without a header."""
     message = CameraInfo(width=calibration.size[0], height=calibration.size[1], distortion_model=calibration.model)
     message.d = calibration.distortion.tolist()
     message.k = calibration.matrix.reshape(-1).tolist()
@@ -126,10 +123,7 @@ def vision_types() -> VisionTypes | None:
 def detection_array(
     found: Detections, class_names: dict[int, str], header: Any, size: tuple[int, int]
 ) -> DetectionArray:
-    """Detections in one image as simjudge_msgs/DetectionArray.
-
-    `found`: boxes in pixels of the image; `size`: width and height of the image, pixels.
-    """
+    """Detections in one image as simjudge_msgs/DetectionArray."""
     out = DetectionArray(header=header, image_width=size[0], image_height=size[1])
     out.class_names = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]
     rows = zip(found.class_id.tolist(), found.box.tolist(), found.score.tolist(), strict=True)
@@ -192,11 +186,7 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
 
 
 def scan_points(message: Any) -> ScanPoints:
-    """The points of a scan (sensor_msgs/PointCloud2) with the fields x, y, z and, where it has one, time.
-
-    `message`: `time` is in seconds from the message's stamp. Points that are not finite are left out: drivers mark
-    beams without a return so.
-    """
+    """The points of a scan (sensor_msgs/PointCloud2), finite ones: x, y, z and perhaps time (from the stamp)."""
     where = describe_message(message, "scan/points")
     table = read_cloud(message, where)
     names = table.dtype.names or ()

@@ -51,10 +51,7 @@ class Parameter:
 
     @classmethod
     def of(cls, row: Setting) -> Parameter:
-        """The parameter of a declared setting.
-
-        `row`: the setting. A number that is not given stays unset; a text that is not given is empty.
-        """
+        """The parameter of a declared setting: a number that is not given stays unset, such a text is empty."""
         texts = row.form is not None or row.kind in (str, Path)
         kind = str if texts else row.kind
         many = row.many and row.form is None

@@ -107,10 +107,7 @@ class MotionInput:
     """Feeds poses, transforms and camera_info into `LiveMotions`."""
 
     def __init__(self, node: SimjudgeNode, motions: LiveMotions, changed: Callable[[], None]) -> None:
-        """Subscribe; topics of poses as soon as somebody publishes them, because only then their type is known.
-
-        `changed`: called when something has come, and ten times a second.
-        """
+        """Subscribe; topics of poses as soon as somebody publishes them, because only then their type is known."""
         self._node, self._motions, self._changed = node, motions, changed
         self._waited = set(motions.topics)
         declared_subscription(node, "camera/camera_info", self._take_camera_info)

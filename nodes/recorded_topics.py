@@ -37,10 +37,7 @@ _DEEP = 100
 
 
 def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
-    """What to publish a recorded topic with: what its publishers offered, in the way that suits all of them.
-
-    `text`: the YAML of the recording, empty where it has none.
-    """
+    """What to publish a recorded topic with: what its publishers offered (YAML), in the way that suits all of them."""
     try:
         offered = parse_qos(text) if text else []
     except (ReaderError, KeyError, TypeError, ValueError, AttributeError):

@@ -80,8 +80,7 @@ class SimjudgeNode(EndingNode):
         """The parameters that have a value, as `ros2 param list` shows them.
 
         rclpy answers a request for values with none at all if one of the names has no value, so that `ros2 param dump`
-        would print an empty file. `prefixes`: names, or their beginnings up to a dot; empty for all; `depth`: dots that
-        a name may have below its prefix; 0 for any number.
+        would print an empty file.
         """
         out = super().list_parameters(prefixes, depth)
         out.names = [name for name in out.names if self.get_parameter_or(name).value is not None]

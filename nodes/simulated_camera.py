@@ -220,10 +220,7 @@ class SimCameras:
         return event.camera == self.cameras[0].name
 
     def publish(self, event: FrameEvent, offset: int, car: SimulatedCar) -> CapturedFrame | None:
-        """Take a frame and publish it. A frame of a camera that does not drive is made only where somebody looks.
-
-        `offset`: nanoseconds added to the engine's time. Returns the frame; None where none was made.
-        """
+        """Take a frame and publish it; one of a camera that does not drive is made only where somebody looks."""
         topics, stamp = self._topics[event.camera], offset + event.stamp
         if event.camera in self._following:
             car.publish_camera(stamp, event.camera, event.exposure.middle.camera)

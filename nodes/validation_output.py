@@ -70,11 +70,7 @@ class ValidationOutput:
         losses: list[str],
         certainty_frames: int,
     ) -> list[SummaryLine]:
-        """Publish a summary, and its numbers for RViz.
-
-        `reverse`: the same for the other direction, None where it is not computed; `certainty_frames`: live frames (or
-        frames of both sets) that the certainty is computed from.
-        """
+        """Publish a summary, the other direction's where it is computed, and their numbers for RViz."""
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
         lines = summary_lines(numbers, about["class_names"])
         self._markers.publish(marker_message(head, lines))

@@ -86,10 +86,7 @@ def matching_limits(settings: ParameterValues) -> MatchingLimits:
 
 
 def image_size(settings: ParameterValues) -> tuple[int, int]:
-    """The size of the images, where the messages do not say it.
-
-    Returns width and height, pixels; (0, 0) where they are not given.
-    """
+    """The size of the images, width and height, where the messages do not say it; (0, 0) where it is not given."""
     text = settings["image_size"]
     if not text:
         return 0, 0

@@ -21,10 +21,7 @@ class WorkResult:
         self._future = future
 
     def __await__(self) -> Generator[None, None, Any]:
-        """Wait; other callbacks are served meanwhile.
-
-        rclpy resumes a waiting coroutine at once and without pause, so the wait itself takes the time.
-        """
+        """Wait while other callbacks are served; rclpy resumes a waiting coroutine at once, so this takes time."""
         while not self._future.done():
             wait([self._future], _POLL)
             yield

@@ -76,11 +76,7 @@ def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
 def choose_camera(
     given: str | Path | Camera | None, name: str, fields: Mapping[str, Any], filters: str | Path | tuple[Any, ...]
 ) -> Camera:
-    """The camera.
-
-    `given`: a camera's file or name, or a camera; None: of the fields; `fields`: as a camera's file has them; what is
-    None is not given; `filters`: a camera's file whose filters, gain and exposure are taken, or a list of filters.
-    """
+    """The camera of a file or name with its fields replaced: those that are not None, and `filters`."""
     stated = {key: value for key, value in fields.items() if value is not None}
     if given is not None:
         rate = stated.pop("rate", None)
@@ -103,9 +99,10 @@ __all__ = ["ChronoBridge", "Pose"]
 
 _log = logging.getLogger(__name__)
 _SECOND = 1_000_000_000
-_PERIOD = 20_000_000  # Nanoseconds between samples of the vehicle's motion
-# Nanoseconds by which a step may differ from what it was said to be: systems add up their steps as floats.
+_PERIOD = 20_000_000
+"""Nanoseconds between samples of the vehicle's motion."""
 _ROUNDING = 1000
+"""Nanoseconds by which a step may differ from what it was said to be: systems add up their steps as floats."""
 
 
 class ChronoBridge:
@@ -130,10 +127,12 @@ class ChronoBridge:
     ) -> None:
         """Take the system over.
 
-        `out`: x.mcap or x.db3; None: nothing is recorded; `ros`: whether all is published on topics too, and commands
-        are taken from vehicle/input; `manager`: the program's own ChSensorManager, whose lamps and background count;
-        None: the bridge has its own; `min_size`: smaller objects are not labelled, pixels; `min_visible`: objects of
-        which a smaller share can be seen are not labelled, 0 to 1.
+        Args:
+            out: x.mcap or x.db3; None: nothing is recorded.
+            ros: whether all is published on topics too, and commands are taken from vehicle/input.
+            manager: the program's own ChSensorManager, whose lamps and background count; None: the bridge has its own.
+            min_size: smaller objects are not labelled, pixels.
+            min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
         """
         if out is None and not ros:
             raise UsageError("ChronoBridge: give out: a file to record to, or ros=True, or both")
@@ -178,14 +177,21 @@ class ChronoBridge:
     def vehicle(self, vehicle: Any, base: Any = None) -> None:
         """Say whose motion odometry and tf tell.
 
-        `vehicle`: a Chrono::Vehicle, wheeled or tracked, a model of one (ARTcar, HMMWV_Full), or any ChBody; `base`:
-        pose of base_link in the frame of chassis or body; None: that frame itself.
+        Args:
+            vehicle: a Chrono::Vehicle, wheeled or tracked, a model of one (ARTcar, HMMWV_Full), or any ChBody.
+            base: pose of base_link in the frame of chassis or body; None: that frame itself.
         """
         self._check_open("vehicle")
         self._world.set_vehicle(vehicle, None if base is None else _pose(base))
 
     def label(self, bodies: Any, class_name: str, *, counted: bool = True) -> int:
-        """Label a body, or several that are one object (counted: False for stuff (soil, road))."""
+        """Label a body, or several that are one object.
+
+        Args:
+            bodies: a ChBody with visual shapes, or a list of them; an SCMTerrain where it is not counted.
+            class_name: of the object; class ids are given in the order of first use.
+            counted: False for stuff (soil, road): a class in the semantic image, and no box.
+        """
         self._check_open("label")
         given = list(bodies) if isinstance(bodies, Sequence) else [bodies]
         return self._world.label(given, class_name, counted=counted)
@@ -206,13 +212,17 @@ class ChronoBridge:
     ) -> None:
         """Add a camera.
 
-        `body`: ChBody that carries it; None: the vehicle; `pose` of the camera (x ahead, y left, z up) in the body's
-        reference frame, in base_link where the body is None: a Pose or a ChFramed; None: the frame itself; `size`:
-        width and height, pixels; `field_of_view`: degrees between the left and the right edge; `rate`: images a second;
-        None: the file's, or 30; `lens`: as in a camera's file, e.g. {"model": "radial", "k1": -0.3}; None: a pinhole;
-        `filters`: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken; `camera`:
-        a camera's file, the name of one that comes with simjudge, or a camera, in place of the above; `fields`: further
-        fields of a camera's file: exposure_time, depth, lag, supersampling, ....
+        Args:
+            body: ChBody that carries it; None: the vehicle.
+            pose: of the camera (x ahead, y left, z up) in the body's reference frame, in base_link where the body is
+                None: a Pose or a ChFramed; None: the frame itself.
+            size: width and height, pixels.
+            field_of_view: degrees between the left and the right edge.
+            rate: images a second; None: the file's, or 30.
+            lens: as in a camera's file, e.g. {"model": "radial", "k1": -0.3}; None: a pinhole.
+            filters: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken.
+            camera: a camera's file, the name of one that comes with simjudge, or a camera, in place of the above.
+            fields: further fields of a camera's file: exposure_time, depth, lag, supersampling, ...
         """
         self._check_new(name)
         self._check_sensor(f"camera {name}")
@@ -221,7 +231,14 @@ class ChronoBridge:
         self._devices.add_camera(name, chosen, body, _pose(pose))
 
     def adopt(self, sensor: Any, name: str = CAMERA) -> tuple[str, ...]:
-        """Take over a ChCameraSensor that the program made; its manager's Update() comes before `step`."""
+        """Take over a ChCameraSensor that the program made; its manager's Update() comes before `step`.
+
+        Args:
+            sensor: in a manager, with a ChFilterRGBA8Access.
+
+        Returns:
+            What was wrong in it, one line each, and what became of it. The lines are logged too.
+        """
         self._check_new(name)
         self._check_sensor(f"camera {name}")
         return self._devices.adopt_camera(name, sensor)
@@ -229,14 +246,22 @@ class ChronoBridge:
     def imu(self, body: Any = None, pose: Any = None, *, name: str = "imu", rate: float = 100.0, **fields: Any) -> None:
         """Add an accelerometer and gyroscope; readings are computed from the body's motion.
 
-        `body`: ChBody that carries it; None: the vehicle; `pose`: in the body's reference frame; in base_link where the
-        body is None; `rate`: readings a second; `fields`: further fields of a sensor's file: window, lag, gyroscope,
-        accelerometer, ....
+        Args:
+            body: ChBody that carries it; None: the vehicle.
+            pose: in the body's reference frame; in base_link where the body is None.
+            rate: readings a second.
+            fields: further fields of a sensor's file: window, lag, gyroscope, accelerometer, ...
         """
         self._sensor("imu", body, pose, name, {"rate": rate, **fields})
 
     def gps(self, body: Any = None, pose: Any = None, *, name: str = "gps", rate: float = 10.0, **fields: Any) -> None:
-        """Add a GPS receiver (pose: in the body's reference frame; rate: readings a second)."""
+        """Add a GPS receiver.
+
+        Args:
+            body: ChBody that carries it; None: the vehicle.
+            pose: in the body's reference frame; in base_link where the body is None.
+            rate: readings a second.
+        """
         self._sensor("gps", body, pose, name, {"rate": rate, **fields})
 
     def lidar(
@@ -244,9 +269,11 @@ class ChronoBridge:
     ) -> None:
         """Add a lidar: Chrono's own, which sees soils and meshes as Chrono has them.
 
-        `body`: ChBody that carries it; None: the vehicle; `pose`: in the body's reference frame; in base_link where the
-        body is None; `rate`: turns a second; `fields`: further fields of a sensor's file: columns, rings,
-        field_of_view, range, noise, ....
+        Args:
+            body: ChBody that carries it; None: the vehicle.
+            pose: in the body's reference frame; in base_link where the body is None.
+            rate: turns a second.
+            fields: further fields of a sensor's file: columns, rings, field_of_view, range, noise, ...
         """
         self._check_sensor(f"lidar {name}")
         spec = self._sensor("lidar", body, pose, name, {"rate": rate, "window": 0.0, **fields})
@@ -280,7 +307,8 @@ class ChronoBridge:
     def ok(self, duration: float | None = None) -> bool:
         """Whether to go on: neither Ctrl-C, nor SIGTERM, nor the end of ROS, nor of the time.
 
-        `duration`: simulated seconds from the bridge's making on; None: no end.
+        Args:
+            duration: simulated seconds from the bridge's making on; None: no end.
         """
         if not self._begun:
             self._begin()
@@ -293,7 +321,8 @@ class ChronoBridge:
     def step(self, seconds: float | None = None) -> None:
         """Look at the system after the program has stepped it; hand over what is due.
 
-        `seconds`: by how much the program has stepped it; None: by any time.
+        Args:
+            seconds: by how much the program has stepped it; None: by any time.
         """
         if self._closed:
             raise UsageError("bridge.step: the bridge has been closed")

@@ -25,10 +25,7 @@ _IDS = ("ClassID", "InstanceID")
 
 
 def reference_pose(body: Any) -> Pose:
-    """The pose of a body's reference frame, which its shapes and sensors are placed in.
-
-    `body`: any ChBody; the reference frame of a plain one is its centre of mass. Returns the pose in the world, metres.
-    """
+    """The pose, in the world, of a body's reference frame: its shapes and sensors are placed in it."""
     frame = body.GetFrameRefToAbs()
     return frame_pose(frame)
 
@@ -40,11 +37,7 @@ def chrono_frame(core: Any, pose: Pose) -> Any:
 
 
 def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted: float) -> None:
-    """Put a class and an instance on all that is seen of a body.
-
-    `body`: with visual shapes; an SCMTerrain; `instance`: 1 to 65535, or 0 for stuff that is not counted; `unpainted`:
-    grey value that the renderer shows a shape in that has no material.
-    """
+    """Put a class and an instance (0: stuff that is not counted) on all that is seen of a body or an SCMTerrain."""
     shapes = _shapes(body)
     name = f"body {body.GetName()!r}" if hasattr(body, "GetName") else type(body).__name__
     if not shapes:

@@ -63,11 +63,7 @@ def draw_boxes(
 
 
 def draw_lines(image: RgbImage, lines: Sequence[str], colours: Sequence[Colour]) -> None:
-    """Write lines of text, each on its colour, one above the other in the lower left corner of an image.
-
-    `image` (H, W, 3) uint8, RGB; it is written on; `lines`: N texts. Those that do not fit into the lower half are left
-    out, and the last line counts them; `colours`: N colours, RGB, 0-255.
-    """
+    """Write on an image lines of text, each on its colour, from the lower left corner up; the last counts the rest."""
     height = len(image)
     _, line_height, _ = _text_size("W", _text_scale(image))
     room = max(1, height // 2 // line_height)

@@ -98,12 +98,7 @@ def output_path(path: Path) -> Path:
 
 
 def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool = False) -> bool:
-    """Make sure, before long work, that an output replaces nothing that a person may need.
-
-    `path`: the output; an empty folder may be there; `is_own`: tells whether what is there is an earlier output of the
-    same kind, which may be replaced; None where nothing may be; `overwrite`: whether a file that something else wrote
-    may be replaced; asked for by a person.
-    """
+    """Make sure, before long work, that an output replaces nothing but an earlier output of its kind (`is_own`)."""
     path = output_path(path)
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return False

@@ -184,8 +184,7 @@ class ImageSubset(ShortRepr):
 def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
     """Decode JPEG, PNG, ... as OpenCV, browsers and labelling tools show them: turned as EXIF says.
 
-    16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16. `upright`: whether an EXIF
-    orientation counts; else the pixels come as they are stored. Returns uint8 (H, W, 3), red first.
+    16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
     """
     values = decode_values(data, where, upright=upright)
     return values if values.dtype == np.uint8 else scale_to_8_bit(values)
@@ -209,10 +208,7 @@ def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArr
 
 
 def is_turned(data: bytes) -> bool:
-    """Tell whether an image file says that it is to be shown otherwise than it is stored.
-
-    `data`: the bytes of an image file; False for what is none.
-    """
+    """Tell whether the bytes of an image file say that it is to be shown otherwise than it is stored."""
     try:
         with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
             return _exif_orientation(image) in _TURNS
@@ -247,10 +243,7 @@ def check_image_size(width: int, height: int, where: str) -> None:
 
 
 def scale_to_8_bit(values: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
-    """Scale 16-bit values to 8 bits: 0 stays 0, 65535 becomes 255, each value goes to the nearest (v / 257).
-
-    `values`: any shape. Returns uint8 of the same shape.
-    """
+    """Scale 16-bit values to 8 bits: 0 stays 0, 65535 becomes 255, each value goes to the nearest (v / 257)."""
     return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
 
 
@@ -280,10 +273,7 @@ def _deep_values(image: Image.Image, data: bytes, where: str) -> npt.NDArray[np.
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
-    """Read width and height, turned as EXIF says, from an image file's header, without decoding it.
-
-    Returns width and height in pixels.
-    """
+    """Read width and height, pixels, turned as EXIF says, from an image file's header, without decoding it."""
     path = Path(path)
     try:
         check_file(path)

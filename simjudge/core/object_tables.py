@@ -23,11 +23,7 @@ def round_to_pixels(box: FloatArray) -> IntArray:
 
 
 def whole_pixel_boxes(box: FloatArray, size: IntArray) -> IntArray:
-    """Boxes as the authors' tool has them (preset cpd): edges rounded half to even, then kept inside the image.
-
-    `box`: float64 (N, 4), x0, y0, x1, y1 in pixels; `size`: int64 (N, 2), width and height of each box's image. Returns
-    int64 (N, 4): x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.
-    """
+    """Boxes int64 (N, 4) as the authors' tool (preset cpd) has them: rounded half to even, kept inside the image."""
     rounded = np.rint(box).astype(np.int64)
     low = np.clip(rounded[:, :2], 0, size - 2)
     high = np.clip(rounded[:, 2:], low + 1, size - 1)
@@ -91,10 +87,7 @@ class Masks(ShortRepr):
         return np.unpackbits(packed, count=height * width).reshape(height, width).astype(np.bool_)
 
     def to_image(self, index: int, width: int, height: int) -> BoolImage:
-        """Unpack a mask onto its whole image; what hangs over the edge is cut.
-
-        `width` of the image, pixels; `height` of the image, pixels. Returns bool (height, width).
-        """
+        """Unpack a mask onto its whole image, bool (height, width); what hangs over the edge is cut."""
         out = np.zeros((height, width), np.bool_)
         crop, (x0, y0) = self.crop(index), self.origin[index]
         top, left = max(0, -int(y0)), max(0, -int(x0))

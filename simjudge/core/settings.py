@@ -397,9 +397,7 @@ _SETTINGS = "settings"
 def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., Returned]:
     """A function that takes every declared setting as a keyword, beside its parameter `settings`.
 
-    `help` and notebooks show the keywords with their defaults; the docstring gets a line for each. `function`: has a
-    parameter `settings`, annotated with a settings class. It is called with an object of that class: the given one, or
-    a new one, with the given keywords.
+    `help` and notebooks show the keywords with their defaults; the docstring gets a line for each.
     """
     kind = get_type_hints(function)[_SETTINGS]
     rows = {row.name: row for row in declared(kind)}

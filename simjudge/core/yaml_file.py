@@ -30,12 +30,7 @@ class YamlFile:
     root: yaml.Node | None  # the same as nodes, which know their lines; None for an empty file
 
     def line(self, location: Iterable[object]) -> int | None:
-        """The line of a value.
-
-        `location`: fields and indices that lead to the value from the top of the file. Returns the line, from 1 on, of
-        the field or, where the file has no such field, of the last part on the way that it has; None where it has not
-        even the first.
-        """
+        """The line, from 1 on, of a value or of the last part of the way to it that the file has; None without any."""
         node, line = self.root, None
         for part in location:
             found = _child(node, part)

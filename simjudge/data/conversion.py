@@ -26,10 +26,7 @@ from simjudge.data.sets import (
 
 
 def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
-    """Leave out the labels of small objects. People label what a simulator does not, or the other way round.
-
-    `min_size`: labels whose box is narrower or lower are left out, pixels.
-    """
+    """Leave out the labels of objects under `min_size` pixels, which people or a simulator may not label."""
     if not 0 <= min_size < np.inf:
         raise UsageError(f"--min-size {min_size}: 0 px or more is needed")
     box = frames.objects.box

@@ -73,10 +73,7 @@ _ACKERMANN = ("ackermann_msgs/msg/AckermannDriveStamped", "ackermann_msgs/msg/Ac
 
 
 def steering_unit(kind: str) -> str | None:
-    """The unit in which messages of a type say how a car is steered.
-
-    Returns LOCK or RADIANS; None where it does not say it (a Twist asks for a turn, not for an angle).
-    """
+    """LOCK or RADIANS, the unit in which messages of a type say how a car is steered; None where they do not."""
     if kind in _ACKERMANN:
         return RADIANS
     return LOCK if kind.endswith("/VehicleInput") else None
@@ -134,10 +131,7 @@ class DriveCommands:
     unit: str = LOCK
 
     def at(self, stamps: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Steering and throttle at all stamps: those of the last command up to there; NaN before the first one.
-
-        `stamps` (N,), nanoseconds.
-        """
+        """Steering and throttle at all stamps: those of the last command up to there; NaN before the first one."""
         table = np.array(sorted(row for row in self.rows if np.isfinite(row[1])), np.float64)
         if not len(table):
             nothing = np.full(len(stamps), np.nan)
@@ -148,12 +142,7 @@ class DriveCommands:
 
 
 def read_drive(path: str | Path, topic: str | None = None) -> DriveLog:
-    """Read one drive.
-
-    `path`: a .csv file with the columns COLUMNS (of which NEEDED must be there), or a recording with poses (Odometry,
-    PoseStamped or tf) and, where it has one, a topic with the driver's steering; `topic` of a recording: the topic of
-    poses; None: there must be only one.
-    """
+    """Read one drive: a .csv file with the columns COLUMNS, or a recording with poses and perhaps the steering."""
     path = Path(path)
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist; give a recording with poses, or a .csv with {', '.join(COLUMNS)}")

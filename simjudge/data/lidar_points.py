@@ -93,10 +93,7 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
 
 
 def late_points(ring: IntArray, time: FloatArray) -> npt.NDArray[np.bool_]:
-    """Find points with a time before that of an earlier point of their ring: a device fires a ring in order.
-
-    `ring` (N,); `time` (N,), seconds. Returns bool (N,).
-    """
+    """Find points with a time before that of an earlier point of their ring, bool (N,): a ring fires in order."""
     late = np.zeros(len(ring), np.bool_)
     order = np.argsort(ring, kind="stable")
     for rows in np.split(order, np.nonzero(np.diff(ring[order]))[0] + 1):

@@ -86,10 +86,7 @@ def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple
 
 
 def read_scene_seeds(path: str | Path) -> dict[int, int]:
-    """Read the column `scene_seed` of a table of poses: the seed of the scene's placement that each pose sees.
-
-    Returns seeds by stamp, nanoseconds; none where no column has this name.
-    """
+    """Read the column `scene_seed` of a table of poses: the seed of the scene's placement by stamp, nanoseconds."""
     table = _read_table(Path(path))
     stamp, seed = table.find("stamp"), table.find(SCENE_SEED)
     if stamp is None or seed is None:

@@ -136,11 +136,7 @@ class SemanticClasses(ShortRepr):
 
 
 def common_classes(named: Sequence[tuple[str, Mapping[int, str]]]) -> SemanticClasses:
-    """Number the classes of several sets and nets.
-
-    Where all have a class of streets the numbers are Cityscapes' train ids. Else classes of one name are one. `named`:
-    what each is called, and its class names by its own numbers.
-    """
+    """Number the classes of several sets and nets: Cityscapes' train ids where all have some, else by name."""
     for what, names in named:
         if not names:
             raise SimjudgeError(f"{what}: its classes have no names; name them in data.yaml")
@@ -194,12 +190,7 @@ def scale_labels(labels: LabelPicture, width: int | None) -> LabelPicture:
 def label_pairs(
     frames: FrameSet, classes: SemanticClasses, width: int | None, losses: Losses
 ) -> Iterator[tuple[int, LabelPicture, LabelPicture]]:
-    """The labelled and the predicted picture of each frame that has both.
-
-    `width`: to which both are scaled, pixels; None leaves them as they are; `losses`: grows by frames that cannot be
-    used, and by pixels of unknown classes. Returns number of the frame, labels and prediction, uint8 (H, W),
-    `UNLABELLED` where nothing counts.
-    """
+    """The labelled and the predicted picture of each frame with both, uint8 (H, W), `UNLABELLED` where not counted."""
     table = classes.numbers(frames.class_names)
     for index in range(len(frames)):
         truth = _read(frames.semantic, index, frames, "label picture", losses)

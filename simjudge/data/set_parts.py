@@ -205,9 +205,7 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
     """Deal frames into parts at random, all frames of one group into the same part.
 
     Groups are shuffled, then dealt one by one to the part that holds the fewest frames: where every frame is a group of
-    its own, the parts' sizes differ by one at most. `groups`: the group of each frame, such as the photograph it is a
-    variant of; the frame's name for none. Returns the frames of each part, ascending int64; every frame is in exactly
-    one.
+    its own, the parts' sizes differ by one at most.
     """
     if seed < 0:
         raise UsageError(f"seed {seed}: must be 0 or more")
@@ -224,11 +222,7 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 
 
 def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
-    """Deal frames into stretches of their sequence, the first ones into the first part, and so on.
-
-    `sequence`: where each frame is. Frames of one place stay together; frames in no sequence come last. Returns the
-    frames of each part, ascending int64; every frame is in exactly one.
-    """
+    """Deal frames into stretches of their sequence, the first ones into the first part; each ascending, int64."""
     run = np.where(sequence.run == ALONE, sequence.run.max() + 1, sequence.run)
     # Frames without a place have one each.
     place = np.where(sequence.run == ALONE, np.arange(len(run)), sequence.position)

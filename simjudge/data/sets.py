@@ -96,10 +96,7 @@ def sniff_format(path: str | Path) -> str:
 
 
 def image_topics(image_topic: str | None) -> Topics | None:
-    """The topics to read where a person names the images alone, or nothing.
-
-    `image_topic`: a topic, or a camera's name; None finds the images by type and name.
-    """
+    """The topics to read where a person names the images (by topic or camera) alone, or nothing."""
     return None if image_topic is None else Topics(image_topic)
 
 

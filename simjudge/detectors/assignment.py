@@ -66,10 +66,7 @@ class Assignment(ShortRepr):
 
 
 def assign(frames: FrameSet, min_score: float, metric: str = "iou", cuboid_iou: str = "3d") -> Assignment:
-    """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest.
-
-    Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
-    """
+    """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest."""
     if metric not in metrics:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
     taking_part, chosen, predictions = participants(frames, min_score)
@@ -131,10 +128,7 @@ def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3
 
 
 def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
-    """Find what takes part: what is in frames that are both labelled and predicted.
-
-    Returns which objects take part, bool (N,); the rows of the predictions that do, int64 (K,); all predictions.
-    """
+    """The objects, bool (N,), and rows of predictions, int64 (K,), in frames labelled and predicted; all of them."""
     both = frames.labelled & frames.predicted
     predictions = Predictions.empty() if frames.predictions is None else frames.predictions
     taking_part: BoolArray = both[frames.objects.frame]
@@ -145,10 +139,7 @@ def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArra
 def _best_one_to_one(
     rows: IntArray, columns: IntArray, iou: FloatArray, row_count: int, column_count: int
 ) -> tuple[IntArray, FloatArray]:
-    """The one-to-one choice of pairs with the largest summed IoU: each row's column or -1, and the IoU.
-
-    Only pairs that overlap count, so groups that share no overlapping pair are solved apart; most are one pair alone.
-    """
+    """The one-to-one choice of overlapping pairs with the largest summed IoU: each row's column or -1, and the IoU."""
     partner, fit = np.full(row_count, -1, np.int64), np.zeros(row_count)
     alone = (np.bincount(rows, minlength=row_count)[rows] == 1) & (
         np.bincount(columns, minlength=column_count)[columns] == 1
@@ -240,8 +231,7 @@ def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Con
     """Match predictions to objects by place alone, whatever their classes, and count the pairs of classes.
 
     Pairs of one frame with an IoU of at least SAME_PLACE are matched one to one, the largest IoU first; of equal ones
-    the pair of one class, then the earlier object, then the earlier prediction. `frames`: a set with labels and
-    predictions; frames that lack either do not count.
+    the pair of one class, then the earlier object, then the earlier prediction.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
@@ -276,9 +266,6 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
     """COCO's average precision of a set's predictions, box against box, over frames labelled and predicted.
 
     All predictions count, down to the lowest score: a set written with a high `min_score` gets a lower value.
-    `max_detections`: per frame and class, the best so many count (COCO: 100). Returns by class id, for every class that
-    is named, labelled or predicted, and under `OVERALL` the mean over the classes that have objects. Both numbers are
-    None where the class has no object in these frames: it is undefined.
     """
     return ranked_precision(frames, max_detections)[0]
 

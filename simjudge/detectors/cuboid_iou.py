@@ -75,12 +75,7 @@ def checked_cuboids(cuboids: FloatArray) -> FloatArray:
 
 
 def upright_cuboids(centre: FloatArray, orientation: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Cuboids turned about the vertical only: the direction of each length, seen from above, is kept.
-
-    `centre` (N, 3), metres; `orientation` (N, 4), quaternions x, y, z, w of any length but 0; `size` (N, 3), metres,
-    along each cuboid's own x, y and z. Returns float64 (N, 7), see `cuboid_iou`; and by how much each was tilted,
-    radians (N,).
-    """
+    """Cuboids (N, 7) turned about the vertical only, and their tilts, of centre, quaternion x, y, z, w and size."""
     x, y, z, w = np.moveaxis(np.asarray(orientation, np.float64).reshape(-1, 4), 1, 0)
     norm = x * x + y * y + z * z + w * w
     yaw = np.arctan2(2 * (x * y + w * z), w * w + x * x - y * y - z * z)
@@ -176,10 +171,7 @@ def iou_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
 
 
 def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
-    """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own.
-
-    `boxes` (N, 7), as `cuboid_iou` takes them; `cuboids` (M, 7).
-    """
+    """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own."""
     apart = cuboids[None, :, :2] - boxes[:, None, :2]
     cosine, sine = np.cos(boxes[:, 6, None]), np.sin(boxes[:, 6, None])
     along, across = (

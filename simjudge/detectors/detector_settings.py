@@ -20,11 +20,7 @@ def renames(
     option: str = "--rename",
     pair_form: str = "MODEL=SET, the model's class name and what the set calls it",
 ) -> Renames:
-    """Read what a set calls the classes of a detector, or another set those of a set.
-
-    `given`: text such as "blue=small,red=large", several of them, or names by names. Returns a pair for each class: the
-    name that it has, and the new one.
-    """
+    """What a set calls the classes of another: pairs from "blue=small,red=large", several of them, or a mapping."""
     if isinstance(given, str):
         given = given.split(",")
     pairs: dict[str, str] = {}

@@ -27,10 +27,7 @@ def box_iou(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def pair_iou(objects: Objects, predictions: Predictions, rows: IntArray, columns: IntArray) -> FloatArray:
-    """IoU of object `rows[i]` with prediction `columns[i]`, by pixel count where both have a mask, else of the boxes.
-
-    `rows`: int64 (P,), rows of `objects`; `columns`: int64 (P,), rows of `predictions`. Returns float64 (P,).
-    """
+    """IoU of object `rows[i]` with prediction `columns[i]`, by pixels where both have a mask, else of the boxes."""
     out = box_iou(objects.box[rows], predictions.box[columns])
     if objects.masks is None or predictions.masks is None:
         return out
@@ -179,8 +176,7 @@ def _by_strip(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Divide frames into strips as high as the highest prediction, so that each object looks into few of them.
 
-    A prediction is in the strip of its upper edge. Returns the rows of objects, once for each strip that they look
-    into, and keys of rows and columns with their strip.
+    A prediction is in the strip of its upper edge.
     """
     (rows, columns), (key_rows, key_columns) = chosen, keys
     (above, below), (top, bottom) = _extents(objects, rows, 1), _extents(predictions, columns, 1)

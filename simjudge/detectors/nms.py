@@ -35,11 +35,7 @@ def non_maximum_suppression(boxes: npt.ArrayLike, scores: npt.ArrayLike, iou_thr
 def non_maximum_suppression_by_class(
     boxes: npt.ArrayLike, scores: npt.ArrayLike, class_id: npt.ArrayLike, iou_threshold: float
 ) -> npt.NDArray[np.int64]:
-    """Keep the best of boxes that overlap, each class by itself: boxes of unlike class never exclude each other.
-
-    `boxes` (N, 4), x0, y0, x1, y1 in pixels; `scores` (N,); `class_id` (N,), whole numbers. Returns int64, the indices
-    of the boxes that stay, best score first over all classes.
-    """
+    """Keep the best of boxes (N, 4) that overlap, each class by itself: indices, best score first over all classes."""
     box, score = np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(scores, np.float32)
     classes = np.asarray(class_id)
     kept = np.zeros(len(box), np.bool_)

@@ -46,10 +46,7 @@ class Letterbox:
 
     @classmethod
     def fit(cls, size: tuple[int, int], input_size: tuple[int, int]) -> Letterbox:
-        """Fit an image into an input, as large as it goes without distortion.
-
-        `size`: width and height of the image, pixels; `input_size`: width and height of the input, pixels.
-        """
+        """Fit an image into an input, as large as it goes without distortion; sizes are width and height."""
         gain = min(input_size[1] / size[1], input_size[0] / size[0])
         width, height = (max(round(v * gain), 1) for v in size)
         left, top = (round((outer - inner) / 2 - 0.1) for outer, inner in zip(input_size, (width, height), strict=True))
@@ -87,10 +84,7 @@ def open_session(path: Path) -> Any:
 
 
 def metadata_names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
-    """Names of classes in the metadata of a model, as ultralytics writes them.
-
-    Returns names by number; empty where there are none.
-    """
+    """Names of classes by number in the metadata of a model, as ultralytics writes them; empty for none."""
     text = metadata.get("names", "")
     if not text:
         return {}
@@ -172,11 +166,7 @@ class OnnxDetector(ShownDetector):
         return [self._detections(i, raw, fit) for i, (raw, fit) in enumerate(zip(output, fits, strict=True))]
 
     def run(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Run the net on a batch of any size, also where the model's batch size is fixed.
-
-        `pixels`: float32 (B, 3, H, W), RGB in [0, 1], of the size of the model's input. Returns float32, the raw output
-        of the net, B along the first axis.
-        """
+        """Run the net on pixels (B, 3, H, W), RGB in [0, 1], also where the model's batch size is fixed."""
         entry = self.session.get_inputs()[0]
         kind = np.float16 if entry.type == "tensor(float16)" else np.float32
         fixed = entry.shape[0] if isinstance(entry.shape[0], int) else len(pixels)

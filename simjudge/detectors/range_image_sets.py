@@ -35,11 +35,7 @@ class ScanFrames(ShortRepr):
 def scan_frames(
     clouds: CloudSet, grid: RangeGrid, paint: str = FROM_CUBOIDS, *, advance: Advance | None = None
 ) -> ScanFrames:
-    """Put what is labelled and found in clouds into range images.
-
-    `paint`: what an object's pixels are: FROM_CUBOIDS or FROM_POINTS. Returns a cyclic set with the cuboids of objects
-    and predictions. What no pixel shows is left out.
-    """
+    """Put what is labelled and found in clouds into range images, painted FROM_CUBOIDS or FROM_POINTS."""
     if clouds.boxes is None or clouds.labelled is None or not len(clouds.boxes):
         raise SimjudgeError(f"{clouds.name}: holds no cuboids that are labelled; nothing can be compared")
     labelled, damaged = clouds.labelled.copy(), Losses()
@@ -126,10 +122,7 @@ def _shown_things(rows: IntArray, seen: Silhouettes, grid: RangeGrid) -> list[_S
 
 
 def _crop(rows: IntArray, columns: IntArray, width: int) -> tuple[tuple[int, int], BoolImage]:
-    """The smallest window around pixels of a cyclic image: its left and upper pixel, and which of its pixels are set.
-
-    It begins behind the widest gap of columns.
-    """
+    """The smallest window around pixels of a cyclic image, behind the widest gap: left, upper, and which are set."""
     used = np.unique(columns)
     gaps = np.diff(used, append=used[0] + width)
     left = int(used[(int(np.argmax(gaps)) + 1) % len(used)])

@@ -173,11 +173,7 @@ def own_pixels(cuboid: FloatArray, grid: RangeGrid) -> tuple[IntArray, IntArray]
 
 
 def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
-    """Mark the pixels of the points that lie in upright cuboids, their faces included.
-
-    `points` (N, 3), metres, from the lidar; `cuboids` (K, 7), see `cast_cuboids`. Returns for each pixel the cuboid of
-    its nearest point. A point in several belongs to the one with the nearer middle.
-    """
+    """The cuboid (K, 7) that the nearest point (N, 3) of each pixel lies in, faces included; of several the nearer."""
     thing = np.full(len(points), NOBODY, np.int64)
     for k in np.argsort(-np.linalg.norm(cuboids[:, :3], axis=1), kind="stable"):
         thing[_inside(points, cuboids[k])] = k

@@ -67,11 +67,7 @@ class SemanticNet(ShortRepr, ShownDetector):
         return cls(path.stem, names, (shape[3], shape[2]), hash_files(path), session)
 
     def segment(self, images: list[RgbImage]) -> list[LabelPicture]:
-        """Give every pixel of some images its class.
-
-        `images`: 8-bit RGB images (H, W, 3), of any sizes. Returns the number of the class of each pixel, uint8 (H, W),
-        as large as the image.
-        """
+        """Give every pixel of RGB images (H, W, 3), of any sizes, its class: uint8 (H, W)."""
         scaled = [cv2.resize(as_rgb(image), self.input_size, interpolation=cv2.INTER_AREA) for image in images]
         batch = np.stack(scaled).transpose(0, 3, 1, 2).astype(np.float32) / 255
         (scores,) = self.session.run(None, {self.session.get_inputs()[0].name: batch})

@@ -70,11 +70,7 @@ class LabelledPixels(ShortRepr):
 def read_sides(
     split: TrainingSplit, size: tuple[int, int], losses: Losses
 ) -> tuple[LabelledPixels, LabelledPixels, list[str]]:
-    """Both sides of a split, readable and with classes numbered from 0.
-
-    `split`: what to learn from, and what to watch; frames with label pictures; `size`: width and height of the input,
-    pixels. Returns the side to learn from, the side to watch, and the names of the classes that are learnt.
-    """
+    """Both sides of a split, readable, with classes numbered from 0, and the names of the classes that are learnt."""
     first = split.train[0]
     classes = common_classes([(first.name, first.class_names)])
     table = classes.numbers(first.class_names)
@@ -249,9 +245,7 @@ def train_semantic(
 ) -> tuple[SemanticTraining, Losses]:
     """Train, and export the weights that did best on the validation side.
 
-    Ctrl-C ends the training early; the best weights so far are exported. `split`: what to learn from, and what to
-    watch; frames with label pictures; `epoch_done`: receives every finished epoch and how many there are to be;
-    `advance`: receives how many batches are done, counted over all epochs, and how many there are to be.
+    Ctrl-C ends the training early; the best weights so far are exported.
     """
     torch = import_torch()
     losses = Losses()

@@ -44,10 +44,7 @@ class TrainingSplit:
 
 
 def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> TrainingSplit:
-    """Split one set at random, all variants of one photograph on one side.
-
-    `valid_fraction`: share of the photographs on the validation side, in (0, 1).
-    """
+    """Split one set at random, all variants of one photograph on one side; `valid_fraction` is of the photographs."""
     sources = [source_photograph(name) for name in frames.frame_name]
     photographs = sorted({s for s, labelled in zip(sources, frames.labelled, strict=True) if labelled})
     if len(photographs) < 2:
@@ -165,9 +162,7 @@ def read_split(
     """Read a labelled set, and the two sides to train on and to validate on.
 
     A YOLO data set's own valid side is kept, unless `valid_fraction` asks for a new split; its test side is never
-    touched. Anything else is split by source photograph. `valid_fraction`: share of the photographs to validate on,
-    None for the data's own split (or 0.2); `semantic`: learn from label pictures: frames that have one count as
-    labelled; `allow_outside`: take pictures that lie outside of the folder of their data set.
+    touched. Anything else is split by source photograph.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
     frames, side = _read_with_sides(data, allow_outside=allow_outside)

@@ -38,11 +38,7 @@ from simjudge.detectors.ultralytics_detector import import_ultralytics, open_che
 
 
 def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) -> None:
-    """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
-
-    `size`: width and height of the input, pixels, multiples of 32; `half`: store the weights as 16-bit floats; input,
-    output and arithmetic stay 32-bit.
-    """
+    """Export ultralytics weights to ONNX for any batch, names and input size (multiples of 32) in its metadata."""
     import onnx  # noqa: PLC0415 - an extra
 
     model = import_ultralytics().YOLO(str(weights), task="detect", verbose=False)
@@ -101,8 +97,7 @@ def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> F
     """Cut windows out of every labelled frame, most of them over an object.
 
     Where they lie follows from the seed and the frame's name. Objects are cut at the window's edges; those of which
-    less than 0.4 of the area is left are not labelled. `side` of the square windows, pixels; smaller where the image
-    is.
+    less than 0.4 of the area is left are not labelled.
     """
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no pictures to cut windows from")

@@ -38,8 +38,7 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     """Rows as they were read, made a trajectory: finite, unit quaternions, in order of time, each stamp once.
 
     Rows out of order are put in order, and rows that repeat a stamp with the same pose are dropped, for nothing is lost
-    by that; the first is said. Of rows that contradict each other under one stamp the first stays. `blank`: names, and
-    the rows: stamps in any order, quaternions of any length.
+    by that; the first is said. Of rows that contradict each other under one stamp the first stays.
     """
     stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
     finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
@@ -120,11 +119,7 @@ class TrajectoryInterpolator:
         return (stamps[row + 1] - stamps[row] > self.limits.max_gap * _SECOND) & (share > 0) & (share < 1)
 
     def jumps(self, first: int, last: int) -> IntArray:
-        """Find poses that cannot be reached from the pose before at `max_speed` and `max_turn`.
-
-        `first`: nanoseconds; poses before it do not count; `last`: nanoseconds; poses after it do not count. Returns
-        int64 (K,), rows of the poses behind each jump.
-        """
+        """Rows int64 (K,) of the poses that cannot be reached from the pose before at `max_speed` and `max_turn`."""
         t = self.trajectory
         seconds = np.diff(t.stamp) / _SECOND
         far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
@@ -168,11 +163,7 @@ class TrajectoryInterpolator:
 
 
 def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[FloatArray, Rotation]:
-    """Poses of the end of a chain of transforms in its beginning, each link interpolated by itself.
-
-    `stamp`: int64 (N,), nanoseconds, within the times of every link that moves. Returns positions float64 (N, 3),
-    metres, and N rotations.
-    """
+    """Positions (N, 3) and rotations of the end of a chain of transforms, each link interpolated by itself."""
     position, rotation = np.zeros((len(stamp), 3)), Rotation.identity(len(stamp))
     for link in links:
         its_position, its_rotation = _link_poses(link.trajectory, stamp)

@@ -95,8 +95,7 @@ class TransformTree:
         """Compute the poses of one frame in another, at the times of all transforms between the two.
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
-        trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0. Returns the
-        trajectory, metres and quaternions x, y, z, w.
+        trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0.
         """
         down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
@@ -121,11 +120,7 @@ class TransformTree:
         return [link for link in (*down, *up) if not link.static]
 
     def static_mount(self, frame: str) -> tuple[str, Pose]:
-        """Find the body that carries a frame, through static links alone.
-
-        Returns the body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static
-        links lead there, else the frame at their top, which is `frame` itself where it hangs below none.
-        """
+        """Find the body that carries a frame by static links (base_link before others), and the frame's pose in it."""
         body, pose = frame.lstrip("/"), Pose()
         for link in self._above(body):
             if body in _BODIES or not link.static:
@@ -186,11 +181,7 @@ class TransformTree:
 
 
 def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
-    """Find the frames that are meant where one or both are not named.
-
-    `parent`: the fixed frame; None: the root of the tree; `child`: the body's frame; None: base_link, else
-    base_footprint (REP 105).
-    """
+    """Find the frames that are meant where the fixed one or the body's (base_link, base_footprint) is not named."""
     above = tree.root() if parent is None else parent.lstrip("/")
     bases = [name for name in _BODIES if name in tree.frames()]
     below = child.lstrip("/") if child is not None else (bases[0] if bases else None)
@@ -244,11 +235,7 @@ class PoseBuffer(Protocol):
         """The time, nanoseconds, up to which poses are known; None before the first."""
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """Cut out the poses around an interval.
-
-        `begin` of the interval, nanoseconds; `end` of the interval, nanoseconds. Returns the poses from the last at or
-        before `begin` to the first at or after `end`; None where there are none.
-        """
+        """Cut out the poses from the last at or before `begin` to the first at or after `end`; None: there are none."""
 
     def forget(self, before: int) -> None:
         """Drop old poses (before: nanoseconds; the poses before it go, but for the newest of them)."""
@@ -265,8 +252,7 @@ class LivePoses:
     def add(self, stamp: int, pose: Pose) -> None:
         """Take a pose in.
 
-        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops. `stamp`:
-        nanoseconds; of several poses with one stamp the first counts; `pose` of the body in the fixed frame.
+        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops.
         """
         if self._rows and stamp < self._rows[-1][0] - _RESTART:
             self._rows.clear()
@@ -328,11 +314,7 @@ class LiveTransforms:
         return min(stamps) if stamps and min(stamps) >= 0 else None
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """Cut out the poses of the body in the fixed frame around an interval.
-
-        `begin` of the interval, nanoseconds; `end` of the interval, nanoseconds. Returns two poses or more; None where
-        there are fewer, or the frames are not connected yet.
-        """
+        """Cut out two poses or more of the body in the fixed frame around an interval (nanoseconds); None for fewer."""
         try:
             whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
         except SimjudgeError:
@@ -348,10 +330,7 @@ class LiveTransforms:
         return replace(whole, name=self._name, **columns)
 
     def forget(self, before: int) -> None:
-        """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own.
-
-        `before`: nanoseconds.
-        """
+        """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own."""
         self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
 
     def _named(self) -> tuple[str, str]:

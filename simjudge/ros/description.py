@@ -103,11 +103,7 @@ class Graph:
         return values
 
     def misspelled_arguments(self, words: Iterable[str]) -> list[str]:
-        """What to say of words of a command line that are like an argument and are none.
-
-        `words` of the command line; `NAME:=TEXT` each, and others. A name that is like no argument may be that of
-        another launch file, and is left alone.
-        """
+        """What to say of words of a command line that are like an argument (`NAME:=TEXT`) and are none."""
         known = [each.name for each in self.arguments]
         names = [word.partition(":=")[0] for word in words if ":=" in word]
         near = {name: difflib.get_close_matches(name, known, 1) for name in names if name not in known}

@@ -38,11 +38,7 @@ def played_topics(values: Values) -> PlayedTopics | None:
 
 
 def image_processes(values: Values, robot: Robot, played: PlayedTopics | None) -> tuple[tuple[Process, ...], Process]:
-    """The programs that bring images, and the detector on them.
-
-    `played`: what of a recording is played, None without one. Returns player and bridge, as far as they are needed; and
-    the detector.
-    """
+    """The programs that bring images (player and bridge, as far as they are needed), and the detector on them."""
     loops = parse_bool("loop", values["loop"])
     every = values["every_frame"]
     ordered = played is not None and not loops if every == "auto" else parse_bool("every_frame", every)

@@ -22,10 +22,7 @@ _ELSEWHERE = ("record_node",)  # Nodes that take what is named, which would tie 
 
 
 def regenerate_parts(text: str) -> str:
-    """A page with every made part made anew.
-
-    `text`: Markdown, with parts between `<!-- made: NAME -->` and `<!-- end -->`.
-    """
+    """A page with every part between `<!-- made: NAME -->` and `<!-- end -->` made anew."""
 
     def made(found: re.Match[str]) -> str:
         name = found.group(2)

@@ -78,10 +78,7 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
 
 
 def option(row: Setting, panel: str = "") -> Any:
-    """The typer option of a setting: name, default, help text and range.
-
-    `panel`: title of the panel of the help that shows it; empty for the first one.
-    """
+    """The typer option of a setting, with default, help text and range, in a panel of the help."""
     switch = f"{row.flag}/--no-{row.flag[2:]}" if row.kind is bool and row.default else row.flag
     default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
     number = row.kind in (int, float) and not (row.form or row.many)

@@ -48,9 +48,7 @@ def find_images(
     """Find the image files of the frames that an annotations file names.
 
     A frame is left out, counted, where its image has no readable header or another size than the file says, and where
-    neither tells the size. A missing image is counted only where other images of the set are there. `entries`: file
-    name, width and height of each frame, pixels; size 0 where the file does not say; `folder` of the annotations file;
-    images are looked for in it, in `images/` and in the folder above.
+    neither tells the size. A missing image is counted only where other images of the set are there.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
     stated = [(width, height) for _, width, height in entries]
@@ -83,12 +81,7 @@ def picture_sizes(
     where: Callable[[int], str],
     losses: Losses,
 ) -> list[tuple[int, int] | None]:
-    """Hold the sizes that a file states against the headers of the pictures.
-
-    `paths`: the picture of each frame; None where there is none; `stated`: width and height of each frame, pixels; 0
-    where the file does not say. Returns width and height of each frame, pixels; None where the picture has no readable
-    header or another size than the file says, and where neither tells the size.
-    """
+    """Width and height of each frame's picture where file and header agree, or one says it; else None, counted."""
     present = [path for path in paths if path is not None]
     headers = dict(zip(present, image_sizes(present), strict=True))
     sizes: list[tuple[int, int] | None] = []
@@ -156,10 +149,7 @@ def build_annotated_set(
     number_classes: Callable[[set[str]], dict[int, str]],
     losses: Losses,
 ) -> FrameSet:
-    """Make a set of frames and their shapes.
-
-    A missing picture is counted where other frames have theirs.
-    """
+    """Make a set of frames and their shapes; a missing picture is counted where other frames have theirs."""
     pictures = [frame.picture for frame in frames]
     if any(pictures):
         for each in frames:

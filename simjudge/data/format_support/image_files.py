@@ -96,10 +96,7 @@ def file_stems(names: Sequence[str]) -> list[str]:
 
 
 def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
-    """Write all images of a set: encoded bytes unchanged, raw pixels as PNG.
-
-    Returns the file name of each frame's image, None where a frame has none.
-    """
+    """Write all images of a set, encoded bytes unchanged, raw pixels as PNG; the name of each file, or None."""
     names: list[str | None] = []
     images = frames.images
     for index, stem in enumerate(stems):
@@ -170,11 +167,7 @@ def build_street_set(
 
 
 def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> list[Path | None]:
-    """Keep the label pictures that are as large as their images.
-
-    `paths` of each frame, None where it has none; `size` (F, 2), width and height of each frame's image, pixels.
-    Returns the paths, None in place of those that do not fit.
-    """
+    """Keep the label pictures that are as large as their images; None in place of the others."""
     headers = iter(image_sizes([path for path in paths if path is not None]))
     kept: list[Path | None] = []
     for path, (width, height) in zip(paths, size.tolist(), strict=True):

@@ -51,19 +51,13 @@ def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
 
 
 def check_mask_area(width: int, height: int) -> None:
-    """Refuse a mask that would take too much memory.
-
-    `width`, `height` of the mask, or of the image that it lies on, pixels.
-    """
+    """Refuse a mask that would take too much memory."""
     if width * height > LARGEST_IMAGE:
         raise ValueError(f"a mask of {width}x{height} is over {LARGEST_IMAGE / 1e6:.0f} million pixels")
 
 
 def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> MaskCrop:
-    """The pixels inside any of some polygons, by pycocotools' raster (even-odd within a polygon).
-
-    `polygons`: each (P, 2), x and y in pixels, P at least 3.
-    """
+    """The pixels inside any of some polygons (P, 2), by pycocotools' raster (even-odd within a polygon)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     check_mask_area(width, height)
@@ -93,11 +87,7 @@ def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> lis
 
 
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Trace the outline of a mask's largest piece; holes and other pieces are not in it.
-
-    `crop`: bool (h, w), something set in it; `origin`: column and row of its upper left pixel in the image. Returns
-    float64 (P, 2), x and y in pixels of the image, P at least 3.
-    """
+    """Trace the outline (P, 2) of a mask's largest piece, pixels of the image; holes and other pieces are not in it."""
     fine = cv2.resize(crop.astype(np.uint8), None, fx=OUTLINE_SCALE, fy=OUTLINE_SCALE, interpolation=cv2.INTER_NEAREST)
     outlines, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     largest = max(outlines, key=cv2.contourArea).reshape(-1, 2)
@@ -119,10 +109,7 @@ def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, 
 
 
 def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
-    """Decode COCO run lengths, compressed (text) or plain (a list of counts).
-
-    `width` of the image, pixels; `height` of the image, pixels.
-    """
+    """Decode COCO run lengths, compressed (text) or plain (a list of counts)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     if not isinstance(runs, dict) or runs.get("size") != [height, width]:
@@ -142,8 +129,7 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
 def decode_rle_counts(text: str) -> list[int]:
     """Decode COCO's compressed run lengths: 5 bits a character, each from the third on a difference to two before.
 
-    pycocotools does not check that they fill the image, and writes past its buffer where they do not. Returns the
-    lengths of the runs, the first of pixels that are not set.
+    pycocotools does not check that they fill the image, and writes past its buffer where they do not.
     """
     counts: list[int] = []
     value, shift = 0, 0

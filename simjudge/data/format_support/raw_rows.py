@@ -97,7 +97,6 @@ def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses
     """Leave out rows that say once more what a row before says: the same class and box in one frame, without a mask.
 
     A detector finds an object once; the other one would count as missed. Training tools leave repeats out likewise.
-    `size`: int64 (F, 2), of the pictures, pixels.
     """
     _refuse_shares(raw, size, where)
     if not len(raw.frame):
@@ -235,11 +234,7 @@ RowName = Callable[[int, int], str]  # Names row `row` of frame `frame` to a per
 
 
 def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
-    """Turn the rows of some frames into dictionaries, as the plain format and the sidecar hold them.
-
-    `chosen`: int64 (K,), the frames. Returns K lists of dictionaries with class and box, and with score, instance,
-    distance, visible and mask where the table has them.
-    """
+    """Turn the rows of the chosen frames into dictionaries, as the plain format and the sidecar hold them."""
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
     score = table.score.tolist() if isinstance(table, Predictions) else None

@@ -226,10 +226,7 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
 
 
 def exact_columns(table: Objects | Predictions) -> tuple[str, ...]:
-    """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were.
-
-    Returns names of columns of numbers (N,).
-    """
+    """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were."""
     return ("score",) if isinstance(table, Predictions) else ("instance", *OPTIONAL_COLUMNS)
 
 

@@ -30,10 +30,7 @@ from simjudge.data.format_support.raw_rows import (
 
 
 def is_plain(content: Any) -> bool:
-    """Tell whether the content of a JSON file is of this format.
-
-    Returns True for a list of frames with sizes, bare or under "frames"; an empty list counts.
-    """
+    """Tell whether a JSON file is of this format: frames with sizes, bare or under "frames"; an empty list counts."""
     frames = content.get("frames") if isinstance(content, dict) else content
     return isinstance(frames, list) and all(isinstance(f, dict) and "size" in f for f in frames[:5])
 

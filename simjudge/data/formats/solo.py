@@ -43,8 +43,7 @@ def read_solo(path: Path) -> FrameSet:
     """Read a data set or one of its sequences.
 
     A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
-    label names in their alphabetical order, from 0. Returns the set. A capture without a bounding box labeler is not
-    labelled. Frames have no stamps, because each sequence begins at 0.
+    label names in their alphabetical order, from 0.
     """
     losses = Losses()
     captures = [each for file in _frame_files(path) for each in _captures(file, losses)]

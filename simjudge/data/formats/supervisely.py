@@ -54,8 +54,7 @@ def read_supervisely(path: str | Path) -> FrameSet:
     """Read a project or one of its sets.
 
     Class ids are the places of the titles in `meta.json`, from 0, or in alphabetical order where there is no such file.
-    Tags are not read. Returns the set: all sets of a project together. Where two pictures have one name, the set's name
-    stands in front.
+    Tags are not read.
     """
     path = Path(path)
     losses = Losses()

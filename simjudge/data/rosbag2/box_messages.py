@@ -55,10 +55,7 @@ class BoxColumns:
     own_numbers: bool = False  # whether some message is not simjudge's: its numbers need not be those that others list
 
     def add(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
-
-        `stamp` of its header, nanoseconds; `time`: when it was recorded, nanoseconds.
-        """
+        """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray by stamp and time of recording, nanoseconds."""
         size = (int(message.image_width), int(message.image_height))
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
@@ -77,10 +74,7 @@ class BoxColumns:
             self.add_box(number, int(item.class_id), box, float(getattr(item, "score", 1.0)), item, mask)
 
     def add_vision(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
-
-        `stamp` of its header, nanoseconds; `time`: when it was recorded, nanoseconds.
-        """
+        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection."""
         self.begin_message(stamp, time)
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
@@ -99,10 +93,7 @@ class BoxColumns:
             self.add_box(number, class_of_guess(best), box, float(best.score), item, None)
 
     def begin_message(self, stamp: int, time: int) -> None:
-        """Begin a message of a type that is not simjudge's: neither the size of the picture nor its name is in it.
-
-        `stamp` of its header, nanoseconds; `time`: when it was recorded, nanoseconds.
-        """
+        """Begin a message of a type that is not simjudge's: neither the size of the picture nor its name is in it."""
         self.own_numbers = True
         self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
 
@@ -133,10 +124,7 @@ class BoxColumns:
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
     def add_box(self, number: int, kind: int | str, box: Any, score: float, item: Any, mask: Any | None) -> None:
-        """Add a row of the last message; what the message of the box does not have is unknown.
-
-        `box`: corners, pixels.
-        """
+        """Add a row of the last message; what the message of the box does not have is unknown."""
         self.message.append(len(self.messages) - 1)
         self.number.append(number)
         self.class_id.append(kind)
@@ -233,11 +221,7 @@ class _Mask:
 
 
 def add_yolo_detections(columns: BoxColumns, message: Any, stamp: int, time: int) -> None:
-    """Take in a DetectionArray of yolo_ros.
-
-    `message` of any version: the first had a hypothesis and a box in space, of which two dimensions are pixels; `stamp`
-    of its header, nanoseconds; `time`: when it was recorded, nanoseconds.
-    """
+    """Take in a DetectionArray of yolo_ros of any version; the first had boxes in space with two sides in pixels."""
     columns.begin_message(stamp, time)
     for number, item in enumerate(message.detections):
         bounds = item.bbox if hasattr(item, "bbox") else item.box

@@ -173,11 +173,7 @@ def has_vision_msgs() -> bool:
 
 
 def vision_boxes(find: Callable[[str], Any], boxes: Any) -> Any:
-    """Make a Detection3DArray of boxes.
-
-    Returns the same boxes. The class goes by its name, or its number where it has none; the score of labels is 1; `id`
-    is the instance, empty where it is unknown.
-    """
+    """Make a Detection3DArray of boxes: class by name or number, score 1 of labels, `id` the instance or empty."""
     guess, detection = find("vision_msgs/msg/ObjectHypothesisWithPose"), find("vision_msgs/msg/Detection3D")
     hypothesis, bounds = find("vision_msgs/msg/ObjectHypothesis"), find("vision_msgs/msg/BoundingBox3D")
     uncertain = find("geometry_msgs/msg/PoseWithCovariance")

@@ -17,7 +17,6 @@ def fill_in_stamps(stamps: Sequence[int], times: Sequence[int], where: str) -> l
     """Give messages whose stamp is 0 the time they were recorded at.
 
     Where other messages of the topic have stamps, that time is moved by as much as theirs are ahead of recording.
-    `stamps` of the headers, nanoseconds; `times` of recording, nanoseconds.
     """
     ahead = [stamp - time for stamp, time in zip(stamps, times, strict=True) if stamp]
     empty = len(stamps) - len(ahead)

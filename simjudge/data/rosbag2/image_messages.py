@@ -118,10 +118,7 @@ def pixel_type(encoding: str) -> np.dtype[Any] | None:
 
 
 def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
-    """Pixels in an encoding as RGB, None where cv_bridge says that they are no image (a depth, say).
-
-    `pixels` (height, width, channels), in this machine's byte order.
-    """
+    """Pixels (height, width, channels) as RGB, None where cv_bridge says that they are no image (a depth, say)."""
     found, _ = load_bridge()
     if found is None:
         return None
@@ -239,8 +236,7 @@ _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 def raw_to_rgb(message: Any, where: str) -> RgbImage:
     """Read the pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
 
-    Encodings that are not known here are left to cv_bridge, where a ROS installation has it. Returns uint8 (H, W, 3),
-    red first.
+    Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
     """
     if message.encoding.lower() in _TWO_PLANES:
         return _two_planes(message, where)
@@ -291,10 +287,7 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
 
 
 def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]:
-    """Read the values of a label picture, a sensor_msgs/Image or CompressedImage, none of them changed.
-
-    Returns int64 (H, W) by channel: red, green, blue and alpha of a picture in colours, value of one with one channel.
-    """
+    """Read the values of a label picture, int64 (H, W) by channel (red, green, blue, alpha; or value), none changed."""
     if not hasattr(message, "encoding"):
         return _encoded_channels(message, where)
     known = _LABEL_ENCODINGS.get(message.encoding)
@@ -337,10 +330,7 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
-    """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says.
-
-    Returns uint8 (H, W, 3), red first.
-    """
+    """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says."""
     encoding = message.format.partition(";")[0].strip()
     if encoding not in _ENCODINGS and _NUMBERS.fullmatch(encoding):
         raise ImageError(f"{where}: encoding {encoding!r} is not that of an image (a depth?), compressed or not")

@@ -238,12 +238,7 @@ def choose_topics(
     *,
     counts: Mapping[str, int] | None = None,
 ) -> FrameTopics:
-    """Choose from a recording's topics.
-
-    `image`, `label`, `detection`: topics that the user names, None where simjudge is to find out. The images may be
-    named by their camera too: front for /front/image_raw; `counts`: messages by topic, where they are known: of a
-    camera's topics the one with most comes first.
-    """
+    """Choose from a recording's topics those that the user names (or their camera), else those with most messages."""
     images = _images(where, types, image, counts or {})
     near = images[0] if images else ""
     types = _without_other_cameras(types, near, {"/" + name.lstrip("/") for name in (label, detection) if name})

@@ -77,10 +77,7 @@ class UnfinishedRecording:
             self._move(self._path)
 
     def keep(self) -> Path | None:
-        """Give what was recorded a name that says that it is not finished.
-
-        Returns the name; None where not even a file was begun.
-        """
+        """Give what was recorded a name that says that it is not finished; None where not even a file was begun."""
         if not any(file.stat().st_size for file in self.folder.glob("*") if file.suffix in STORAGE_SUFFIXES):
             return None
         stem, ending = (self._path.stem, self._path.suffix) if self._is_file else (self._path.name, "")
@@ -317,10 +314,7 @@ class MessageRecording:
 
 @contextmanager
 def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
-    """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C.
-
-    `path`: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
-    """
+    """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C."""
     path = output_path(Path(path))
     stopped: BaseException | None = None
     with UnfinishedRecording(path) as place:

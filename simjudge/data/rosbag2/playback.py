@@ -16,10 +16,7 @@ class PlaybackClock:
     """The playback time of a recording, driven by the monotonic clock. All methods may be called from any thread."""
 
     def __init__(self, rate: float, *, paused: bool = False) -> None:
-        """Create a clock that stands at 0 until `start`.
-
-        `rate`: seconds of the recording for each second of real time.
-        """
+        """Create a clock that stands at 0 until `start`, `rate` seconds of the recording a second."""
         self._rate, self._paused = rate, paused
         # The playback time `_playback_ns` was reached at the monotonic time `_monotonic_ns`.
         self._playback_ns = 0
@@ -57,11 +54,7 @@ class PlaybackClock:
             self._changed.notify_all()
 
     def wait(self, until_ns: int, timeout: float) -> bool:
-        """Wait for a playback time.
-
-        `until_ns`: the playback time to wait for, nanoseconds; `timeout`: seconds of real time after which the wait
-        ends without success.
-        """
+        """Wait for a playback time (nanoseconds), `timeout` seconds of real time at most."""
         end = time.monotonic_ns() + round(timeout * 1e9)
         with self._changed:
             while True:
@@ -83,11 +76,7 @@ class PlaybackClock:
 
 
 def sort_by_time(messages: Iterable[StoredMessage], window_ns: int = REORDER_WINDOW_NS) -> Iterator[StoredMessage]:
-    """Sort messages by their recording time, with bounded memory.
-
-    `window_ns`: a message is stored at most this many nanoseconds out of order; one that is further out of place stays
-    out of order. Returns the messages in order of time; messages of the same time keep their order.
-    """
+    """Sort messages by their recording time, with bounded memory: out of order by `window_ns` at most."""
     waiting: list[tuple[int, int, StoredMessage]] = []
     for number, message in enumerate(messages):
         heapq.heappush(waiting, (message.time, number, message))

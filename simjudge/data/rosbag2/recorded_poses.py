@@ -70,8 +70,7 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     """Choose the topic to take poses from.
 
     An Odometry that tf only repeats counts as the only one: its body hangs directly below the Odometry's frame in tf,
-    and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105). `topic`:
-    as a person names it; None: there must be only one.
+    and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105).
     """
     topics, where = pose_topics(recording), recording.path
     held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
@@ -270,10 +269,7 @@ def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> Non
 
 
 def standing_pose(links: Links, frame: str, base: str) -> Pose | None:
-    """Compute the pose of a frame in another by transforms that stand.
-
-    Returns the pose; None where they do not hang together.
-    """
+    """Compute the pose of a frame in another by transforms that stand; None where they do not hang together."""
     (one, of_frame), (other, of_base) = _in_root(links, frame.lstrip("/")), _in_root(links, base.lstrip("/"))
     return of_base.inverse() @ of_frame if one == other else None
 

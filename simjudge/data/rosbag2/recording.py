@@ -286,10 +286,7 @@ class PluginFile:
             self.losses.add(kind, f"{self.path}: {read} of {read + missing}", missing)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again: see `Storage.read`.
-
-        The next one of its topic costs nothing extra, any other a search by time.
-        """
+        """Read one message again: see `Storage.read`. The next one of its topic costs nothing extra."""
         with self._lock:
             try:
                 name = self.topics[location.block >> 32].name

@@ -73,11 +73,7 @@ class MessageMaker:
         )
 
     def image(self, index: int) -> tuple[str, Any] | None:
-        """Make a frame's image message.
-
-        Returns type and content: CompressedImage for a stored file, Image (rgb8) for raw pixels; None where it has no
-        image.
-        """
+        """Make a frame's image message: CompressedImage of a stored file, Image (rgb8) of raw pixels; None for none."""
         images = self._frames.images
         if images is None or not images.has(index):
             return None
@@ -137,11 +133,7 @@ class MessageMaker:
         return self._new(DETECTIONS, **self._head(index), detections=found)
 
     def info(self, index: int, image: Any, labels: Any, detections: Any) -> Any:
-        """Make the message that says what belongs to a frame.
-
-        `image`: its image message, None for none; `labels`: its ground truth message, None for none; `detections`: its
-        detections message, None for none.
-        """
+        """Make the message that says which image, ground truth and detections belong to a frame."""
         return self._new(
             FRAME_INFO,
             **self._head(index),

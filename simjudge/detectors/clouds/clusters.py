@@ -311,8 +311,7 @@ def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> R
     """Lengthen sides that are shorter than they can be, away from the lidar.
 
     A side along the line of sight grows behind its rectangle, one across it to both ends alike; between the two the
-    share goes with the cosine of the angle to the line of sight. `rectangles`: in the lidar's frame, x and y from the
-    lidar; `least` of the longer and of the shorter side, metres.
+    share goes with the cosine of the angle to the line of sight.
     """
     yaw, centre = rectangles.yaw, rectangles.centre
     missing = np.maximum(np.array(least) - rectangles.size, 0.0)
@@ -337,10 +336,7 @@ def extents(z, numbers, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def nearest_z(ground, places):  # type: ignore[no-untyped-def]
-    """The z of the ground point nearest to each place, as seen from above; NaN without ground.
-
-    `ground`: float64 (N, 3), metres; `places`: float64 (K, 2), metres.
-    """
+    """The z of the ground point nearest to each place (K, 2), as seen from above; NaN without ground."""
     out = np.full(len(places), np.nan)
     for place in range(len(places)):
         least = math.inf

@@ -61,10 +61,7 @@ class CloudObjects(ShortRepr):
 
 
 def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> CloudObjects:
-    """Find ground, clusters and cuboids in a cloud of any driver, by its field of rings, its rows, or their order.
-
-    `cloud`: in the frame of its lidar.
-    """
+    """Find ground, clusters and cuboids in a cloud of any driver, by its field of rings, its rows, or their order."""
     held = lidar_points(cloud.table, cloud.where)
     points = np.full((len(cloud), 3), np.nan)
     points[held.seen] = held.stored

@@ -96,10 +96,7 @@ def fit_ground_plane(
 
 
 def least_squares_plane(points: FloatArray) -> tuple[FloatArray, float]:
-    """Fit the plane from which the squared distances of points are least.
-
-    `points`: float64 (N, 3), metres; N at least 3. Returns its normal, of length 1 and upwards, and its offset, metres.
-    """
+    """Normal (of length 1, upwards) and offset of the plane from which squared distances of points (N, 3) are least."""
     middle = points.mean(0)
     centred = points - middle
     normal = np.linalg.eigh(centred.T @ centred)[1][:, 0]
@@ -109,12 +106,7 @@ def least_squares_plane(points: FloatArray) -> tuple[FloatArray, float]:
 
 @njit(cache=True, nogil=True)
 def best_plane(points, normals, drawn, limits):  # type: ignore[no-untyped-def]
-    """Of the planes through three points each, find the one with the most ground; of equal ones the first.
-
-    `points`: float64 (N, 3); `normals` (N, 3); `drawn`: int64 (T, 3), rows of the points; `limits`: distance and
-    contact, and the cosines of the angle and of the slope. Returns normal, offset and number of points; a number of 0
-    where all planes are steeper than the slope.
-    """
+    """Of planes through points `drawn` (T, 3), the first with most ground: normal, offset, count (0: too steep)."""
     best, best_offset, most = np.zeros(3), 0.0, 0
     for trial in range(len(drawn)):
         p, q, r = points[drawn[trial, 0]], points[drawn[trial, 1]], points[drawn[trial, 2]]

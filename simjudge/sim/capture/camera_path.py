@@ -32,11 +32,7 @@ class CameraPath:
     seed: int = 0
 
     def recorded(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
-        """The optical frame in the recording's fixed frame at times during one frame, noise included.
-
-        `stamp`: int64 (N,), nanoseconds, on the frames' clock; `frame_name`: the frame's name; with the seed it sets
-        the frame's noise.
-        """
+        """The optical frame in the recording's fixed frame at stamps int64 (N,), nanoseconds, noise included."""
         error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
         mount = error @ self.mount
         return [pose @ mount for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
@@ -60,11 +56,7 @@ def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, s
 
 
 def parse_mount(text: str) -> Pose:
-    """The optical frame in the body, from text.
-
-    `text`: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees; "body" where the recorded
-    body is the camera's own; "optical" where it is the camera's optical frame.
-    """
+    """The optical frame in the body, from "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or "optical"."""
     if text == "optical":
         return Pose()
     return (

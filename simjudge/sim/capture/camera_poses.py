@@ -52,10 +52,7 @@ class CameraPoses(Protocol):
         """Start of each exposure, nanoseconds."""
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame in the world at times during the exposure of a frame.
-
-        `stamps`: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame in the world at times (nanoseconds from the frame's stamp) during its exposure."""
 
     @property
     def mount(self) -> Pose:
@@ -234,11 +231,7 @@ class FilePoses:
     def of(
         cls, body: Trajectory, mount: Pose, count: int | None = None, seeds: Mapping[int, int] | None = None
     ) -> FilePoses:
-        """Frames at all poses, or at some of them, evenly chosen.
-
-        `count`: number of frames; None for one at each pose; `seeds`: the scene's seed of each pose by its stamp,
-        nanoseconds; None or empty where a file gives none.
-        """
+        """Frames at all poses, or `count` of them, evenly chosen; `seeds` are the scene's, by stamp (nanoseconds)."""
         poses = len(body)
         if count is not None and not 1 <= count <= poses:
             raise UsageError(f"{body.name}: {count} frames of {poses} poses; 1 to {poses} can be had")
@@ -304,10 +297,7 @@ class CarriedPoses:
 def is_free_position(
     position: tuple[float, float, float], engine: Engine, bodies: Poses, clearance: float = CLEARANCE
 ) -> bool:
-    """Tell whether a camera may stand somewhere: nothing is too near, and it is within no thing.
-
-    `position`: x, y, z in the world, metres; `clearance`: least distance to any thing, metres; the floor may be nearer.
-    """
+    """Tell whether a camera may stand at x, y, z: nothing is nearer than `clearance` (metres), the floor aside."""
     hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
     hit = hits.thing >= 0
     # Faces are seen from outside: from within a thing all look away.

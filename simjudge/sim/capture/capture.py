@@ -85,11 +85,7 @@ def exposure_at(
     poses_at: Callable[[Sequence[int]], Sequence[Pose]],
     bodies_at: Callable[[int], Poses] | None = None,
 ) -> FrameExposure:
-    """The exposure of a camera that moves, and of bodies whose poses are known at any time.
-
-    `stamp`: start of the exposure, nanoseconds; `poses_at`: returns the optical frame in the world at stamps,
-    nanoseconds; `bodies_at`: returns poses of what is not where the scene has it, at a stamp; None for nothing.
-    """
+    """The exposure (start `stamp`, nanoseconds) of a camera that moves, and of bodies with poses known at any time."""
     stamps = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
     middle, *scene_states = (
         SceneState(pose, bodies_at(time) if bodies_at else {})
@@ -99,10 +95,7 @@ def exposure_at(
 
 
 def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
-    """Where the things of a scene are that follow a path, by a stamp in nanoseconds.
-
-    `start`: stamp at which the scene starts, nanoseconds: that of the first frame.
-    """
+    """Where the things of a scene are that follow a path, by stamp; `start` is the first frame's (nanoseconds)."""
     return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
 
 
@@ -110,8 +103,7 @@ def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneSta
     """The light on the sensor, averaged over the instants of an exposure.
 
     Where nothing moves between the instants, the first one stands for all. What a camera asks of the engine's own
-    cameras is in the light already. `camera`: its lens, its rays a pixel, and what it asks of the engine's own cameras.
-    Returns linear radiance (H, W, 3).
+    cameras is in the light already.
     """
     first = scene_states[0]
     if camera.chrono is not None:
@@ -139,12 +131,7 @@ def develop(
     seed: int = 0,
     metering: Metering | None = None,
 ) -> CapturedImage:
-    """The image that a camera makes of the light on its sensor, by its gain, its automatic exposure and its chain.
-
-    `radiance`: linear radiance (H, W, 3), as `gather_light` returns it; `frame_name`: the frame's name; with the seed
-    it sets the random filters, as in `chain.FilteredImages`; `metering`: the frame's stamp and the frame before, for
-    automatic exposure; None: the camera has looked at this one for long.
-    """
+    """The image that a camera makes of light (H, W, 3), by its gain, its automatic exposure and its chain."""
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
     metered, amplification = None, 1.0
     if camera.auto_exposure is not None:
@@ -285,11 +272,7 @@ class FrameFinisher:
         self.metered: MeteredFrame | None = None
 
     def finish(self, raw: RawFrame) -> CapturedFrame:
-        """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
-
-        With automatic exposure, frames must be finished in the order of their stamps. `raw`: an observed frame; the
-        engine may have another scene by now.
-        """
+        """Develop the image of an observed frame and find its objects; in order of stamps with automatic exposure."""
         camera, exposure = self.camera, raw.exposure
         truth = ground_truth(
             raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks

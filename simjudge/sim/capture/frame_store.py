@@ -79,11 +79,7 @@ class FrameStore:
         depth: DepthImage | None = None,
         label_images: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Keep a finished frame.
-
-        `about`: what else is kept of the frame, as JSON has it; `depth`: the depth image; None where the camera has
-        none; `label_images`: PNG of the class and the instance of each pixel, by kind; None where they are not wanted.
-        """
+        """Keep a finished frame: what else is known of it as JSON, its depth image, its label images as PNG by kind."""
         if depth is not None:
             with atomic_file(self.folder / f"{index:06d}.npy") as temporary, temporary.open("wb") as file:
                 np.save(file, depth)

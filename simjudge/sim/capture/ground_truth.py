@@ -110,8 +110,7 @@ def without_smaller_parts(instance: npt.NDArray[np.uint16]) -> npt.NDArray[np.ui
     """Of each instance that stands across the seam, the larger part alone.
 
     An instance stands across the seam if the widest run of columns without it, counted around, is not the one that
-    holds the seam. `instance`: uint16 (H, W), 0 where there is nothing; the columns go once around. Returns the same
-    image where there is no such instance; else a copy.
+    holds the seam.
     """
     width = instance.shape[1]
     out = instance
@@ -163,13 +162,7 @@ def ground_truth(
     timed: TimedExposure | None = None,
     masks: bool = False,
 ) -> GroundTruth:
-    """The labelled objects in an image.
-
-    Of a thing across the seam of an image that sees all around, the larger part is labelled (`capture.seam`). `labels`:
-    class, instance and depth (H, W) through the pixels' centres, as the engine gave them; `labelling`: which objects
-    are labelled; None for the defaults; `timed`: when each row was exposed; None: all in `scene_state`; `masks`:
-    whether the objects get pixel masks too.
-    """
+    """The labelled objects in an image; across the seam of an image all around, the larger part is labelled."""
     limits = labelling or Labelling()
     instances = without_smaller_parts(labels.instance) if lens.wraps else labels.instance
     extents = instance_extents(instances)
@@ -206,12 +199,7 @@ def ground_truth(
 
 
 def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
-    """The distance from a camera straight to the centre of a thing's bounding box.
-
-    The box is that of the thing's own frame, so that turning the thing about its centre changes nothing. The frame of
-    several parts is that of the first. Returns metres from the optical centre, along the ray: not the depth along the
-    optical axis.
-    """
+    """The distance from a camera straight to the centre of a thing's own bounding box, metres along the ray."""
     own = parts[0][1]
     vertices = [parts[0][0].vertices, *(own.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts[1:])]
     low, high = np.min([vertex.min(0) for vertex in vertices], 0), np.max([vertex.max(0) for vertex in vertices], 0)

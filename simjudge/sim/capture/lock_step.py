@@ -154,11 +154,7 @@ class LockStep:
         period: float = 0.02,
         feed: SensorFeed | None = None,
     ) -> None:
-        """Begin where the engine is; a camera's first frame is due one of its periods later.
-
-        `period`: seconds between samples of the car's motion; each stamp of a frame is one, too; `feed`: the car's
-        other sensors; None for none.
-        """
+        """Begin where the engine is; a camera's first frame is due one of its periods later (`period` in seconds)."""
         self._feed = feed
         self._engine = engine
         self._step = round(engine.step_size * SECOND)

@@ -165,9 +165,7 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
 def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
     """The side of a data set that each frame is on: "train", "valid" or "test".
 
-    Frames of one placement stay together where there are several placements. `valid`: share of the placements, or of
-    the frames, for validation, 0 to 1; `test`: share that training never sees, 0 to 1. Returns one side for each frame;
-    nothing where all frames are for training.
+    Frames of one placement stay together where there are several placements.
     """
     if not valid and not test:
         return []

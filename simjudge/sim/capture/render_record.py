@@ -65,10 +65,7 @@ class KnownPoses:
         return not bool(self._between.in_gap(middle).all())
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame at times during the exposure of a frame: straight on between the known poses.
-
-        `stamps`: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame at times in the exposure (nanoseconds from the stamp): straight between known poses."""
         del engine
         path = self._path
         still = [self.cameras[index]] * len(stamps)

@@ -51,11 +51,7 @@ def camera_body(optical: Pose) -> Pose:
 
 
 def carla_transform(optical: Pose) -> tuple[float, float, float, float, float, float]:
-    """A camera's pose as CARLA has it.
-
-    `optical`: pose of the optical frame in a right-handed world with z up, metres. Returns x, y, z in metres with y to
-    the right, and pitch, yaw and roll of `carla.Rotation`, degrees.
-    """
+    """A camera's pose as CARLA has it: x, y, z (metres, y to the right), and pitch, yaw, roll (degrees)."""
     body = camera_body(optical)
     yaw, pitch, roll = (math.degrees(angle) for angle in body.angles())
     x, y, z = body.position
@@ -73,10 +69,7 @@ class PinholeCamera:
 
     @classmethod
     def of(cls, camera: Camera) -> PinholeCamera:
-        """The pinhole camera whose pictures stand for those of a camera.
-
-        `camera` of any lens that sees less than 180 degrees. Its filters are not asked for.
-        """
+        """The pinhole camera whose pictures stand for those of a camera that sees less than 180 degrees."""
         lens = camera.lens
         if lens.model == "pinhole":
             return cls(lens.size, lens.focal, lens.centre, bend=False)

@@ -82,11 +82,7 @@ class ReplaySource(ShortRepr):
 
 
 def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limits: MotionLimits) -> ReplaySource:
-    """Read poses and frames, and keep the frames that have poses.
-
-    `rate`: rate of the simulated camera, for recordings without images, Hz; `span`: nanoseconds before and after its
-    stamp for which a frame needs poses; `limits`: how far apart poses may be, and how fast the body may move.
-    """
+    """Read poses and frames, and keep the frames that have poses within `span` nanoseconds of their stamp."""
     losses = Losses()
     trajectory, poses_from, clock = _poses(options, limits, losses)
     names, stamps, sizes = _images(options, losses)

@@ -70,10 +70,7 @@ def write_replay(
     about: Mapping[str, Any],
     sensors: MessagesByFrame | None = None,
 ) -> Losses:
-    """Write the recording of all frames, and OUT.replay.json.
-
-    `sensors`: messages of the sensors beside the camera; None for none.
-    """
+    """Write the recording of all frames, and OUT.replay.json."""
     source = plan.source
     frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
     info = plan.camera.lens.camera_info(plan.camera.name)
@@ -302,8 +299,7 @@ def replay(
 def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance: Advance) -> None:
     """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
 
-    A frame is developed and written while the next one is rendered. `advance`: receives how many frames are done, and
-    how many there are.
+    A frame is developed and written while the next one is rendered.
     """
     capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
     bodies_at = scripted_bodies(engine.scene, int(plan.source.stamp[0]))

@@ -133,11 +133,7 @@ class LidarCapture:
 
 
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:
-    """How the things of a scene move during a turn that follow a path.
-
-    `times` of keyframes, seconds from the scan's stamp, increasing; `stamp` of the scan, seconds since the start of the
-    scene.
-    """
+    """How the things of a scene that follow a path move during a turn (seconds from the scan's stamp)."""
     poses = [scene.scripted_poses(stamp + time) for time in times]
     names = tuple(poses[0])
     return BodyMotion(names, Keyframes.build(times, [list(each.values()) for each in poses])) if names else STANDING

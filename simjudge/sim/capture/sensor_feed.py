@@ -63,10 +63,7 @@ class SensorReader(Protocol):
 
 
 def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, start: int) -> list[SensorReader]:
-    """Something that reads for each sensor; one for all those of Chrono's own.
-
-    `start`: nanoseconds of simulated time, now.
-    """
+    """Something that reads for each sensor from `start` (nanoseconds) on; one for all those of Chrono's own."""
     readers = [_reader(engine, spec, seed, start) for spec in specs if spec.source != "chrono"]
     own = [spec for spec in specs if spec.source == "chrono"]
     return [*readers, _OwnReader(engine, own, seed, start)] if own else readers
@@ -302,10 +299,7 @@ class SensorFeed:
         self.observe(start)
 
     def observe(self, time: int) -> None:
-        """Take note of the engine now; to be called after every step of physics.
-
-        `time`: nanoseconds of simulated time.
-        """
+        """Take note of the engine at `time` (simulated nanoseconds), after every step of physics."""
         for reader in self._readers:
             reader.observe(time)
 

@@ -120,10 +120,7 @@ class SensorReplay(ShortRepr):
 
 
 def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> None:
-    """Refuse sensors whose readings poses of one body cannot tell.
-
-    `vehicle`: the car whose poses are given; None where they are those of another body.
-    """
+    """Refuse sensors whose readings poses of one body (the vehicle's, or another's) cannot tell."""
     for spec in specs:
         if spec.source != "simjudge":
             raise UsageError(f"sensor {spec.name}: source {spec.source}: along given poses simjudge alone computes it")
@@ -134,11 +131,7 @@ def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> N
 
 
 def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Trajectory:
-    """Recorded poses in the scene's world, on the clock of the output.
-
-    `trajectory`: in the recording's fixed frame, on the poses' clock; `offset`: nanoseconds that are added to an
-    output's stamp to get the poses' time.
-    """
+    """Recorded poses in the scene's world, on the clock of the output: its stamps plus `offset` nanoseconds."""
     turned = Rotation.from_quat(alignment.orientation) * Rotation.from_quat(trajectory.orientation)
     return replace(
         trajectory,
@@ -193,11 +186,7 @@ class MessagesByFrame:
         class_names: Mapping[int, str],
         transforms: SensorTransforms | None = None,
     ) -> None:
-        """Deal them: each to the first frame at or after its time, what comes after the last one to that.
-
-        `frame_stamps`: increasing, nanoseconds; one or more; `transforms`: tell where the sensors are at each frame and
-        each scan; None where somebody else does.
-        """
+        """Deal them: each to the first frame at or after its time, what comes after the last one to that."""
         types = standard_types().types
         self._frame_stamps, self._transforms = frame_stamps, transforms
         self._maker = SensorMessages(lambda name: types[name], specs, class_names)
@@ -221,10 +210,7 @@ FIXED_FRAME = "map"  # The scene's own frame in a recording
 
 
 def check_rendered_sensors(specs: Sequence[SensorSpec], poses: CameraPoses, vehicle: Vehicle | None) -> None:
-    """Refuse sensors whose readings these poses cannot tell.
-
-    `vehicle`: the car that carries them; None for another body.
-    """
+    """Refuse sensors whose readings these poses (of a vehicle, or of another body) cannot tell."""
     check_along_poses(specs, vehicle)
     moving = [spec for spec in specs if not isinstance(spec, LidarSpec)]
     if moving and poses.path() is None:

@@ -40,11 +40,7 @@ def triangle_terms(corners: FloatArray) -> TriangleTerms:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
-    """How far along a ray from the origin the triangle's plane is, if the ray meets it within the triangle.
-
-    `direction`: float64 (3,), of the ray. Returns multiples of the direction's length, negative behind the camera; 0
-    where the ray misses, and where it is NaN.
-    """
+    """How many lengths of a ray (3,) from the origin lead to the triangle: below 0 behind the camera, 0 on a miss."""
     (ax, ay, az), (ux, uy, uz), (vx, vy, vz), (qx, qy, qz), reach = terms
     dx, dy, dz = direction
     px, py, pz = dy * vz - dz * vy, dz * vx - dx * vz, dx * vy - dy * vx
@@ -71,10 +67,7 @@ Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]  # A thing's meshes with their po
 
 
 def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]:
-    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
-
-    Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
-    """
+    """Pixels whose centre's ray hits a thing alone in the world; of things over a million pixels, every n-th."""
     return [_pixels(corners, box, lens) for corners, box in triangle_boxes(things, camera, lens)]
 
 
@@ -89,11 +82,7 @@ def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
 
 
 def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
-    """The triangles of things that may be seen on an image without edges, and where.
-
-    Returns for each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row,
-    int64 (F, 4).
-    """
+    """The triangles (F, 3, 3) of things that may be seen on an image without edges, and their pixels int64 (F, 4)."""
     points = [pose.to_world(mesh.vertices) for parts in things for mesh, pose in parts]
     first = np.cumsum([0, *map(len, points)])
     of_mesh = iter(range(len(points)))
@@ -247,11 +236,7 @@ def _sampled_map(lens: Lens) -> _LensMap:
 
 
 def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
-    """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
-
-    An image that sees beyond has no such end. `low`, `high`: first and last pixel (x, y), both included; `every`: n,
-    for every n-th pixel of every n-th row. Returns float64 (h, w, 3), unit, optical frame.
-    """
+    """Unit rays (h, w, 3) through every n-th pixel from `low` to `high`; NaN beyond 80 degrees to a side, up, down."""
     inside = (low >= 0).all() and (high < lens.size).all()
     if inside and every == 1:
         if lens not in _kept:
@@ -282,10 +267,7 @@ def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray,
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
-    """Triangles cut to the pyramid |x| <= w z, |y| <= w z (Sutherland and Hodgman, 1974).
-
-    Returns slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
-    """
+    """Triangles cut to the pyramid |x|, |y| <= w z (Sutherland and Hodgman, 1974): slopes (F, 7, 2), corner counts."""
     slopes = np.zeros((len(corners), 7, 2))
     count = np.zeros(len(corners), np.int64)
     now, cut = np.zeros((8, 3)), np.zeros((8, 3))

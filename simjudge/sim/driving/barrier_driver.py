@@ -68,11 +68,7 @@ class Clusters(NamedTuple):
 
 
 def fit_floor(points: FloatArray) -> FloorPlane:
-    """The plane of the floor: weighted least squares on what is near it, ever narrower (Tukey's weights).
-
-    `points` (N, 3), metres, in the car's frame. Returns the plane; level at height 0 where hardly a point lies on it,
-    as of a scanner with one level ring.
-    """
+    """The plane of the floor: weighted least squares, ever narrower (Tukey's weights); level with few points on it."""
     plane = FloorPlane()
     design = np.column_stack([np.ones(len(points)), points[:, :2]])
     distance = np.hypot(points[:, 0], points[:, 1])
@@ -119,12 +115,7 @@ def cluster_points(points: FloatArray, parameters: BarrierParameters) -> Cluster
 
 
 def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParameters) -> tuple[BoolArray, FloatArray]:
-    """Which clusters are barriers of the lane, and on which side each stands.
-
-    A cluster stands on the side on which it comes nearest to the car along the line: farther ahead the line may still
-    be wrong. `line`: the line as it is known so far, in the same frame. Returns booleans (N,), the cells that count,
-    and LEFT or RIGHT of those.
-    """
+    """Which cells are of barriers, bool (N,), and the side of each: where it comes nearest to the car on the line."""
     side = np.zeros(len(clusters.label))
     away = clusters.position[:, None] - line.points
     row = np.argmin(np.einsum("ijk,ijk->ij", away, away), 1)
@@ -139,11 +130,7 @@ def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParam
 
 
 def lane_width(position: FloatArray) -> float | None:
-    """The distance between what stands nearest beside the car on the left and on the right.
-
-    `position` (N, 2), cells with something in them, in the car's frame, metres. Returns metres; None where nothing
-    stands on one of the sides.
-    """
+    """The distance between what is nearest beside the car on the left and on the right, metres; None without both."""
     beside = position[np.abs(position[:, 0]) < _BESIDE, 1]
     left, right = beside[beside > 0], beside[beside < 0]
     return float(left.min() - right.max()) if len(left) and len(right) else None
@@ -171,11 +158,7 @@ class BarrierDriver(LineFollower):
         *,
         deskewed: bool = False,
     ) -> None:
-        """Know the car and where its lidar is, and nothing of the track.
-
-        `parameters`: how to drive; None for the defaults; `deskewed`: whether the lidar gives all points in its frame
-        at the scan's stamp.
-        """
+        """Know the car and where its lidar is, and nothing of the track; a deskewed scan has one time."""
         parameters = parameters or BarrierDriverParameters()
         super().__init__(vehicle, parameters)
         self._barriers, self._mount, self._deskewed = parameters.barriers, mount, deskewed

@@ -78,11 +78,7 @@ class CentreLine(ShortRepr):
         return float(self.distance[np.argmin(np.hypot(self.points[:, 0] - x, self.points[:, 1] - y))])
 
     def in_world(self, x: float, y: float, yaw: float) -> FloatArray:
-        """The points in the world: float64 (P, 2), metres.
-
-        `x`: position of the line's frame in the world, metres; `yaw`: heading of the line's frame in the world,
-        radians.
-        """
+        """The points in the world, float64 (P, 2), metres; the line's frame stands at x, y, turned by `yaw`."""
         points: FloatArray = rotate_points(self.points, yaw) + np.array([x, y])
         return points
 
@@ -97,12 +93,7 @@ def straight_line(model: LineModel) -> CentreLine:
 def fit_centre_line(
     cones: FloatArray, side: FloatArray, error: FloatArray, before: CentreLine, model: LineModel
 ) -> CentreLine:
-    """Fit the line to cones, in the car's frame (x ahead, y left).
-
-    `cones`: positions of the cones, float64 (N, 2), metres; `side`: LEFT or RIGHT, float64 (N,); `error`: covariances
-    of the positions, float64 (N, 2, 2), square metres; `before`: the previous line, in the same frame (see
-    `move_line`); `straight_line` where there is none.
-    """
+    """Fit the line to cones (N, 2) by side (LEFT, RIGHT) and covariance (N, 2, 2), in the car's frame, metres."""
     curve = _Curve(model)
     prior = curve.prior(before)
     parameters = prior.mean.copy()

@@ -83,20 +83,13 @@ class ConeMap:
         return ids
 
     def predict(self, distance: float, car: Pose) -> None:
-        """Take note that the car has driven on: covariances grow, and far cones are forgotten.
-
-        `distance`: distance driven since the last call, metres; `car`: pose of the car in the odometry's frame.
-        """
+        """Take note that the car has driven on by `distance` metres: covariances grow, and far cones are forgotten."""
         self.covariance = self.covariance + (self._parameters.drift**2 * abs(distance)) * np.eye(2)
         away = np.linalg.norm(self.position - np.array(car.position[:2]), axis=1)
         self._keep(away <= self._parameters.reach)
 
     def update(self, seen: ConeObservations, view: CameraModel, camera: Pose) -> None:
-        """Update the map with the cones of one image.
-
-        `seen`: cones of the image, in the odometry's frame; `camera`: pose of the optical frame in the odometry's
-        frame, when the image was taken.
-        """
+        """Update the map with the cones of one image, given in the odometry's frame as `camera` is."""
         known = np.flatnonzero(np.isin(seen.class_id, self._classes))
         rows, columns = self._pairs(seen, known)
         expected = self._expected(view, camera)
@@ -195,11 +188,7 @@ class Driver(LineFollower):
         parameters: DriverParameters | None = None,
         mount: Pose | None = None,
     ) -> None:
-        """Know the car and the camera, and nothing of the course.
-
-        `parameters`: how to drive; None for the defaults; `mount`: pose of the camera's body in base_link; None: the
-        car's mount "camera".
-        """
+        """Know the car and the camera (by default the car's mount "camera"), and nothing of the course."""
         parameters = parameters or DriverParameters()
         super().__init__(vehicle, parameters)
         self._view, self._parameters = view, parameters
@@ -250,10 +239,7 @@ def lane_scale(lane_width: float) -> float:
 
 
 def scale_to_lane(parameters: DriverParameters) -> DriverParameters:
-    """The driver's lengths and times for its lane. Its speeds stay: `lane_speeds` has those.
-
-    `parameters`: with the lane's width and the cones' shape; everything else as for a lane of up to 1 m.
-    """
+    """The driver's lengths and times, given for a lane of up to 1 m, for its lane; `lane_speeds` has the speeds."""
     scale = lane_scale(parameters.lane_width)
     root = math.sqrt(scale)
     bend = 1.0 / scale

@@ -135,12 +135,7 @@ class ConeObservations(ShortRepr):
 
 
 def floor_points(view: CameraModel, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
-    """Where the rays of pixels meet the floor, the plane z = 0.
-
-    `camera`: pose of the optical frame in a frame whose plane z = 0 is the floor; `pixels`: pixel coordinates (N, 2);
-    the centre of the upper left pixel is (0, 0). Returns x and y, float64 (N, 2), metres; NaN for rays that do not go
-    down.
-    """
+    """Where rays of pixels (N, 2) meet the floor z = 0: float64 (N, 2), metres; NaN for rays that do not go down."""
     rays = view.rays_at(pixels) @ camera.rotation_matrix().T
     x, y, height = camera.position
     down = -rays[..., 2]
@@ -156,12 +151,7 @@ def locate_cones(
     shape: ConeShape | None = None,
     uncertainty: DetectionUncertainty | None = None,
 ) -> ConeObservations:
-    """Locate the detected cones on the floor.
-
-    `found`: detections; boxes in continuous pixels whose edges are whole numbers; `camera`: pose of the optical frame
-    in a frame whose plane z = 0 is the floor: base_link, if the car stands level, or the odometry's frame; `shape`:
-    shape of the cones; None for the default; `uncertainty`: uncertainty of the detections; None for the default.
-    """
+    """Locate the detected cones on the floor, the plane z = 0 of the frame that the camera's pose is in."""
     shape, uncertainty = shape or ConeShape(), uncertainty or DetectionUncertainty()
     whole = _whole(found, view, uncertainty)
     box, class_id, score = found.box[whole], found.class_id[whole], found.score[whole]
@@ -199,11 +189,7 @@ def locate_cones(
 
 
 def filled_angle(distance: FloatArray, camera_height: float, shape: ConeShape) -> FloatArray:
-    """The angle from the near rim of a cone's foot to its tip, seen from a height; it falls with distance.
-
-    `distance`: horizontal distance from the camera to the cone's axis, metres, more than the foot's radius;
-    `camera_height`: height of the camera above the floor, metres; `shape`: shape of the cone.
-    """
+    """The angle from the near rim of a cone's foot to its tip, seen from a height; it falls with distance (metres)."""
     to_rim = np.arctan2(camera_height, distance - shape.radius)
     to_tip = np.arctan2(camera_height - shape.height, distance)
     angle: FloatArray = to_rim - to_tip

@@ -219,12 +219,7 @@ def _lane_things(scene: Scene) -> Iterator[tuple[Thing, float]]:
 
 
 def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
-    """Pose of the car's base_link at the start: at the line's first point, or, with a seed, a little off it.
-
-    On a closed course a seed puts the car anywhere along the line. `seed`: seed of the place and the errors; None for
-    neither; `offset`: standard deviation across the line, metres; twice that at most; `angle`: standard deviation of
-    the heading, radians; twice that at most.
-    """
+    """Pose of base_link at the start: the line's first point; with a seed a little off it, anywhere on a closed one."""
     if seed is None:
         return course.start()
     random = np.random.default_rng((seed, _START_STREAM))
@@ -271,10 +266,7 @@ class Clearance:
 
 
 def outline_distance(one: FloatArray, other: FloatArray) -> float:
-    """The distance between two convex outlines, metres; 0 where they overlap.
-
-    `one`: corners (M, 2), counter-clockwise; `other`: corners (N, 2), counter-clockwise.
-    """
+    """The distance between two convex outlines (M, 2), counter-clockwise, in metres; 0 where they overlap."""
     # Two convex outlines are apart if and only if a side of one of them has the whole other beyond it.
     if not any(np.any(_beyond(a, b).min(1) > 0) for a, b in ((one, other), (other, one))):
         return 0.0

@@ -239,10 +239,7 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
 
 
 def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
-    """Put a drive together. The caller closes the loop's engine.
-
-    `limits`: when the drive ends; None for the defaults.
-    """
+    """Put a drive together. The caller closes the loop's engine."""
     setup, limits = read_drive_setup(options), limits or DriveLimits()
     check_laps(setup.scene, limits.laps)
     pilot = make_pilot(options, setup)

@@ -83,12 +83,7 @@ class LookAhead:
     seconds: float = 0.3  # time of driving that is added to it, seconds
 
     def steering_angle(self, line: CentreLine, speed: float, wheelbase: float) -> float:
-        """The steering angle whose circle leads through the point (pure pursuit).
-
-        R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01. `line`: line in
-        the car's frame; `speed`: the car's speed, m/s; `wheelbase`: the car's wheelbase, metres. Returns the angle,
-        radians, left positive.
-        """
+        """The steering angle (radians, left positive) of the circle through the point: pure pursuit (Coulter, 1992)."""
         x, y = line.at(self.metres + self.seconds * max(speed, 0.0))
         return math.atan(wheelbase * 2 * y / max(x * x + y * y, _LEAST_SQUARE))
 
@@ -171,11 +166,7 @@ class LineFollower:
             self._last_support = state.time
 
     def _fit_line(self, points: FloatArray, side: FloatArray, error: FloatArray, time: float) -> None:
-        """Fit the line to what stands on both sides of it.
-
-        `points` (N, 2), metres, in the car's frame; `side`: LEFT or RIGHT, (N,); `error`: covariances of the points,
-        (N, 2, 2), square metres; `time`: seconds on the odometry's clock.
-        """
+        """Fit the line to points (N, 2), in the car's frame, by side and covariance (N, 2, 2), square metres."""
         line = fit_centre_line(points, side, error, self.line, self._model)
         if line.cones:
             self.line = line
@@ -210,10 +201,7 @@ class SpeedPedals:
         self._free_speed = vehicle.top_wheel_speed * vehicle.wheel_radius
 
     def __call__(self, target: float, speed: float, seconds: float) -> tuple[float, float]:
-        """Throttle and braking, 0 to 1 each; for a target of 0 the brake is full.
-
-        `target`: the speed wanted, m/s; `speed`: the speed now, m/s.
-        """
+        """Throttle and braking, 0 to 1 each, for speeds in m/s; for a target of 0 the brake is full."""
         if target == 0:
             self._pid.reset()
             return 0.0, 1.0

@@ -59,10 +59,7 @@ class WantedMotion:
 
     @classmethod
     def of_twist(cls, linear: float, angular: float, wheelbase: float) -> WantedMotion:
-        """The motion of a geometry_msgs/Twist: tan(angle) = wheelbase x angular / linear.
-
-        `linear`: x, m/s; `wheelbase`: the car's, metres.
-        """
+        """The motion of a geometry_msgs/Twist: tan(angle) = wheelbase x angular / linear."""
         return cls(linear, math.atan2(wheelbase * angular, linear) if linear > _SLOWEST else 0.0)
 
 
@@ -124,10 +121,7 @@ class ManualDriver:
         self._asked, self._asked_at = wanted, time
 
     def motion(self, state: VehicleState, fastest: float) -> WantedMotion:
-        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of a speed.
-
-        `fastest`: speed of full throttle, m/s; with any braking it is 0.
-        """
+        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of `fastest`."""
         asked = self._asked
         if isinstance(asked, WantedMotion) and state.time - self._asked_at <= self._timeout:
             return asked
@@ -212,10 +206,7 @@ class DriveOutput:
     """
 
     def __init__(self, find: Callable[[str], type[Any]], kind: str, vehicle: Vehicle, frame_id: str) -> None:
-        """Choose by the fields of the type.
-
-        `vehicle`: the car: of its wheelbase L and steering limit, turn rate = speed x tan(steering angle) / L.
-        """
+        """Choose by the fields of the type: turn rate = speed x tan(steering angle) / wheelbase of the car."""
         self._kind, self._class, self._vehicle, self._frame_id = kind, find(kind), vehicle, frame_id
         self._messages = VehicleMessages(find, Frames(base=frame_id))
         self._fields = set(self._class.get_fields_and_field_types())

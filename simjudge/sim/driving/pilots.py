@@ -90,10 +90,7 @@ class ImageDetector:
 def load_frame_detector(
     detector: str | Path | Detector, scene: Scene, min_score: float = DEFAULT_MIN_SCORE
 ) -> FrameDetector:
-    """The frame detector of a name; a detector's classes are matched with the scene's by name.
-
-    `min_score`: detections below this score do not count, 0 to 1; a detector that is loaded already keeps its own.
-    """
+    """The frame detector of a name; a detector's classes are matched with the scene's by name."""
     sides = lane_classes(scene)
     if detector == GROUND_TRUTH:
         return GroundTruthDetector()

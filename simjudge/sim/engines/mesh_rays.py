@@ -34,11 +34,7 @@ class MeshRays:
         self._normals = np.concatenate([np.zeros((0, 3)), *normals])
 
     def cast(self, origins: FloatArray, directions: FloatArray, poses: Sequence[Pose]) -> Hits:
-        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
-
-        `origins`: float64 (N, 3), metres, world; `directions`: float64 (N, 3), unit, world; `poses`: poses of the
-        bodies in the world, in the meshes' order.
-        """
+        """What rays hit first, with the bodies at `poses`; see `simjudge.sim.engines.contract.Engine.cast_rays`."""
         count = len(origins)
         rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
         positions = np.array([pose.position for pose in poses], np.float64).reshape(-1, 3)
@@ -75,10 +71,7 @@ class ThingRays:
         self._timed_rays: TimedRays | None = None
 
     def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, poses: Mapping[str, Pose]) -> Hits:
-        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
-
-        `origins` (N, 3), metres, world; `directions` (N, 3), unit, world.
-        """
+        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`."""
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
             raise UsageError("rays: as many finite origins as directions are needed")

@@ -45,10 +45,7 @@ class Tree(NamedTuple):
 
 
 def grow(low: FloatArray, high: FloatArray) -> Tree:
-    """The tree over items: halves along the longest side, by the boxes' middles.
-
-    `low`: lowest corners of the items' boxes, (N, 3); `high`: highest corners, (N, 3).
-    """
+    """The tree over items by their boxes' lowest and highest corners (N, 3): halves along the longest side."""
     if not len(low):
         return Tree(np.zeros((1, 6)), np.zeros((1, 2), np.int64), np.zeros(0, np.int64))
     return Tree(*_grow(np.ascontiguousarray(low, np.float64), np.ascontiguousarray(high, np.float64)))
@@ -167,10 +164,7 @@ def enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
-    """Distance and weights of a triangle's second and third corner where a ray meets it; FAR where it does not.
-
-    Moeller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
-    """
+    """Distance and weights of corners where a ray meets a triangle, else FAR (Moeller and Trumbore, 1997)."""
     ux, uy, uz = corners[at, 1, 0], corners[at, 1, 1], corners[at, 1, 2]
     vx, vy, vz = corners[at, 2, 0], corners[at, 2, 1], corners[at, 2, 2]
     px, py, pz = ray[4] * vz - ray[5] * vy, ray[5] * vx - ray[3] * vz, ray[3] * vy - ray[4] * vx

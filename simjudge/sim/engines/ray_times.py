@@ -44,8 +44,7 @@ class TimedExposure(ShortRepr):
 
         A pixel's rays fall into equal parts of the exposure, one into each, in an order that differs from pixel to
         pixel; within its part a ray's time is random. Any one ray's time is thus uniform over the whole exposure, and
-        the grain is less than that of independent times. `size`: width and height, pixels; `rays_per_pixel`: rays of
-        each pixel, n^2. Returns float64 (H, W, n^2), seconds.
+        the grain is less than that of independent times.
         """
         width, height = size
         random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=_STREAM))
@@ -55,19 +54,13 @@ class TimedExposure(ShortRepr):
         return self._row_begins(height)[:, None, None] + (part + within) * (self.exposure_time / rays_per_pixel)
 
     def label_times(self, rows: npt.ArrayLike, height: int) -> FloatArray:
-        """The middle of each row's exposure; rows beyond the image are taken with the row at its edge.
-
-        `rows` of the image, any shape. Returns float64 of the same shape, seconds.
-        """
+        """The middle of each row's exposure, seconds; rows beyond the image are taken with the row at its edge."""
         within = np.clip(np.asarray(rows, np.float64), 0, height - 1)
         times: FloatArray = within * self.line_time + self.exposure_time / 2
         return times
 
     def parts(self, times: FloatArray) -> IntArray:
-        """The part of the exposure, and so the row of `bodies`, that each time belongs to.
-
-        `times`: seconds, any shape. Returns int64 of the same shape, 0 to the number of parts - 1.
-        """
+        """The part of the exposure, and so the row of `bodies`, that each time (seconds) belongs to."""
         length = self.camera.time[-1] / len(self.bodies)
         parts: IntArray = np.clip((times / length).astype(np.int64), 0, len(self.bodies) - 1)
         return parts
@@ -96,11 +89,7 @@ class EngineWithRayTimes(Protocol):
 def place_rays(
     camera: Keyframes, times: FloatArray, directions: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Rays of a camera in the world, each at its own time.
-
-    `times` (N,), seconds; `directions`: float32 (N, 3), optical frame. Returns origins and directions in the world,
-    float32 (N, 3) each.
-    """
+    """Rays of a camera in the world, each at its own time (seconds): origins and directions, float32 (N, 3) each."""
     origins, turned = np.empty((len(times), 3), np.float32), np.empty((len(times), 3), np.float32)
     keyframes = camera.arrays()
 

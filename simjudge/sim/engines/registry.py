@@ -96,11 +96,7 @@ def engine_class(name: str) -> Callable[..., Engine]:
 
 
 def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
-    """The engine of a name, with a scene and perhaps a car in it.
-
-    `vehicle`: the car; None for a scene without a car; `start`: pose of the car's base_link; None for the start of the
-    scene's course, or the origin.
-    """
+    """The engine of a name, with a scene and perhaps a car at `start` (by default the course's, or the origin)."""
     made = engine_class(name)
     try:
         return made(scene, vehicle, start)

@@ -92,10 +92,7 @@ class Surfaces:
             self._of(fields, ("surfaces", name))
 
     def surface(self, given: str | SurfaceFields | None, location: Location) -> tuple[Surface, Repeat]:
-        """The surface that a field names or spells out, and the units of texture coordinates per repeat.
-
-        `given`: name or fields; None for the plain one.
-        """
+        """The surface that a field names or spells out, and the units of texture coordinates per repeat."""
         if given is None:
             return _PLAIN, (1.0, 1.0)
         if isinstance(given, SurfaceFields):

@@ -29,11 +29,7 @@ _SMALLEST = 0.01  # Metres: such a cell's side at least
 
 
 def ground_collider(mesh: Mesh, cell: float | None = None) -> Collider:
-    """The heights of a mesh, seen from above; where nothing of it is, its lowest height.
-
-    `mesh`: in the thing's frame; `cell`: metres between two heights at most; None for a 500th of the longer side, 1 cm
-    at least.
-    """
+    """The heights of a mesh from above, at most `cell` apart (a 500th of the longer side, 1 cm at least), metres."""
     low, high = mesh.vertices.min(0), mesh.vertices.max(0)
     size = (high - low)[:2]
     if not np.all(size > 0):
@@ -113,10 +109,7 @@ _INSIDE = -1e-9
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def raise_to_triangles(triangles: FloatArray, low: FloatArray, step: FloatArray, heights: FloatArray) -> None:
-    """Raise the heights of a grid to the highest triangle above or below each of its points.
-
-    `triangles` (F, 3, 3), corners; `heights` (rows along y, columns along x), raised in place.
-    """
+    """Raise a grid of heights, in place, to the highest triangle (F, 3, 3) above or below each of its points."""
     rows, columns = heights.shape
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -314,21 +307,14 @@ class Floor:
         self.circles = np.concatenate([self.circles, np.array(circles).reshape(-1, 3)])
 
     def blocked(self, points: FloatArray, margin: float) -> BoolArray:
-        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners).
-
-        `points`: float64 (N, 2), metres, world; `margin`: metres that must be free around a point. Returns booleans
-        (N,).
-        """
+        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners)."""
         out = np.zeros(len(points), bool)
         for outline in self._outlines.values():
             out |= _beyond(outline, points) < margin
         return out
 
     def at(self, x: float, y: float, margin: float) -> str | None:
-        """The name of what is nearer to a point than `margin`, metres.
-
-        `x`, `y`: metres, world; `margin`: metres around the point. Returns the name; None where nothing is that near.
-        """
+        """The name of what is nearer to a point than `margin`, metres; None where nothing is that near."""
         point = np.array([[x, y]])
         for name, (u, v, radius) in zip(self._round, self.circles.tolist(), strict=True):
             if math.hypot(x - u, y - v) < radius / math.sqrt(2) + margin:

@@ -194,10 +194,7 @@ class Course(ShortRepr):
         return self.pose_at(0.0, height)
 
     def pose_at(self, distance: float, height: float = 0.0) -> Pose:
-        """The pose on the line, facing along it.
-
-        `distance`: along the line from its first point, metres; `height`: z of the pose, metres.
-        """
+        """The pose on the line, `distance` metres from its first point and `height` metres up, facing along it."""
         steps = np.diff(self.centre_line, axis=0)
         lengths = np.linalg.norm(steps, axis=1)
         starts = np.concatenate([[0.0], np.cumsum(lengths)])

@@ -173,11 +173,7 @@ def _mesh(
 
 
 def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: float = _CREASE) -> FloatArray:
-    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`.
-
-    `position`: float64 (P, 3), metres; `faces`: int64 (F, 3), indices of positions; `crease`: cosine of the angle
-    between faces from which on an edge stays sharp.
-    """
+    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`."""
     a, b, c = (position[faces[:, k]] for k in range(3))
     weighted = np.cross(b - a, c - a)
     unit = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)

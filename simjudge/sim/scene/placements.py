@@ -41,11 +41,7 @@ def scatter(
     free: Callable[[FloatArray], BoolArray],
     random: np.random.Generator,
 ) -> FloatArray:
-    """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
-
-    `area`: x0, y0, x1, y1, metres; `spacing`: metres; `free`: which of some points (N, 2) may be used. Returns fewer
-    points than `count` where 60,000 tries found no more room.
-    """
+    """Up to `count` points (N, 2), evenly random in x0, y0, x1, y1, no two nearer than `spacing`; 60,000 tries."""
     x0, y0, x1, y1 = area
     side = spacing / math.sqrt(2)
     points: list[tuple[float, float]] = []
@@ -198,10 +194,7 @@ def check_neighbours(rows: list[MeasuredPosition]) -> None:
 
 
 def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], yaw: float) -> list[MeasuredPosition]:
-    """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians.
-
-    `at`: the table's origin in the world, x and y, metres; `yaw` of the table's x axis in the world, radians.
-    """
+    """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians."""
     c, s = math.cos(yaw), math.sin(yaw)
     return [row._replace(x=at[0] + c * row.x - s * row.y, y=at[1] + s * row.x + c * row.y) for row in rows]
 

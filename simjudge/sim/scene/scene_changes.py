@@ -26,9 +26,7 @@ _NAME = "measured"
 def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], alignment: Pose, seed: int = 0) -> Scene:
     """A scene whose labelled placements are replaced by the rows of a table, `id colour x y`.
 
-    Things that the scene names one by one stay, labelled or not; so does all that is placed without a class. `table`:
-    metres, in the recording's fixed frame; `alignment`: pose of the recording's fixed frame in the scene; x, y and yaw
-    count, the cones stand on the floor.
+    Things that the scene names one by one stay, labelled or not; so does all that is placed without a class.
     """
     path = find_file(scene, SCENE)
     yaw, pitch, roll = alignment.angles()
@@ -49,10 +47,7 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
 def read_replay_scene(
     scene: str | Path, cones: Path | None, kinds: str | None, alignment: Pose, seed: int = 0
 ) -> Scene:
-    """The scene of a replay: as its file has it, or with measured cones.
-
-    `cones`: a table, None for the scene's own cones; `kinds`: as `parse_kinds` takes them; None: `LAB_KINDS`.
-    """
+    """The scene of a replay: as its file has it, or with the measured cones of a table."""
     if cones is None:
         if kinds is not None:
             raise UsageError(f"--cone-kinds {kinds}: says what the rows of --cones are; give a table")

@@ -134,10 +134,7 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
 
 
 def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
-    """Read the labelled boxes beside a topic of clouds: TOPIC/boxes, else the one vision_msgs/Detection3DArray.
-
-    Returns boxes by stamp, nanoseconds; nothing where none were recorded.
-    """
+    """Read the labelled boxes beside a topic of clouds by stamp: TOPIC/boxes, else the one Detection3DArray."""
     return _boxes_by_stamp(recording, cloud_boxes_topic(recording, topic), losses)
 
 
@@ -247,7 +244,6 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
 
     Stamps are those of the headers; where one is 0, the time of recording. Readings that are not finite, or whose stamp
     is not later than that of the reading before, are left out. A part whose covariance begins with -1 is not there.
-    `topic` of the messages; None: there must be only one.
     """
     recording = Recording(path)
     name = _choose(recording, topic)

@@ -66,10 +66,7 @@ def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
 
 
 def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tuple[SensorSpec, ...]:
-    """Read a file of sensors, or the one of a name that comes with simjudge.
-
-    `bodies`: the bodies that can carry sensors; None: not checked.
-    """
+    """Read a file of sensors, or the one of a name that comes with simjudge; `bodies` are those that can carry them."""
     document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
     specs = tuple(fields.spec(name) for name, fields in document.content.root.items())
     for spec in specs:

@@ -28,11 +28,7 @@ class MeshBuilder:
         self._count = 0
 
     def sheet(self, points: FloatArray, colour: npt.ArrayLike, *, closed: bool = False) -> None:
-        """A smooth sheet over a grid of points.
-
-        `points` (A, B, 3), metres; seen from outside, A goes to the right where B goes up; `colour`: number in the
-        palette, one for all or (A - 1, B - 1).
-        """
+        """A smooth sheet over points (A, B, 3), metres; from outside, A goes to the right where B goes up."""
         a, b = points.shape[0] - 1, points.shape[1] - 1
         corners = np.stack([points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]], axis=2)
         flat = np.cross(corners[:, :, 2] - corners[:, :, 0], corners[:, :, 3] - corners[:, :, 1])
@@ -53,11 +49,7 @@ class MeshBuilder:
         colour: int,
         pose: Pose | None = None,
     ) -> None:
-        """A box between two x, y and z, metres, in the frame of `pose`.
-
-        `x`, `y`, `z`: lowest and highest coordinate along each axis, metres; `pose` of the box's frame in the mesh's;
-        the same frame if None.
-        """
+        """A box between two x, y and z, metres, in the frame of `pose`."""
         pose = pose or Pose()
         quads, normals = [], []
         for axis in range(3):
@@ -150,10 +142,7 @@ def wheel_centre(car: Vehicle, wheel: str) -> tuple[float, float, float]:
 
 
 def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
-    """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle).
-
-    `base`: base_link in the world; the origin if None.
-    """
+    """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle)."""
     base = base or Pose()
     poses = {VEHICLE: base} | wheel_poses(car, base)
     wheel = _wheel(car)

@@ -59,10 +59,7 @@ class JointTracker:
         self._turned = (0.0,) * len(WHEELS)
 
     def update(self, time: float, state: VehicleState) -> JointAngles:
-        """The joints at a later time: wheels turn by the mean of two speeds in the time between (trapezoidal rule).
-
-        `time`: seconds on one clock, which may stand still; where it goes back, wheels keep their angles.
-        """
+        """The joints at a later time (seconds): wheels turn by the mean of two speeds in between, never back."""
         angle = state.steering_angle
         steering = (angle, angle) if self._vehicle is None else self._vehicle.wheel_angles(angle)
         return self.follow(time, steering, state.wheel_speeds)
@@ -86,10 +83,7 @@ def wheel_links(vehicle: Vehicle, joints: JointAngles) -> list[FrameLink]:
 
 
 def links_at(centres: Mapping[str, tuple[float, float, float]], joints: JointAngles) -> list[FrameLink]:
-    """Where the steering and the wheels are whose centres are known.
-
-    `centres` of each wheel of `WHEELS` in base_link, metres; `joints`: angles, radians.
-    """
+    """Where the steering and the wheels are whose centres (base_link, metres) are known."""
     angles, links = dict(zip(JOINTS, joints.position, strict=True)), []
     for wheel in WHEELS:
         spun = _about(1, angles[f"{wheel}_wheel_joint"])
@@ -126,10 +120,7 @@ _COLOURS = {"paint": (0.05, 0.25, 0.65), "rubber": (0.08, 0.08, 0.08), "metal": 
 def robot_description(
     vehicle: Vehicle, mounts: Mapping[str, Pose] | None = None, cameras: Collection[str] = (CAMERA,)
 ) -> str:
-    """The car as URDF: body box, four wheels as cylinders, steering joints, frames of sensors.
-
-    `mounts`: poses of sensors in base_link by name; None: the vehicle's own.
-    """
+    """The car as URDF: body box, four wheels as cylinders, steering joints, frames of sensors (the vehicle's own)."""
     robot = Element("robot", name=vehicle.name)
     for name, rgb in _COLOURS.items():
         material = SubElement(robot, "material", name=name)

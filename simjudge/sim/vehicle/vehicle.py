@@ -113,7 +113,6 @@ class Vehicle:
         """Ackermann's angles of the front wheels, left and right, radians, for the bicycle's angle.
 
         Their axles meet the rear axle's line where the bicycle's does: cot(left) = cot(angle) - track / (2 wheelbase).
-        `steering_angle` of the bicycle's front wheel, radians, left positive.
         """
         tangent = math.tan(steering_angle)
         half = self.track / (2 * self.wheelbase) * tangent

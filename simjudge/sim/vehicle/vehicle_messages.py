@@ -50,10 +50,7 @@ class VehicleMessages:
         self._find, self._frames = find, frames or Frames()
 
     def odometry(self, stamp: int, state: VehicleState) -> Any:
-        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link.
-
-        `stamp`: nanoseconds.
-        """
+        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link."""
         covariance = (_VARIANCE * np.eye(6)).reshape(-1)
         pose = self._new("geometry_msgs/msg/Pose", position=self._point(state.pose), orientation=self._turn(state.pose))
         twist = self._new(
@@ -93,10 +90,7 @@ class VehicleMessages:
         cameras: Collection[str] = (CAMERA,),
         links: Iterable[FrameLink] = (),
     ) -> Any:
-        """What does not move, for /tf_static: the map, the body, and where sensors sit (cameras with optical frames).
-
-        `stamp`: nanoseconds.
-        """
+        """What does not move, for /tf_static: the map, the body, and the sensors (cameras with optical frames)."""
         found: list[tuple[str, str, Pose]] = []
         if self._frames.map:
             found.append((self._frames.map, self._frames.odom, Pose()))
@@ -110,10 +104,7 @@ class VehicleMessages:
         return self._transforms(stamp, [*found, *links])
 
     def placed(self, stamp: int, poses: Mapping[str, Pose]) -> Any:
-        """Where frames are that do not hang on the car, for /tf.
-
-        `stamp`: nanoseconds; `poses`: in the odometry's frame, by the frames' names.
-        """
+        """Where frames are that do not hang on the car, for /tf: poses in the odometry's frame by name."""
         return self._transforms(stamp, [(self._frames.odom, frame, pose) for frame, pose in poses.items()])
 
     def input(self, stamp: int, command: Command, kind: str = INPUT_TYPE) -> Any:

@@ -209,12 +209,7 @@ def read_labels(
     *,
     scored: bool = False,
 ) -> KittiLabels:
-    """Read label files, or results of a detector, whose rows end with a score.
-
-    `files`: each with the number of its scan; None: its rows begin with frame and track; `class_names`: known classes,
-    which others follow; None: those of KITTI; `scored`: whether rows are results; labels have no score, and rows with
-    one are no labels.
-    """
+    """Read label files, or results of a detector, whose rows end with a score."""
     ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
     scans, classes, tracks, numbers, scores, places, dont_care = [], [], [], [], [], [], list[str]()
     for path, scan in files:

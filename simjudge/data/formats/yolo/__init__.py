@@ -81,11 +81,7 @@ def write_yolo(
     more: Mapping[str, object] | None = None,
     pictures: Mapping[str, Callable[[int], bytes]] | None = None,
 ) -> Losses:
-    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar.
-
-    `sides`: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides;
-    `pictures`: makes the PNG of a frame, for each further folder by its name: depth, semantic, instance.
-    """
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar."""
     path = Path(path)
     stems = file_stems(frames.frame_name)
     with atomic_folder(path) as folder:
@@ -253,10 +249,7 @@ def is_prediction_folder(path: Path) -> bool:
 
 
 def find_label_folder(path: Path) -> Path | None:
-    """Find the folder of text files that a path is or holds as "labels".
-
-    Returns the folder; None where there is none with a .txt file.
-    """
+    """Find the folder of text files that a path is or holds as "labels"; None where there is none with a .txt file."""
     for folder in (path / "labels", path):
         if folder.is_dir():
             return folder if next(folder.glob("*.txt"), None) is not None else None

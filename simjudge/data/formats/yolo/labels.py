@@ -85,12 +85,7 @@ def scale_to_pixels(
     scored: bool,
     keypoints: int = 0,
 ) -> RawRows:
-    """Boxes and masks in pixels from rows of normalised numbers.
-
-    `frame`: int64 (number of files,), the frame each file belongs to; `size`: int64 (F, 2); `scored`: the rows are
-    predictions: class x y w h [score], or class and a polygon and a score. Without a score, as in the authors' files,
-    it is 1; `keypoints` of each object of a pose data set, which stand behind its box and are not read.
-    """
+    """Boxes and masks in pixels from rows of normalised numbers, with or without scores and keypoints."""
     poses = _has_keypoints(rows, keypoints, scored=scored)
     boxes = (rows.columns == 5) | (scored & (rows.columns == 6)) | poses
     corners = rows.columns % 2 == (0 if scored else 1)

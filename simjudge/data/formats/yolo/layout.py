@@ -29,19 +29,13 @@ _CLASSES = "classes.txt"  # Where labelImg puts the names, one a line, as in Dar
 
 
 def find_darknet(folder: Path) -> Path | None:
-    """Find Darknet's description in a folder.
-
-    Returns the only `.data` file in it that names images; None where there is none, or several.
-    """
+    """Find Darknet's only `.data` file in a folder that names images; None where there is none, or several."""
     found = [file for file in sorted(folder.glob(f"*{DARKNET_SUFFIX}")) if is_darknet(file)]
     return found[0] if len(found) == 1 else None
 
 
 def is_darknet(path: Path) -> bool:
-    """Tell whether a file is Darknet's description of a data set.
-
-    Returns True for a text file called `*.data` with a line `train = ...` or `valid = ...`.
-    """
+    """Tell whether a file is Darknet's description: a text `*.data` with a line `train = ...` or `valid = ...`."""
     if path.suffix != DARKNET_SUFFIX or not path.is_file():
         return False
     with path.open("rb") as stream:
@@ -79,10 +73,7 @@ def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
 
 
 def find_names(folders: Sequence[Path]) -> list[str]:
-    """Find class names beside images that nothing describes.
-
-    Returns the lines of classes.txt or of the only `.names` file; empty where there is none.
-    """
+    """Find class names beside images that nothing describes: the lines of classes.txt or of the only `.names` file."""
     for folder in folders:
         if (folder / _CLASSES).is_file():
             return read_names(folder / _CLASSES)
@@ -127,12 +118,7 @@ def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def undescribed_folders(images: Path, files: Sequence[Path], *, described_above: bool) -> tuple[Path | None, Path, str]:
-    """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
-
-    `described_above`: whether a folder above has a description, so that rows without a score are what is expected.
-    Returns the folder of labels, None where all rows end with a score, as a detector's do; that of predictions; and
-    what a person should know about it, empty where this is expected.
-    """
+    """Find the folders of labels and of predictions where no file names them, by their rows; and what to say of it."""
     labels, predictions = described_folders(images, files)
     texts = [text for text in (labels / f"{file.stem}.txt" for file in files) if text.is_file()]
     columns = read_label_rows(texts, Losses()).columns
@@ -145,11 +131,7 @@ def undescribed_folders(images: Path, files: Sequence[Path], *, described_above:
 
 
 def find_labelled_images(folder: Path) -> Path | None:
-    """Find images with label files in a folder that nothing describes.
-
-    `folder`: holds the images, or `labels/` and one other folder with the images. Returns the folder of the images;
-    None where no image has a label file.
-    """
+    """Find the folder of images with label files in a folder that nothing describes; None where no image has one."""
     inside = [folder]
     if (folder / "labels").is_dir() and not list_images(folder):
         inside = [each for each in sorted(folder.iterdir()) if each.is_dir() and list_images(each)]

@@ -48,12 +48,7 @@ class ClassLookup:
         self._background = frozenset(fields.background)
 
     def name(self, key: ClassKey, names: Mapping[int, str] | None = None) -> str | None:
-        """Find the class of a number or name.
-
-        `key`: the number or name. A name that is a number counts as one; `names`: what the simulator itself says of its
-        numbers; None where it says nothing. Returns the name of the class; "" for what gets no label, None for what no
-        table knows.
-        """
+        """Find the class of a number or name: "" for what gets no label, None for what no table knows."""
         text = str(key)
         if text in self._background:
             return ""
@@ -101,10 +96,7 @@ class ClassNumbers:
 def settle_rows(
     rows: Sequence[LabelRow], size: tuple[int, int], limits: Labelling, where: str, losses: Losses
 ) -> list[LabelRow]:
-    """Keep what is labelled by our rules: boxes end at the image's edges; too small or too hidden ones go.
-
-    `size` of the image, pixels.
-    """
+    """Keep what is labelled by our rules: boxes end at the image's edges; too small or too hidden ones go."""
     width, height = size
     kept: list[LabelRow] = []
     used: set[int] = set()
@@ -161,11 +153,7 @@ class BoxLabels:
         self._more = 1.0 if fields.last_pixel_included else 0.0
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
-        """Read the objects of a message.
-
-        `names`: what the simulator itself says of its numbers; None where it says nothing. Returns the objects, with
-        boxes as the simulator has them; distance and visible share are unknown.
-        """
+        """Read the objects of a message, with the simulator's boxes; distance and visible share are unknown."""
         rows = []
         items = message.objects if hasattr(message, "objects") else message.detections
         for number, item in enumerate(items):
@@ -216,12 +204,7 @@ class PictureLabels:
         self._colours = {(int(r) << 16) | (int(g) << 8) | int(b): name for name, (r, g, b) in colours.items()}
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
-        """Read the objects of a picture.
-
-        `names`: what the simulator itself says of its numbers; None where it says nothing; `losses`: takes pixels whose
-        class or colour is unknown. Returns the objects with their masks; the visible share is unknown, as a picture
-        does not show what is hidden.
-        """
+        """Read the objects of a picture, with masks; their visible share is unknown: a picture hides what is behind."""
         channels = label_channels(message, where)
         class_from, instance_from = self._fields.class_from, self._fields.instance_from
         one_each = class_from is None and not self._colours

@@ -44,11 +44,7 @@ class Solid(ShortRepr):
 
 
 def solid_rows(solids: Sequence[Solid], lens: Lens) -> list[LabelRow]:
-    """See things through a lens; nearer ones hide those behind.
-
-    What is not among the solids (walls, ground) hides nothing here. Returns the things with a class of which a pixel
-    can be seen, with mask, distance and visible share.
-    """
+    """See things through a lens, with mask, distance and visible share; what is no solid (walls, ground) hides none."""
     seen = _instances(solids[:_MOST], lens)
     extents = instance_extents(seen)
     visible = [k for k in np.flatnonzero(extents.pixels).tolist() if k and solids[k - 1].class_name]
@@ -160,12 +156,7 @@ class SolidLabels:
         self._lookup = ClassLookup(fields)
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow] | None:
-        """See the boxes of a message through the camera's lens; nearer ones hide those behind.
-
-        `names`: what the simulator itself says of its numbers; None where it says nothing; `losses`: takes boxes that
-        cannot be used, and messages without a pose of the camera. Returns what can be seen, with distance and visible
-        share; None where the camera's pose is not known.
-        """
+        """See the boxes of a message through the camera's lens, nearer ones first; None where its pose is not known."""
         lens = self._view.lens
         camera = self._view.pose(self._fields.frame, self._fields.axes, header_stamp(message.header))
         if camera is None:

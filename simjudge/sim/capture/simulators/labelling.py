@@ -92,11 +92,7 @@ def read_simulator_recording(
     topics: Topics | None = None,
     tolerance_ns: int = 0,
 ) -> FrameSet:
-    """Read a recording of another simulator, with its ground truth as labels.
-
-    `tolerance_ns`: how far the stamps of an image and of its ground truth may lie apart, nanoseconds. Returns the
-    images, labels and detections. `losses` counts what was left out.
-    """
+    """Read a recording of another simulator, with its ground truth as labels; stamps agree within `tolerance_ns`."""
     path, given = Path(path), topics or Topics()
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
@@ -197,10 +193,7 @@ def choose_source(
 
 
 def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers: ClassNumbers) -> FrameSet:
-    """Put labels onto frames; detections get the labels' class numbers where the names are the same.
-
-    `labelled`: bool (F,), which frames have a label message.
-    """
+    """Put labels onto frames (`labelled`: bool (F,)); detections get the labels' class numbers by name."""
     moved: dict[int, int] = {}
     if frames.predictions is not None:
         for number, name in frames.class_names.items():

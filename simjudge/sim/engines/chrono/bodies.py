@@ -102,10 +102,7 @@ class ChronoBodies:
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car, somewhere, at rest.
-
-        `pose` of its frame (base_link for the car) in the world, metres.
-        """
+        """Put a free thing, or the car, somewhere, at rest: its frame (base_link for the car) in the world."""
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
             self._build(pose, self._with_car().command, {name: free.motion() for name, free in self._free.items()})
@@ -227,10 +224,7 @@ class ChronoBody:
         self.move((pose, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
     def move(self, motion: Motion) -> None:
-        """Give it a pose and a speed.
-
-        `motion`: pose in the world, velocity (m/s) and angular velocity (rad/s) in the world's axes.
-        """
+        """Give it a pose in the world and a speed (m/s and rad/s, in the world's axes)."""
         core, (pose, velocity, turning) = self._core, motion
         centre = pose @ self._centre
         x, y, z, w = centre.orientation

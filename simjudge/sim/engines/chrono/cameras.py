@@ -63,10 +63,7 @@ class ProbeResult:
 
 
 def plate(tangent: float = math.tan(ANGLE), distance: float = DISTANCE) -> Mesh:
-    """The plate, in the axes of a camera's body at the origin: from y = -distance tangent to the right, z above 0.
-
-    `tangent` of the angle from the camera's axis to the plate's edge; `distance` of the plate ahead, metres.
-    """
+    """The plate, in the axes of a camera's body: from y = -distance tangent to the right, z above 0, metres."""
     near, far, top = -distance * tangent, -distance * 40, distance
     vertices = np.array([[distance, near, 0], [distance, far, 0], [distance, far, top], [distance, near, top]])
     faces = np.array([[0, 2, 1], [0, 3, 2]])
@@ -96,10 +93,7 @@ def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
 
 
 def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeResult:
-    """Which formula each sensor follows, from the plate's edges, pinhole (False) and radial (True).
-
-    `edges`: measured edge in pixels, by sensor and whether the lens was radial.
-    """
+    """Which formula each sensor follows, from the plate's edges in pixels, pinhole (False) and radial (True)."""
     factors: dict[Sensor, Factor] = {}
     radial, notes = set(), []
     for sensor in SENSORS:
@@ -222,8 +216,7 @@ class ChronoCameras:
         """Linear RGB (H, W, 3) of the stage as it stands, with what the camera asks of Chrono's own ones.
 
         Chrono's noise belongs to the finished picture: it is asked for at its own size, n x n jittered rays a pixel,
-        with the lamps at the camera's gain, and is clipped at full scale. Returns float32 (H, W, 3), linear, 1 is full
-        scale.
+        with the lamps at the camera's gain, and is clipped at full scale.
         """
         if isinstance(camera.chrono, ChronoPhysical):
             if camera.lens.model != "pinhole" and "camera" not in self._probed.radial:
@@ -309,8 +302,7 @@ def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
 
     Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
     k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
-    the same in all instants, would leave every edge jagged that does not move. Returns rays per pixel for one instant,
-    a square number.
+    the same in all instants, would leave every edge jagged that does not move.
     """
     side = side_of(rays_per_pixel)
     part = side // math.ceil(math.sqrt(scene_states))

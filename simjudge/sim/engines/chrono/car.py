@@ -140,11 +140,7 @@ _LEAST_AREA = 1e-9  # Square metres of a triangle seen from above: one that stan
 
 
 def triangle_solids(mesh: Mesh) -> FloatArray:
-    """What free things feel of a ground: below each triangle a prism, straight down.
-
-    `mesh` of the ground, metres. Returns the corners of each prism (N, 6, 3), metres, in the mesh's frame; triangles
-    that stand upright are left out.
-    """
+    """What free things feel of a ground: below each triangle a prism straight down, corners (N, 6, 3), mesh's frame."""
     top = np.asarray(mesh.vertices, np.float64)[mesh.faces]
     (ax, ay), (bx, by) = ((top[:, corner, :2] - top[:, 0, :2]).T for corner in (1, 2))
     top = top[np.abs(ax * by - ay * bx) / 2 > _LEAST_AREA]
@@ -188,10 +184,7 @@ class TyreGround:
         self._system.GetCollisionSystem().BindAll()
 
     def height(self, modules: Modules, x: float, y: float, above: float = 100.0) -> float:
-        """Height of the ground, as tyres are told it.
-
-        `x`, `y`: metres, world; `above`: height from which the ray goes down, metres.
-        """
+        """Height of the ground as tyres are told it, by a ray down from `above`; metres, world."""
         return float(self.terrain.GetHeight(modules.core.ChVector3d(x, y, above)))
 
 
@@ -330,20 +323,14 @@ Box = tuple[tuple[float, float, float], tuple[float, float, float]]  # Centre an
 
 
 def bumpers(vehicle: Vehicle) -> tuple[Box, ...]:
-    """The body's box, and one for each wheel from a fifth of its radius above the ground up.
-
-    `vehicle`: its sizes, metres. Returns centre and size of each box, metres, base_link's frame.
-    """
+    """The body's box, and one for each wheel from a fifth of its radius up: centre and size in base_link, metres."""
     radius, size = vehicle.wheel_radius, (1.6 * vehicle.wheel_radius, vehicle.wheel_width, 1.6 * vehicle.wheel_radius)
     wheels = [((x, side * vehicle.track / 2, radius), size) for x in (vehicle.wheelbase, 0.0) for side in (1, -1)]
     return (body_box(vehicle), *wheels)
 
 
 def change_between_halves(speeds: Sequence[FloatArray]) -> FloatArray:
-    """(3,) acceleration from the speeds of steps that follow one another: from the mean of one half to the other's.
-
-    `speeds` (3,) each, m/s, one a step of physics, oldest first. Returns (3,), m/s^2.
-    """
+    """(3,) acceleration, m/s^2, from the speeds of steps: from the mean of the older half to the newer's."""
     half = len(speeds) // 2
     if not half:
         return np.zeros(3)

@@ -114,10 +114,7 @@ def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None
 def build_vehicle(
     modules: Modules, files: tuple[Path, Path, Path, Path], data: Path, reference: Pose, step: float
 ) -> BuiltCar:
-    """A vehicle by Chrono's readers, in a system of its own.
-
-    `reference`: pose of Chrono's reference frame in the world, metres; `step`: seconds of one step of its tyres.
-    """
+    """A vehicle by Chrono's readers, in a system of its own, at a pose of Chrono's reference frame."""
     core, vehicles = modules.core, modules.vehicle
     x, y, z, w = reference.orientation
     with silent_output(), _data_folder(modules, data):

@@ -81,11 +81,7 @@ def slope_factor(field: float, factor: Factor) -> float:
 
 
 def field_for(tangent: float, factor: Factor) -> float:
-    """hFOV, radians, at which a sensor with this factor truly reaches the slope `tangent` at its edge.
-
-    `factor`: "tangent" where the sensor is right, "linear" where it has the field-of-view defect. Returns HFOV,
-    radians, below pi.
-    """
+    """hFOV, radians, at which a sensor with this factor ("linear": a defect) truly reaches the slope at its edge."""
     field = 2 * math.atan(tangent) if factor == "tangent" else math.pi * tangent / 2
     if not 0 < field < math.pi:
         raise SimjudgeError(
@@ -162,10 +158,7 @@ def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -
 
 
 def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
-    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used.
-
-    `uv`: -1 to 1 across the image, any shape; `field`: hFOV, radians. Returns float64 of uv's shape.
-    """
+    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv, -1 to 1 along the horizontal axis: recorded, not used."""
     half = math.tan(field / 2)
     ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
     slope: FloatArray = ru / half * slope_factor(field, factor)
@@ -173,10 +166,7 @@ def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatAr
 
 
 def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
-    """What to ask of a sensor for this lens; None where Chrono has no such lens.
-
-    `oversample`: pixels of the sensor for each side of ours. Returns size, field and coefficients, or None.
-    """
+    """Size, field and coefficients to ask of a sensor for this lens; None where Chrono has no such lens."""
     width, height = lens.size
     centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
     square = math.isclose(*lens.focal, rel_tol=1e-9)
@@ -210,10 +200,7 @@ def direct_error(lens: Lens, factor: Factor) -> float:
 
 
 def lookup_for(lens: Lens, oversample: int) -> Lookup:
-    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest.
-
-    `oversample`: pixels of the larger image for each of ours where ours are finest.
-    """
+    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest."""
     rays = lens.rays()
     widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))
     if widest > math.atan(STEEPEST):
@@ -261,10 +248,7 @@ class PhysCamera(ChronoPhysical):
 
 
 def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, side: int, parent: Any) -> Any:
-    """The sensor at its parent's frame, n x n rays a pixel, its gains and noise as Chrono sets them by default.
-
-    `side`: n of n x n rays a pixel.
-    """
+    """The sensor at its parent's frame, `side` squared rays a pixel, gains and noise as Chrono sets them by default."""
     if not hasattr(sensors, "ChPhysCameraSensor"):
         raise SimjudgeError("this PyChrono has no ChPhysCameraSensor: it came with release 10.0.0")
     coefficients = settings.coefficients(lens)
@@ -280,10 +264,7 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
 
 
 def make_deep_camera(sensors: Any, core: Any, asked: SensorRequest, parent: Any) -> Any:
-    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel.
-
-    `asked`: size, field in radians and coefficients to ask for.
-    """
+    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel."""
     camera = _made(sensors, core, parent, asked.size, 1, (False,) * 5, asked.coefficients)
     camera.SetCtrlParameters(1.6, 0.01, 100.0, _WIDTH / 2 / math.tan(asked.field / 2), 3.0)
     return camera

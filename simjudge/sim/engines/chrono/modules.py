@@ -163,10 +163,7 @@ class Release:
 
 
 def identify_release(core: Any, sensor: Any, vehicle: Any, version: str) -> Release:
-    """Which Chrono these modules are.
-
-    `sensor`: PyChrono's sensor module, or None; `vehicle`: PyChrono's vehicle module, or None.
-    """
+    """Which Chrono these modules are; None for one that cannot be imported."""
     if not hasattr(core, "ChVector3d"):
         raise SimjudgeError(f"PyChrono {version}: 9.0 or newer is needed (ChVector3d is missing)")
     manager = getattr(sensor, "ChSensorManager", None)

@@ -68,10 +68,7 @@ class ReadingSchedule:
         self._rate, self._given = rate, 0
 
     def take(self, time: float) -> bool:
-        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for.
-
-        `time`: simulated seconds.
-        """
+        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for."""
         if time < self._given / self._rate - _TOLERANCE:
             return False
         self._given = int((time + _TOLERANCE) * self._rate) + 1
@@ -253,8 +250,7 @@ def _check(spec: SensorSpec, sensors: Any) -> None:
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
     """A small way east, north and up, metres, as latitude and longitude (degrees), and metres.
 
-    On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h). `metres` (3,), displacement east, north and
-    up; `latitude`: where, degrees. Returns (3,): latitude and longitude in degrees, height in metres.
+    On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
     """
     east, north, up = metres.tolist()
     return np.array(
@@ -267,21 +263,14 @@ def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
 
 
 def straight_acceleration(raw: FloatArray, body: FloatArray, mounted: FloatArray) -> FloatArray:
-    """What an accelerometer feels, in its own axes, of what Chrono says: a_world + R_body g_up, R the wrong way.
-
-    `raw` (3,) as Chrono gives it; `body`, `mounted`: rotations to the world of the chassis body and of the sensor.
-    """
+    """What an accelerometer feels (3,), in its axes, of what Chrono says: a_world + R_body g_up, R the wrong way."""
     up = np.array([0.0, 0.0, GRAVITY])
     felt: FloatArray = mounted.T @ (raw - body @ up + up)
     return felt
 
 
 def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
-    """The magnetic field, tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss.
-
-    `raw` (3,) as Chrono gives it, gauss; `mounted` (3, 3), rotation of the sensor to the world. Returns (3,), tesla,
-    sensor's axes.
-    """
+    """The magnetic field (3,), tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss."""
     north, east, down = (mounted.T @ raw).tolist()
     field: FloatArray = mounted.T @ np.array([east, north, -down]) * GAUSS
     return field

@@ -143,19 +143,13 @@ def _check_looks(scene: Scene) -> None:
 
 
 def plan_sun(sun: Sun) -> PlannedSun:
-    """The sun, so that a white surface that faces it has radiance irradiance / pi (ChOptixDirectionalLight.cu).
-
-    `sun`: its direction and irradiance.
-    """
+    """The sun, so that a white surface that faces it has radiance irradiance / pi (ChOptixDirectionalLight.cu)."""
     x, y, z = sun.direction
     return PlannedSun(_times(sun.irradiance, 1 / math.pi), math.asin(min(z, 1.0)), math.atan2(y, x))
 
 
 def mean_radiance(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """The mean radiance of a panorama over all directions: what surfaces of all directions have of it, on the mean.
-
-    `image` (H, W, 3), equirectangular. Returns float64 (3,).
-    """
+    """The mean radiance (3,) of a panorama (H, W, 3) over all directions: what surfaces have of it, on the mean."""
     rows = len(image)
     weight = np.cos((0.5 - (np.arange(rows) + 0.5) / rows) * math.pi)
     mean: npt.NDArray[np.float64] = np.average(image.mean(1, dtype=np.float64), axis=0, weights=weight)
@@ -199,7 +193,6 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
     """One lamp, so that a white surface that faces it gets radiance intensity / (pi d^2).
 
     Up to 9.0.1 the fall-off is another one: brightness is right at 2 m (or half the range, where that is nearer).
-    `light`: position in metres, intensity, range in metres.
     """
     if age == "9":
         reach, at = light.range, min(2.0, light.range / 2)
@@ -226,8 +219,7 @@ def solid_inertia(
     """Centre of mass and inertia about it of the solid that stands for a thing, of even density.
 
     Boxes and cylinders by formula; a hull from its tetrahedra (Tonon, "Explicit exact formulas for the 3-D tetrahedron
-    inertia tensor", 2004); without a solid, a small ball at the frame's origin. `collider`: the solid; sizes in metres;
-    `mass`: kg. Returns the centre (x, y, z), metres, and the inertia (3, 3), kg m^2, both in the thing's frame.
+    inertia tensor", 2004); without a solid, a small ball at the frame's origin.
     """
     if collider.kind == "box":
         x, y, z = (value**2 for value in collider.size)
@@ -308,10 +300,7 @@ class ChronoScene(ChronoViews):
         self._move(body, pose)
 
     def put_camera(self, optical: Pose) -> None:
-        """Put the camera; Chrono's looks along x, its y to the left and its z up.
-
-        `optical`: pose of the optical frame (REP 103) in the world, metres.
-        """
+        """Put the camera at an optical frame (REP 103) in the world; Chrono's looks along x, y to the left and z up."""
         self._move(self._rig, optical @ Pose(orientation=OPTICAL_ORIENTATION).inverse())
 
     def close(self) -> None:

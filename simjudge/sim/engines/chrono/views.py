@@ -140,10 +140,7 @@ class ChronoViews:
             return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
     def deep(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint16]:
-        """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare.
-
-        Returns uint16 (H, W, 3), linear; 65535 is a radiance of 1.
-        """
+        """Linear colours, uint16 (H, W, 3), 65535 for a radiance of 1, in a part of the light: the bare camera's."""
         with self._taken("deep", asked, light) as view:
             path = _written(view, "*.bin")
         values = saved_values(path)[..., :3]
@@ -163,27 +160,18 @@ class ChronoViews:
             return buffers.ranges(view.sensor.GetMostRecentDepthBuffer())
 
     def scan(self, spec: LidarSpec) -> npt.NDArray[np.float32]:
-        """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
-
-        Returns float32 (rings, beams, 2): range in metres and intensity.
-        """
+        """Ranges (metres, 0: nothing met) and intensities (rings, beams, 2) of a lidar at the camera's place."""
         with self._taken("lidar", spec) as view:
             # Of a full turn, one column more than asked for: the first again.
             return buffers.returns(view.sensor.GetMostRecentDIBuffer())[:, : spec.model().columns]
 
     def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
-        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
-
-        Returns uint8 (H, W, 3), red first.
-        """
+        """Gamma-encoded colours, uint8 (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise."""
         with self._taken("noisy", what, light) as view:
             return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
     def values(self, what: Physical) -> npt.NDArray[np.uint16]:
-        """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it.
-
-        Returns uint16 (H, W, 4), red first; 65535 is Chrono's 1.
-        """
+        """A picture, uint16 (H, W, 4), upright, of Chrono's own physical camera, linear unless its stages bend it."""
         with self._taken("physical", what) as view:
             return saved_values(_written(view, "*.bin"))
 

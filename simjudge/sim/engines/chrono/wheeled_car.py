@@ -37,11 +37,7 @@ def wheel_angles(wheeled: Any) -> tuple[float, float]:
 
 
 def wheel_spins(wheeled: Any) -> FloatArray:
-    """(4,) in the car, rad/s about their axles, positive ahead.
-
-    From the spindles' own turning: GetSpindleOmega is that of a shaft whose axis points to the right, and negative when
-    the car goes ahead. Returns float64 (4,), rad/s.
-    """
+    """(4,) in the car, rad/s about their axles, positive ahead; GetSpindleOmega's shaft points to the right."""
     body = wheeled.GetChassisBody().GetAngVelParent()
     spins = []
     for axle, side in SPINDLES:
@@ -53,10 +49,7 @@ def wheel_spins(wheeled: Any) -> FloatArray:
 
 
 def bicycle_angle(left: float, right: float) -> float:
-    """The angle of a single front wheel in the middle: its cotangent is the mean of theirs.
-
-    `left`: angle of the left front wheel, radians; `right`: angle of the right front wheel, radians.
-    """
+    """The angle of a single front wheel in the middle, radians: its cotangent is the mean of theirs."""
     a, b = math.tan(left), math.tan(right)
     return math.atan(2 * a * b / (a + b) if a * b > 0 else (a + b) / 2)
 
@@ -98,11 +91,7 @@ class CarMaker(Protocol):
         """Height of the reference frame at which the wheels of a new car touch the ground, metres."""
 
     def build(self, vehicle: Vehicle | None, reference: Pose) -> BuiltCar:
-        """A car at a pose of its reference frame, in a system of its own.
-
-        `vehicle`: figures to tell it, where it can be told; None: Chrono's own; `reference`: pose of Chrono's reference
-        frame in the world, metres.
-        """
+        """A car at a pose of its reference frame, in a system of its own; by default with Chrono's own figures."""
 
     def braking(self, vehicle: Vehicle) -> float:
         """Chrono's input of the brakes, 0 to 1, for full braking (vehicle: the figures of the car)."""
@@ -117,11 +106,7 @@ class Stance(NamedTuple):
 
 
 def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Stance:
-    """Let a car settle on the ground, then steer it to the full.
-
-    `step`: seconds of one step of Chrono's. Returns where base_link is in the reference frame, the bicycle angle at
-    full steering (radians), and its sign.
-    """
+    """Let a car settle, then steer it fully: base_link in the reference frame, the bicycle's angle, its sign."""
     vehicles = modules.vehicle
     car = maker.build(None, Pose((0.0, 0.0, maker.drop)))
     ground, inputs = vehicles.FlatTerrain(0.0, 0.8), vehicles.DriverInputs()
@@ -148,9 +133,7 @@ def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Sta
 def base_in_reference(reference: Pose, rear: Point) -> Pose:
     """base_link in Chrono's reference frame, from where that frame is when the car stands on z = 0.
 
-    base_link is level, below the middle of the rear axle, at the height of the ground. `reference`: pose of Chrono's
-    reference frame in the world, metres; `rear`: middle of the rear axle in that frame, metres. Returns pose of
-    base_link (REP 105) in that frame.
+    base_link is level, below the middle of the rear axle, at the height of the ground.
     """
     x, y, _ = reference.to_world(rear).tolist()
     yaw, _, _ = reference.angles()
@@ -158,8 +141,5 @@ def base_in_reference(reference: Pose, rear: Point) -> Pose:
 
 
 def steering_input(angle: float, stance: Stance) -> float:
-    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive.
-
-    `angle` of the bicycle's front wheel, radians, left positive.
-    """
+    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive."""
     return stance.sign * max(-1.0, min(1.0, angle / stance.angle))

@@ -83,11 +83,7 @@ def blue_noise() -> npt.NDArray[np.float32]:
 
 
 def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
-    """Two numbers in 0..1 for each of n x n rays of each pixel: (P n n, 2), from pixels (P, 2), x and y.
-
-    Within a pixel they are spread evenly, each pixel has its own offset. `pixels`: int64 (P, 2), x and y; `n`: rays
-    along each side of a pixel. Returns float32 (P n n, 2), 0 to below 1.
-    """
+    """Two numbers in 0..1 for each of n x n rays of each pixel, float32 (P n n, 2), spread evenly within a pixel."""
     within = (np.arange(n) + 0.5) / n
     spread = np.stack(np.meshgrid(within, within), -1).reshape(1, -1, 2)
     offset = blue_noise()[:, pixels[:, 1] % SIDE, pixels[:, 0] % SIDE].T[:, None]
@@ -107,10 +103,7 @@ _SIZES = 4  # Sizes of images whose order is kept
 
 @lru_cache(maxsize=_SIZES)
 def pixel_order(size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Indices of all pixels along a Z curve in each square block: rays that go the same way stand together.
-
-    `size`: width and height of the image, pixels. Returns int64 (H W,): row times width plus column.
-    """
+    """Indices int64 (H W,) of all pixels along a Z curve in each square block: neighbouring rays come together."""
     width, height = size
     y, x = np.divmod(np.arange(width * height), width)
     return np.lexsort((x & 1, y & 1, x & 2, y & 2, x // _BLOCK, y // _BLOCK))

@@ -214,10 +214,7 @@ class Car:
         self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
 
     def set_pose(self, pose: Pose) -> None:
-        """Put base_link somewhere, at rest, the body as high above the wheels as it rests.
-
-        `pose` of base_link in the world, metres.
-        """
+        """Put base_link somewhere in the world, at rest, the body as high above the wheels as it rests."""
         x, y, z, w = pose.orientation
         self._data.qpos[self._qpos : self._qpos + 7] = [*pose.position, w, x, y, z]
         self._data.qpos[self._springs] = 0

@@ -83,11 +83,7 @@ class Integrator:
         self._cell_grid = t.same([*cells.low, 1 / cells.edge]), t.same(cells.shape)
 
     def first(self, origins: Floats, directions: Floats) -> tuple[Any, Any, Any]:
-        """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
-
-        `origins`: float32 (N, 3), world, metres; `directions`: float32 (N, 3), unit, world. Returns distance (N,),
-        metres; thing (N,); normal (N, 3), unit, world.
-        """
+        """Distance (N,), thing (N,) (-1: nothing is hit) and facet normals (N, 3) of rays in the world, on the host."""
         t = self._t
         hit = t.hit(t.given(origins), t.given(directions), t.everywhere)
         thing = t.select(hit.valid, hit.thing, -1)
@@ -95,10 +91,7 @@ class Integrator:
         return distance, things, normal
 
     def things_and_depth(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
-
-        `rays`: starts and directions in the camera's frame. Returns thing (N,) and depth (N,), metres.
-        """
+        """Thing (N,) (-1: nothing is hit) and depth (N,) along the camera's axis (inf) of rays, on the host."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -111,10 +104,7 @@ class Integrator:
         return things, depths
 
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
-
-        Returns thing (N,) and distance along the ray (N,), metres.
-        """
+        """Thing (N,) (-1: nothing is hit) and distance (N,) along the ray (inf), metres, on the host."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -134,12 +124,7 @@ class Integrator:
         return path.hit, path.start + path.direction * path.hit.distance - start
 
     def radiance_and_things(self, rays: Rays, view: View) -> tuple[Floats, Any, Any]:
-        """Radiance, thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
-
-        One search for both. Of scenes without glass: there `things_and_depth` looks through what has no class. `rays`:
-        starts and directions in the camera's frame. Returns float32 (N, 3), linear RGB; thing (N,) and depth (N,),
-        metres.
-        """
+        """Radiance (N, 3), thing (-1: nothing is hit) and depth (inf) of rays, in one search; for no glass."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -149,11 +134,7 @@ class Integrator:
         return radiance, thing, depths
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
-        """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
-
-        `rays`: starts and directions in the camera's frame; `block`: rays a pixel. Returns float32 (N / block, 3),
-        linear RGB.
-        """
+        """Radiance (N / block, 3) along rays, averaged over each `block` (rays of a pixel) in a row, on the host."""
         start, direction = self._start(rays, view)
         hit = self._t.hit(start, direction, self._t.everywhere)
         return self._t.means(self._seen(hit, start, direction, rays, view), block, rays.places)
@@ -219,10 +200,7 @@ class Integrator:
         return self._rotated(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 
     def _spot(self, hit: Hit, start: Any, direction: Any, footprint: Any) -> Spot:
-        """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from.
-
-        Footprint: width of the ray there, metres.
-        """
+        """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from."""
         t = self._t
         c = t.row(self._corners, hit.face, CORNERS, hit.valid)
         b0 = 1 - hit.b1 - hit.b2
@@ -290,10 +268,7 @@ class Integrator:
         return self._glimpse(spot.off, direction, footprint, spread + alpha, active, rough=spot.roughness > 0)
 
     def _glimpse(self, start: Any, direction: Any, footprint: Any, spread: Any, active: Any, rough: Any = None) -> Any:
-        """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself.
-
-        Rough: where surfaces mirror nothing brighter than _BRIGHTEST.
-        """
+        """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself."""
         t, weight = self._t, 1.0
         hit = t.hit(start, direction, active)
         if self._glass is not None:

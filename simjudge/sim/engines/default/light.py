@@ -66,11 +66,7 @@ class TimedLight:
         return image_from_parts(lens.size, [mean])
 
     def things_and_depth(self, lens: Lens, exposure: TimedExposure) -> tuple[IntArray, npt.NDArray[np.float32]]:
-        """Thing (-1: nothing is hit) and depth (inf) through the pixels' centres, in the middle of each row's exposure.
-
-        Returns things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees
-        all around.
-        """
+        """Thing (-1: nothing) and depth (inf), (H, W), through the pixels' centres, in the middle of each row's."""
         rays, view = self._rays_of(lens, 1), _timed_view(lens, exposure, 1)
         times = exposure.label_times(rays.row, lens.size[1])
 
@@ -190,10 +186,7 @@ class Light:
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.sim.engines.contract.Engine`.
-
-        Returns float32 (H, W, 3).
-        """
+        """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.sim.engines.contract.Engine`."""
         n = _side(rays_per_pixel)
         if not scene_states:
             raise UsageError("an exposure needs one instant or more")
@@ -211,10 +204,7 @@ class Light:
         return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres; see `simjudge.sim.engines.contract.Engine`.
-
-        Returns classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
-        """
+        """Classes, instances and depth through the pixels' centres; see `simjudge.sim.engines.contract.Engine`."""
         if self._known_labels is not None and self._known_labels[0] == (lens, scene_state):
             return self._known_labels[1]
         self._place(scene_state.bodies)
@@ -250,10 +240,7 @@ class Light:
         return self._labels(*self._timed.things_and_depth(lens, exposure))
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first, bodies not named where the scene has them; see `simjudge.sim.engines.contract.Engine`.
-
-        `origins` (N, 3), world, metres; `directions` (N, 3), unit, world.
-        """
+        """What rays hit first, bodies not named being at rest; see `simjudge.sim.engines.contract.Engine`."""
         origins, directions = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
         if origins.ndim != 2 or origins.shape != directions.shape or origins.shape[1] != 3:
             raise UsageError(f"origins {origins.shape} and directions {directions.shape}: (N, 3) each is needed")

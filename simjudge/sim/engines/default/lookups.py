@@ -36,11 +36,7 @@ class TextureLookup:
         self._levels, self._texels = tracer.table(levels), tracer.table(texels)
 
     def value(self, lookup: Any, u: Any, v: Any, texels: Any, valid: Any) -> Any:
-        """Between the two levels whose texels are about as wide as the ray; white where there is no texture.
-
-        `lookup`: first level, levels (0: no texture), anything, texels per texture coordinate. Returns vector, linear
-        RGB.
-        """
+        """Linear RGB between the two levels whose texels are about as wide as the ray; white without a texture."""
         t = self._t
         textured = valid & (lookup[1] > 0)
         depth = t.xp.log2(t.xp.maximum(texels * t.decimal(lookup[3]), 1.0))
@@ -90,11 +86,7 @@ class Bumps:
         self._maps = TextureLookup(tracer, packed.levels, packed.texels)
 
     def bent(self, normal: Any, hit: Hit, u: Any, v: Any, texels: Any, rotated: Callable[[Any], Any]) -> Any:
-        """Normals as the maps bend them: n = x T + y B + z N, T along u at right angles to N, B along v.
-
-        `rotated`: from a vector in the things' frames to one in the world. Returns vector, unit, world; that of before
-        where there is no map, or no texture coordinates.
-        """
+        """Normals as the maps bend them: n = x T + y B + z N, T along u at right angles to N, B along v."""
         t = self._t
         row = t.row(self._tangents, hit.face, TANGENT, hit.valid)
         tangent = rotated(t.vector([row[0], row[1], row[2]]))
@@ -156,10 +148,7 @@ class Surroundings:
         return self._picture.value(self._sky.lookup, u, v, spread * _RADIANS, self._t.everywhere)
 
     def ambient(self, normal: Any) -> Any:
-        """The mean radiance of all that surrounds a surface, weighted by the cosine, without shadows.
-
-        Returns radiance, a vector: irradiance / pi.
-        """
+        """The mean radiance of all around a surface, weighted by the cosine, without shadows: irradiance / pi."""
         if self._sky is None:
             return self._ambient
         return self._ambient + self._light.finest(*self._coordinates(normal))
@@ -171,11 +160,7 @@ class Surroundings:
         return self.ambient(2 * n_v * normal - view)
 
     def through_fog(self, light: Any, start: Any, direction: Any, distance: Any, valid: Any) -> Any:
-        """What is left of light on its way through the fog, with the fog's own (Koschmieder, 1924).
-
-        `light`: vector, radiance at the far end of rays; `start`: vector, world, metres, of the near end; `distance`:
-        number, metres; `valid`: mask: rays that hit something; the others go on for ever.
-        """
+        """What is left of light on its way through the fog, with the fog's own (Koschmieder, 1924)."""
         if self._fog is None:
             return light
         t, xp = self._t, self._t.xp
@@ -217,10 +202,7 @@ class IndirectLight:
         self._t, self._bounces, self._around, self._throw = tracer, bounces, surroundings, throw
 
     def light(self, off: Any, normal: Any, valid: Any, footprint: Any, grain: tuple[Any, Any]) -> Any:
-        """The mean radiance that comes to a surface, weighted by the cosine: irradiance / pi, estimated by one path.
-
-        `off`: vector, world, metres: points off the surface; `footprint`: number, metres: width of the ray there.
-        """
+        """The mean radiance that comes to a surface, weighted by the cosine: irradiance / pi, estimated by one path."""
         t, xp = self._t, self._t.xp
         total, weight = 0.0 * normal, 1.0
         for bounce in range(1, self._bounces + 1):
@@ -315,12 +297,7 @@ class Glass:
         return path._replace(hit=hit, start=start, direction=direction, travelled=travelled, weight=weight)
 
     def refract(self, direction: Any, normal: Any, index: Any, entering: Any, thin: Any) -> Interface:
-        """What a surface does: Snell's law, and Fresnel's equations for light that is not polarized.
-
-        `thin`: mask: a pane without thickness, that does not bend rays and mirrors with both its surfaces. Returns the
-        direction onward (mirrored, where the reflection is total), the mirrored one, the share that is mirrored, and
-        where all of it is.
-        """
+        """What a surface does: Snell's law, and Fresnel's equations for light that is not polarized."""
         t, xp = self._t, self._t.xp
         cosine = xp.maximum(-t.dot(normal, direction), _GRAZING)
         index = xp.maximum(index, 1.0)

@@ -118,8 +118,7 @@ def sky_light(image: Floats) -> Floats:
 
     The integral of Ramamoorthi and Hanrahan ("An efficient representation for irradiance environment maps", 2001) as a
     sum over the sky's cells, kept by direction rather than as spherical harmonics: small bright places keep their edge
-    at the horizon of a surface, and nothing becomes negative. `image`: float32 (H, W, 3), equirectangular radiance.
-    Returns float32 (32, 128, 3), equirectangular, by the surface's normal: irradiance / pi.
+    at the horizon of a surface, and nothing becomes negative.
     """
     weight = np.cos(_elevations(image.shape[0])).astype(np.float32)[:, None, None]
     rows, columns = _CELLS

@@ -70,11 +70,7 @@ class Tracer(Protocol):
         """The results of work on each wavefront."""
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
-        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3).
-
-        `moved`: float32 vertices (V, 3) in the world, by index of the thing; `rotations` (T, 3, 3), thing to world, of
-        all things; `positions` (T, 3), metres, of all things.
-        """
+        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3)."""
 
     def table(self, rows: Any) -> Any:
         """A float32 or int32 array (rows, width) for `row` (rows: float32 or int32 (rows, width))."""
@@ -121,18 +117,10 @@ class Tracer(Protocol):
     def blocked(
         self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False
     ) -> Any:
-        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large.
-
-        `origin`: vector, world, metres; `distance`: number, metres; `together`: neighbouring rays have nearly the same
-        direction, which makes the search faster; `open_way`: mask: nothing that stands is in the way, as is known
-        beforehand.
-        """
+        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large."""
 
     def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
-        """Mask: something that does not move all the time, and is not clear, lies nearer than a distance.
-
-        `origin`: world, metres; `distance`: metres.
-        """
+        """Mask: something that does not move all the time, and is not clear, lies nearer than a distance (metres)."""
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         """The sum of the vectors term(0) + term(1) + ..., where active (like: a vector with the shape of the sum)."""
@@ -161,10 +149,7 @@ class NumpyTracer:
     def __init__(
         self, meshes: Sequence[Mesh], vertices: Sequence[Floats], moving: Sequence[bool], clear: Sequence[bool]
     ) -> None:
-        """Build it from the things' triangles, each in its own frame, and their vertices in the world.
-
-        Those that are clear block no light.
-        """
+        """Build it from the things' triangles and their vertices in the world; clear things block no light."""
         self._opaque = np.flatnonzero(~np.array(clear, bool))
         self._standing: Tree | None = None
         self._still = np.flatnonzero(~np.array(clear, bool) & ~np.array(moving, bool))

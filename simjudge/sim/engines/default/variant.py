@@ -106,10 +106,7 @@ def _loads(library: str) -> bool:
 
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
-    """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none.
-
-    Returns the library and an empty text, or None and the reason.
-    """
+    """The first fit libLLVM, those of a proven version before newer ones; or None and why there is none."""
     given = os.environ.get(LIBRARY)
     if given and not Path(given).is_file():
         return None, f"{LIBRARY}={given} is no file"

@@ -129,11 +129,7 @@ def fourier_adaptation(image: AnyImage, amplitudes: Numbers, share: float) -> An
 
 
 def low_frequency_amplitudes(image: AnyImage, reach: int) -> Numbers:
-    """The amplitudes of an image's low frequencies, divided by the number of pixels: they hold for any size.
-
-    `image` (H, W, 3), uint8 or floating point, larger than 2 reach + 1 each way. Returns (2 reach + 1, 2 reach + 1, 3),
-    from -reach to reach each way, full scale 1.
-    """
+    """Amplitudes (2 reach + 1, 2 reach + 1, 3) of an image's low frequencies over the number of pixels: of any size."""
     if min(image.shape[:2]) < 2 * reach + 1:
         raise UsageError(
             f"a reference picture of {image.shape[1]}x{image.shape[0]}: {2 * reach + 1} pixels each way are needed;"
@@ -237,10 +233,7 @@ class ReferencePictures(ShortRepr):
         return cls(frames.name, images, np.array(rows, np.int64))
 
     def step(self, adaptation: Adaptation, partners: IntArray | None, progress: ProgressBar) -> Step | FrameStep:
-        """The step of a chain that adapts a set's pictures to this reference.
-
-        `partners`: for each frame of that set the number of the reference's frame; None for the mean of the set.
-        """
+        """The step of a chain that adapts pictures to this reference: to each frame's partner, or to the mean."""
         if partners is not None:
             return FrameStep(adaptation.name, _EachItsOwn(adaptation, self.images, partners))
         with progress(f"measuring {self.name}") as advance:
@@ -254,10 +247,7 @@ class ReferencePictures(ShortRepr):
         return FrameStep(adaptation.name, lambda _, image: adaptation.apply(image, mean))
 
     def draw(self, names: Sequence[str], seed: int) -> IntArray:
-        """A random picture of the set for each frame: it follows from the seed and the frame's name alone.
-
-        Returns int64 (N,), numbers of the reference's frames.
-        """
+        """A random picture of the set for each frame, int64 (N,): by the seed and the frame's name alone."""
         drawn = [np.random.default_rng((*frame_seed(seed, name), _DRAW)).integers(len(self.rows)) for name in names]
         return self.rows[np.array(drawn, np.int64).reshape(-1)]
 
@@ -276,10 +266,7 @@ class _EachItsOwn:
 
 
 def with_twins(frames: FrameSet, reference: FrameSet, losses: Losses) -> tuple[FrameSet, IntArray, IntArray]:
-    """The frames that have a twin with a picture in the reference: of the same stamp, or without stamps the same name.
-
-    Returns the set without them; int64 (N,), numbers of the reference's frames; int64 (N,), numbers that its own had.
-    """
+    """The frames with a twin in the reference (by stamp, else by name): their set, the twins' numbers, their own."""
     images = reference.images
     ours, theirs = pair_frames(frames, reference)
     held = np.array([images is not None and images.has(int(row)) for row in theirs], np.bool_)

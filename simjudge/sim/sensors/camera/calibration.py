@@ -174,10 +174,7 @@ class KalibrCamera(Fields):
 
 
 def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
-    """The calibration of one camera of Kalibr's camchain.yaml.
-
-    `name` of the camera ("cam0"); None where the file has only one.
-    """
+    """The calibration of one camera ("cam0") of Kalibr's camchain.yaml; without a name, of the only one."""
     cameras = {str(key): value for key, value in file.content.items() if isinstance(value, Mapping)}
     chosen = choose(cameras, name, file.path)
     camera = check_content(cameras[chosen], KalibrCamera, f"camera {chosen} of Kalibr", file.path, (file,)).content
@@ -217,10 +214,7 @@ def matlab_calibration(path: Path) -> Calibration:
 
 
 def recorded_calibration(path: Path, topic: str | None) -> Calibration:
-    """The calibration in the first camera_info of a recording.
-
-    `topic` of the camera_info; None where there is only one.
-    """
+    """The calibration in the first camera_info of a recording, of a topic or of the only one."""
     recording = Recording(path)
     topics = {info.topic: info for info in recording.topic_infos() if info.type == CAMERA_INFO}
     # A depth image has its colour image's camera_info a second time.
@@ -264,10 +258,7 @@ def choose(found: Mapping[str, Any], name: str | None, path: Path) -> str:
 def plain_calibration(
     name: str, size: tuple[int, int], model: str, matrix: FloatArray, distortion: FloatArray
 ) -> Calibration:
-    """A calibration of a single camera: nothing to rectify, and K as the camera of the undistorted image.
-
-    `size`: width and height, pixels; `matrix`: K, (3, 3), pixels.
-    """
+    """A calibration of a single camera: nothing to rectify, and K (3, 3) as the camera of the undistorted image."""
     return Calibration(name, size, model, matrix, distortion, np.eye(3), np.hstack([matrix, np.zeros((3, 1))]))
 
 

@@ -87,11 +87,7 @@ class AutoExposure:
     gain: tuple[float, float]  # least and most gain of the amplifier
 
     def expose(self, light: FloatImage, stamp: int, before: MeteredFrame | None) -> MeteredFrame:
-        """Choose the exposure of a frame, and meter it.
-
-        `light`: linear light (H, W, 3) with the file's own exposure and gain, full scale 1; `stamp` of the frame,
-        nanoseconds; `before`: the frame before; None: the camera has looked at this one for long.
-        """
+        """Choose the exposure of a frame by linear light (H, W, 3), full scale 1, and meter it for the next."""
         grid = gray(light[::_STRIDE, ::_STRIDE])
         factor = self._settled(grid) if before is None else self._next(before, stamp)
         exposure = min(max(factor / self.gain[0], self.exposure[0]), self.exposure[1])
@@ -339,10 +335,7 @@ SECOND = 1_000_000_000
 
 
 def frame_stamp_offset(rate: float, number: int) -> int:
-    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest.
-
-    `rate`: frames a second.
-    """
+    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest."""
     return round(number * SECOND / _exact(rate))
 
 

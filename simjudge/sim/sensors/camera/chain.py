@@ -42,11 +42,7 @@ class _Levels(NamedTuple):
 
 
 def srgb_levels(light: FloatImage) -> npt.NDArray[np.uint8]:
-    """Encode linear light as 8-bit display values, rounded and saturating.
-
-    The numbers are those of `as_uint8(srgb(light))`, in a sixth of the time. `light` (H, W, 3), linear, floating point
-    with full scale 1. Returns uint8 (H, W, 3), 0 to 255.
-    """
+    """Encode linear light (H, W, 3) as uint8 display values: `as_uint8(srgb(light))` in a sixth of the time."""
     levels = _levels() if light.dtype == np.float32 else None
     if levels is None:
         return as_uint8(srgb(light))
@@ -140,12 +136,7 @@ BoundStep = Step | Callable[[AnyImage], AnyImage]  # A step for one image
 
 
 def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...] = 0) -> AnyImage:
-    """Run an image through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
-
-    `image`: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB); `seed` of the random filters;
-    each step of the chain draws numbers of its own. Returns an image of the same type; (H, W, 1) where the chain has
-    `gray`.
-    """
+    """Run an image (H, W, 3) through a chain, in floating point: uint8 rounds and saturates once, at the end."""
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
     current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
     return as_uint8(current) if image.dtype == np.uint8 else current

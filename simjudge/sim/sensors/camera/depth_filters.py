@@ -233,11 +233,7 @@ class DepthCamera:
     steps: tuple[DepthStep, ...] = ()  # filters, in order, that make of the true depth what the device measures
 
     def measure(self, depth: DepthImage, focal: float, seed: tuple[int, ...]) -> DepthImage:
-        """The depth image of what the rays through the pixels' centres hit.
-
-        `depth` (H, W), metres; inf where nothing is hit; `focal`: the lens's focal length across, pixels. Returns the
-        same through the filters, NaN where nothing is hit or what is measured is out of range.
-        """
+        """The depth image of what rays hit (H, W), metres; NaN where nothing is hit or it is out of range."""
         measured: DepthImage = np.where(np.isfinite(depth), depth, np.float32(np.nan)).astype(np.float32)
         for number, step in enumerate(self.steps):
             supplied = {"seed": (*seed, *_STREAM, number), "focal": focal}
@@ -307,10 +303,7 @@ def depth_topics(camera: str) -> tuple[str, str]:
 
 
 def depth_message_fields(depth: DepthImage) -> dict[str, Any]:
-    """What a sensor_msgs/Image of a depth image holds beside its header.
-
-    `depth`: metres. Returns the message's fields by name; `data` as uint8 array.
-    """
+    """The fields of a sensor_msgs/Image of a depth image (metres) beside its header, by name."""
     height, width = depth.shape
     data = np.ascontiguousarray(depth, "<f4").reshape(-1).view(np.uint8)
     return {
@@ -324,11 +317,7 @@ def depth_message_fields(depth: DepthImage) -> dict[str, Any]:
 
 
 def encode_depth_png(depth: DepthImage) -> tuple[bytes, int]:
-    """A depth image as a PNG of 16 bits: whole millimetres, 0 where nothing is measured.
-
-    `depth`: metres. Returns the file's bytes, and the number of pixels that lie farther than 16 bits hold (65.535 m):
-    they are 0.
-    """
+    """A depth image as a PNG of 16 bits, whole millimetres, and the number of pixels beyond 65.535 m: they are 0."""
     with np.errstate(invalid="ignore"):
         millimetres = np.round(depth.astype(np.float64) * _MILLIMETRES)
         far = millimetres > _FARTHEST_IN_FILES

@@ -38,11 +38,7 @@ Coefficients = tuple[float, float, float]  # k1, k2, k3 of the radial model
 
 
 def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns.
-
-    `slope`: tangent of the angle off the axis, 0 or more, any shape. Returns float64 of the same shape: distance from
-    the principal point over the focal length.
-    """
+    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns."""
     return _evaluated(slope, coefficients, radial_end(coefficients))
 
 
@@ -57,11 +53,7 @@ def radial_end(coefficients: Coefficients) -> float:
 
 
 def equidistant_radius(angle: npt.ArrayLike, coefficients: Sequence[float]) -> FloatArray:
-    """Radius of rays through an equidistant lens: any shape, no unit; NaN beyond where the polynomial turns.
-
-    `angle`: off the axis, radians, 0 to pi, any shape. Returns float64 of the same shape: distance from the principal
-    point over the focal length.
-    """
+    """Radius of rays through an equidistant lens: any shape, no unit; NaN beyond where the polynomial turns."""
     return _evaluated(angle, coefficients, equidistant_end(coefficients))
 
 
@@ -76,11 +68,7 @@ def equidistant_end(coefficients: Sequence[float]) -> float:
 
 
 def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2).
-
-    `slope`: tangent of the angle off the axis, any shape; `half_tangent`: tangent of half the horizontal field, 0 to pi
-    / 2. Returns float64 of the same shape: distance from the principal point over the focal length.
-    """
+    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2)."""
     return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
 
 

@@ -152,10 +152,7 @@ def as_uint8(image: AnyImage) -> npt.NDArray[np.uint8]:
 
 
 def as_float(image: AnyImage) -> FloatImage:
-    """The image in floating point, full scale 1; single precision unless it came in double.
-
-    `image` (H, W, 3), uint8 or floating point. Returns floating point (H, W, 3), full scale 1.
-    """
+    """The image in floating point, full scale 1; single precision unless it came in double."""
     if image.dtype == np.uint8:
         return image.astype(np.float32) / np.float32(FULL_SCALE)
     if not np.issubdtype(image.dtype, np.floating):
@@ -164,11 +161,7 @@ def as_float(image: AnyImage) -> FloatImage:
 
 
 def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
-    """Give a filtered image the type that the original has.
-
-    `filtered`: floating point (H, W, 3), full scale 1. Returns the filtered image in the original's type; uint8 is
-    rounded and saturates.
-    """
+    """Give a filtered image the type that the original has; uint8 is rounded and saturates."""
     return as_uint8(filtered) if original.dtype == np.uint8 else filtered.astype(original.dtype)
 
 

@@ -100,11 +100,7 @@ def mosaic(image: AnyImage, pattern: str = "RGGB") -> AnyImage:
 
 
 def demosaic(samples: FloatImage, pattern: str = "RGGB", method: str = "edge_aware") -> FloatImage:
-    """Samples under a Bayer pattern, floating point (H, W), at least 2x2, to an image (H, W, 3) of the same type.
-
-    `samples`: floating point (H, W), at least 2x2; values outside [-0.5, 1.5] saturate. Returns (H, W, 3), red first,
-    the samples' type.
-    """
+    """Samples (H, W) under a Bayer pattern to an image (H, W, 3) of their type; beyond [-0.5, 1.5] they saturate."""
     require(pattern in PATTERNS, f"bayer: pattern {pattern!r}; it must be one of {', '.join(PATTERNS)}")
     require(method in _CONVERSIONS, f"bayer: method {method!r}; it must be edge_aware or bilinear")
     height, width = samples.shape
@@ -134,11 +130,7 @@ def srgb(image: AnyImage) -> AnyImage:
 
 
 def linear_light(image: AnyImage) -> FloatImage:
-    """The inverse of `srgb`, in floating point: the linear light that display values stand for.
-
-    `image` (H, W, 3), display values, uint8 or floating point. Returns floating point (H, W, 3), linear light with full
-    scale 1.
-    """
+    """The inverse of `srgb`, in floating point: the linear light (full scale 1) that display values stand for."""
     value = as_float(image)
     curve = ((np.maximum(value, 12.92 * _KNEE) + 0.055) / 1.055) ** 2.4
     return np.where(value <= 12.92 * _KNEE, value / 12.92, curve).astype(value.dtype)
@@ -249,10 +241,7 @@ class ExposureStatistics(NamedTuple):
 
 
 def measure_exposure(images: Iterable[AnyImage]) -> ExposureStatistics:
-    """Measure the calibration set that `match_exposure` and `inverse_gray_world` are to match; one image at a time.
-
-    `images` (H, W, 3) each, uint8 or floating point; read once, one at a time.
-    """
+    """Measure the calibration set that `match_exposure` and `inverse_gray_world` are to match; one image at a time."""
     rows: list[npt.NDArray[np.float64]] = []
     for image in images:
         values = as_float(image).astype(np.float64) * FULL_SCALE

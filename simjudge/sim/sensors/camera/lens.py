@@ -33,7 +33,8 @@ from simjudge.sim.sensors.camera.distortion import (
     radial_slope,
 )
 
-ROUNDING = 1e-9  # Share by which such an image may be rounded to more than all around
+ROUNDING = 1e-9
+"""Share by which such an image may be rounded to more than all around."""
 
 
 def rays_around(angles: FloatArray) -> FloatArray:
@@ -52,7 +53,6 @@ def angles_around(xyz: FloatArray) -> FloatArray:
     return angles
 
 
-# How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0.
 _TERMS = {
     "pinhole": (3,),
     "fov": (3,),
@@ -62,34 +62,49 @@ _TERMS = {
     "rational_polynomial": (8, 12, 14),
     "equirectangular": (3,),
 }
+"""How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0."""
 MODELS = tuple(_TERMS)
-# Models with all of OpenCV's terms: not round, unless their tangential, prism and tilt terms are 0.
 OPENCV_MODELS = ("plumb_bob", "rational_polynomial")
-# The horizontal field, degrees, that a model can just not reach; 180 where it is not said.
+"""Models with all of OpenCV's terms: not round, unless their tangential, prism and tilt terms are 0."""
 WIDEST_FIELD = {"fov": 2 * math.degrees(math.atan(math.pi / 2)), "equidistant": 360.0}
-_LARGEST_COEFFICIENT = 1e6  # No lens has a larger coefficient
-_FIT_LIMIT = 0.5  # Pixels by which a camera_info may miss the rays at most
+"""The horizontal field, degrees, that a model can just not reach; 180 where it is not said."""
+_LARGEST_COEFFICIENT = 1e6
+"""No lens has a larger coefficient."""
+_FIT_LIMIT = 0.5
+"""Pixels by which a camera_info may miss the rays at most."""
 
 
 class CameraInfo(NamedTuple):
-    """A calibration that stands for a lens."""
+    """A calibration that stands for a lens.
 
-    calibration: Calibration  # K, D and model as sensor_msgs/CameraInfo has them
-    error: float  # by how much it misses the lens's own pixels anywhere in the image, at most; 0 where it is exact
+    Attributes:
+        calibration: K, D and model as sensor_msgs/CameraInfo has them.
+        error: by how much it misses the lens's own pixels anywhere in the image, at most; 0 where it is exact.
+    """
+
+    calibration: Calibration
+    error: float
 
 
 @dataclass(frozen=True)
 class Lens:
-    """A lens before a sensor."""
+    """A lens before a sensor.
 
-    model: str  # "pinhole", "fov", "radial", "equidistant", "plumb_bob", "rational_polynomial" or "equirectangular"
-    size: tuple[int, int]  # width and height of the image, pixels
-    # Pixels per unit of radius, across and down; of an equirectangular lens pixels per radian.
+    Attributes:
+        model: "pinhole", "fov", "radial", "equidistant", "plumb_bob", "rational_polynomial" or "equirectangular".
+        size: width and height of the image, pixels.
+        focal: pixels per unit of radius, across and down; of an equirectangular lens pixels per radian.
+        centre: the principal point (x, y), pixels.
+        coefficients: no unit. k1, k2, k3 of the radial model; D of the last three models, as ROS and OpenCV have it.
+        half_tangent: tan of half the horizontal field, for the FOV model.
+    """
+
+    model: str
+    size: tuple[int, int]
     focal: tuple[float, float]
-    centre: tuple[float, float]  # the principal point (x, y), pixels
-    # No unit. k1, k2, k3 of the radial model; D of the last three models, as ROS and OpenCV have it.
+    centre: tuple[float, float]
     coefficients: tuple[float, ...] = (0.0, 0.0, 0.0)
-    half_tangent: float = 1.0  # tan of half the horizontal field, for the FOV model
+    half_tangent: float = 1.0
 
     def __post_init__(self) -> None:
         """Check that every pixel, corners included, sees something."""
@@ -134,8 +149,11 @@ class Lens:
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
         """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead.
 
-        `radius`: distance from the principal point over the focal length, any shape; of a round lens. Returns float64
-        of the same shape.
+        Args:
+            radius: distance from the principal point over the focal length, any shape; of a round lens.
+
+        Returns:
+            Float64 of the same shape.
         """
         if self.model == "fov":
             return fov_slope(radius, self.half_tangent)
@@ -147,7 +165,11 @@ class Lens:
     def radius(self, slope: npt.ArrayLike) -> FloatArray:
         """Radius of rays of a slope (both without unit); NaN where the lens does not take them in.
 
-        `slope`: tangent of the angle off the axis, any shape; of a round lens. Returns float64 of the same shape.
+        Args:
+            slope: tangent of the angle off the axis, any shape; of a round lens.
+
+        Returns:
+            Float64 of the same shape.
         """
         if self.model == "fov":
             return fov_radius(slope, self.half_tangent)
@@ -163,8 +185,11 @@ class Lens:
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
         """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives.
 
-        `pixels`: x and y, float (..., 2); (0, 0) is the centre of the upper left pixel. Returns float64 (..., 3), unit
-        length, x right, y down, z forward.
+        Args:
+            pixels: x and y, float (..., 2); (0, 0) is the centre of the upper left pixel.
+
+        Returns:
+            Float64 (..., 3), unit length, x right, y down, z forward.
         """
         bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
         if self.model == "equidistant":
@@ -185,7 +210,10 @@ class Lens:
         """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the image.
 
         NaN for those that the lens does not take in; for all lenses but the equidistant and the equirectangular one
-        these are the points at or behind the camera's plane (z <= 0) too. Returns float64 (..., 2), x and y in pixels.
+        these are the points at or behind the camera's plane (z <= 0) too.
+
+        Returns:
+            Float64 (..., 2), x and y in pixels.
         """
         xyz = np.asarray(points, np.float64)
         if self.model == "equidistant":
@@ -235,8 +263,10 @@ class Lens:
 
         All but the FOV model are theirs exactly (pinhole and radial lenses as plumb_bob). Neither ROS nor OpenCV has
         the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well. Nor have they
-        the equirectangular one: it is called by its name, and K has its centre and its pixels per radian. Returns the
-        calibration, and how far it misses the lens in pixels.
+        the equirectangular one: it is called by its name, and K has its centre and its pixels per radian.
+
+        Returns:
+            The calibration, and how far it misses the lens in pixels.
         """
         if self.model == "fov":
             return self._rational_info(name)
@@ -319,10 +349,13 @@ def lens_with_field(
     """The centred lens with square pixels that sees `field_of_view` degrees from the left edge to the right edge.
 
     The field is what the lens sees, distortion included. Chrono's hFOV of a radial lens is not: it is the field of the
-    pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)). `model` of a round
-    lens: "pinhole", "fov", "radial" or "equidistant"; or "equirectangular"; `size`: width and height, pixels;
-    `field_of_view`: horizontal, degrees; `coefficients`: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one,
-    no unit.
+    pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
+
+    Args:
+        model: of a round lens: "pinhole", "fov", "radial" or "equidistant"; or "equirectangular".
+        size: width and height, pixels.
+        field_of_view: horizontal, degrees.
+        coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
     """
     if model in OPENCV_MODELS:
         raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
@@ -363,7 +396,9 @@ def lens_with_focal_length(
 ) -> Lens:
     """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
 
-    `size`: width and height, pixels; `focal_length`: pixels.
+    Args:
+        size: width and height, pixels.
+        focal_length: pixels.
     """
     if model == "fov":
         raise UsageError("a fov lens is given by its field of view, not by a focal length")

@@ -60,11 +60,7 @@ class StandingScene:
         self._at_limit: IntArray = np.empty(0, np.int64)
 
     def add(self, frame_name: str, values: FloatImage, at_limit: npt.NDArray[np.bool_]) -> None:
-        """Take a picture.
-
-        `values` (H, W, C), full scale 1, not linearized; `at_limit`: where it holds the least or the largest value that
-        it can, (H, W, C).
-        """
+        """Take a picture (H, W, C), full scale 1, and where it holds the least or the largest value that it can."""
         if not self._frames:
             self._mean, self._squared = np.zeros(values.shape), np.zeros(values.shape)
             self._at_limit = np.zeros(values.shape, np.int64)
@@ -122,11 +118,7 @@ class StandingScene:
 
 
 def _block_deviation(means: FloatArray, usual: FloatArray) -> FloatArray:
-    """The standard deviation that noise alone gives the mean of each block.
-
-    `means` of the blocks in each picture, (N, B), grey levels; `usual`: variance of a pixel in each block, (B,), from
-    neighbouring pictures.
-    """
+    """The standard deviation that noise alone gives the mean of each block: of means (N, B), variances (B,)."""
     alone = usual / _BLOCK**2
     seen = np.median(np.diff(means, axis=0) ** 2, axis=0) / 2 / _CHI_SQUARED_MEDIAN
     # Demosaicing and compression spread noise over neighbours, whose mean then varies more.

@@ -58,11 +58,7 @@ class FrequencyDifference:
 def frequency_difference(
     a: PictureStatistics, b: PictureStatistics, near: FrequencyDifference | None = None
 ) -> FrequencyDifference:
-    """Find motion and sharpening between two sets, neither of which has filters against blur, noise and both of them.
-
-    `near`: what was found on like pictures; None looks everywhere, which takes ten times as long. Returns what is
-    believed; nothing where pictures are smaller than a tile.
-    """
+    """Find motion and sharpening between two sets, neither of which has filters against blur or noise."""
     powers = [np.asarray(each.spectrum[_USED]) for each in (a, b)]
     if min(float(power.min()) for power in powers) <= 0:
         return FrequencyDifference()
@@ -276,11 +272,7 @@ class CameraDifference:
     radius: float = 1.0  # of the unsharp mask, pixels
 
     def steps(self, side: str, causes: Collection[str] | None = None) -> list[Step]:
-        """The filters for one side, in the order in which a camera has them.
-
-        `causes`: names of `CAUSES` that count; None for all. Returns a chain on display values, empty where nothing
-        changes.
-        """
+        """The filters for one side, in the order in which a camera has them; `causes`: names of `CAUSES` that count."""
         found: list[Step] = []
         for cause in CAUSES:
             if causes is None or cause.name in causes:

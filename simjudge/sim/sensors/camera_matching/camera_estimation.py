@@ -119,11 +119,7 @@ def estimate_difference(
     start: CameraDifference | None = None,
     advance: Advance | None = None,
 ) -> CameraDifference:
-    """Estimate what leads from B's pictures to pictures as A's camera makes them.
-
-    `a`: pictures of A, uint8 (H, W, 3); `b`: pictures of B. The more alike the scenes are, the better: pairs are best;
-    `start`: an estimate on like pictures; None for no difference.
-    """
+    """Estimate what leads from B's pictures to pictures as A's camera makes them; pairs of one scene are best."""
     pair, found = PicturePair(a, b, start is not None), start or CameraDifference()
     total = rounds * len(_ESTIMATORS)
     for number in range(total):
@@ -383,9 +379,7 @@ def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatA
     """Fit the brightness of each kind of light.
 
     A change that all kinds share cannot be told from an exposure. The gain is taken under which most kinds are left as
-    they are; of several, the one nearest to 1. `pictures`: uint8 (H, W, 3), display values (sRGB); `lights`: for each
-    picture, by kind of light, its part of the linear green light, float (H, W) or another size. Returns the gain and
-    the factors; all are 1 where the pictures tell nothing.
+    they are; of several, the one nearest to 1.
     """
     kinds = list(lights[0]) if lights else []
     nothing = LightFit(1.0, dict.fromkeys(kinds, 1.0))

@@ -239,8 +239,7 @@ class ToneDifference(ShortRepr):
 def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool = False) -> ToneDifference:
     """Fit the grey levels of A by a gain, and an offset, for each colour and one power law for all, over quantiles.
 
-    All keep the order of grey levels, so quantiles go over into quantiles. `b`: the set whose grey levels are changed.
-    Returns what leads from B to A; nothing where the sets tell nothing.
+    All keep the order of grey levels, so quantiles go over into quantiles.
     """
     colours, of_b, wanted = [], [], []
     for number in range(3):
@@ -302,9 +301,7 @@ def _ring_means(statistics: PictureStatistics) -> FloatArray:
 def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
     """How much steeper the edges of B are than those of A.
 
-    Gain and offset do not change it. Any blur of B lowers it. `a`, `b`: two sets. Of the highest edges that both hold
-    enough of, the median steepness counts. Returns logarithm of the ratio of the medians, B over A; 0 where there are
-    no edges.
+    Gain and offset do not change it. Any blur of B lowers it.
     """
     for of_a, of_b in zip(a.edges[::-1], b.edges[::-1], strict=True):
         if min(of_a.sum(), of_b.sum()) >= _FEWEST_EDGES:
@@ -335,8 +332,7 @@ def jpeg_quality(statistics: PictureStatistics) -> int | None:
     """The quality of the JPEG that pictures went through last, by the steps of their coefficients.
 
     Coefficients behind JPEG are whole multiples of the steps of its table. The mean of cos(2 pi c / step) is then near
-    1, and near 0 for other tables. The tables are those of ITU-T T.81, annex K, as libjpeg scales them. Returns
-    quality, 5 to 92; None where no table fits: no JPEG, a better one, or one that other filters followed.
+    1, and near 0 for other tables. The tables are those of ITU-T T.81, annex K, as libjpeg scales them.
     """
     qualities = range(5, 93)
     scores = np.array([_table_score(statistics.coefficients, quality) for quality in qualities])
@@ -365,8 +361,7 @@ def _table_score(coefficients: FloatArray, quality: int) -> float:
 def mosaic_contrast(statistics: PictureStatistics) -> tuple[float, str]:
     """How much the 2x2 grid of a Bayer mosaic shows.
 
-    Sampled pixels lie off the mean of their neighbours, interpolated ones near it. Returns logarithm of how much more
-    sampled green pixels are off than interpolated ones, 0 or more; and the pattern that fits, such as RGGB.
+    Sampled pixels lie off the mean of their neighbours, interpolated ones near it.
     """
     off = (statistics.mosaic[0] + 1e-9) / np.maximum(statistics.mosaic[1], 1)
     even, odd = off[1, [0, 3]].mean(), off[1, [1, 2]].mean()

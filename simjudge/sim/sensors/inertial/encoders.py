@@ -31,9 +31,7 @@ class WheelMotion(ShortRepr):
 def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius: float) -> WheelMotion:
     """How the wheels of a car turn that roll without slip.
 
-    Rear wheels go along the car; front wheels, which steer, go along their own way. `motion` of base_link: on the
-    ground below the middle of the rear axle, x ahead; `wheelbase`: metres between the axles; `track`: metres between
-    left and right wheels; `wheel_radius`: metres.
+    Rear wheels go along the car; front wheels, which steer, go along their own way.
     """
     velocity = rotate_back(motion.orientation, motion.velocity)
     turn = motion.angular_velocity[:, 2]
@@ -117,11 +115,7 @@ class WheelOdometry(ShortRepr):
 
 
 def wheel_odometry(readings: Readings, spec: EncodersSpec, wheel_radius: float, track: float) -> WheelOdometry:
-    """Integrate ticks: the way of the axle's middle and its turn between two readings, as an arc.
-
-    `spec` of the encoders; its wheel_radius and track, where it has them, stand for the car's; `wheel_radius`: metres,
-    the car's; `track`: metres, the car's. Returns the odometry at each reading; at the first one it is at the origin.
-    """
+    """Integrate ticks: the way of the axle's middle and its turn between two readings, as an arc."""
     if not set(REAR) <= set(spec.wheels):
         raise UsageError(f"{spec.name}: an odometry needs encoders on both rear wheels")
     per_tick = 2 * math.pi / (spec.ticks * spec.gear) * (spec.wheel_radius or wheel_radius)

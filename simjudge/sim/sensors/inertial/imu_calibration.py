@@ -71,10 +71,7 @@ class FittedNoise:
 
 
 def allan_deviation(readings: FloatArray, rate: float) -> AllanDeviation:
-    """Overlapping Allan deviation at ten times a decade, from one reading to a ninth of all.
-
-    `readings`: (N, D) or (N,), of a sensor that does not move; `rate`: readings a second.
-    """
+    """Overlapping Allan deviation of readings (N, D) or (N,) at ten times a decade, from one to a ninth of all."""
     values = readings.reshape(len(readings), -1)
     values = values - values.mean(axis=0)
     summed = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
@@ -96,8 +93,7 @@ def fit_noise(allan: AllanDeviation, axis: int) -> FittedNoise:
     """White noise and random walk that give an Allan deviation.
 
     Allan variances an octave apart are fitted by N^2 / tau + K^2 tau / 3, both terms 0 or more, each weighted by its
-    relative error: sqrt(2 / degrees of freedom). They are of the same readings, which widens the stated errors. Returns
-    the noise of that axis; a walk within two standard errors of 0 is none.
+    relative error: sqrt(2 / degrees of freedom). They are of the same readings, which widens the stated errors.
     """
     variance = np.square(allan.deviation[:, axis])
     lowest = int(np.argmin(variance))

@@ -180,11 +180,7 @@ class InertialSensor:
     """A gyroscope, accelerometer, IMU, magnetometer or GPS receiver."""
 
     def __init__(self, spec: SensorSpec, seed: int = 0, start: int | None = None) -> None:
-        """Make the sensor; it has read nothing yet.
-
-        `seed` of its random numbers, which follow from the seed and the sensor's name; `start`: nanoseconds at which
-        the first reading begins to collect; None: the first sample.
-        """
+        """Make the sensor from its seed and name; the first reading collects from `start` (nanoseconds) on."""
         self.spec = spec
         self._noise = _noise_sources(spec, seed)
         entropy = spec.entropy(seed)

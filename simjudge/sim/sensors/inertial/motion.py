@@ -125,8 +125,7 @@ def motion_of_trajectory(
     (SciPy's `RotationSpline`). Noise of the poses grows in the accelerations: an error of e metres in poses that are T
     apart is about 4 e / T^2 there. With smoothing, poses are joined by straight lines and averaged with a Gaussian;
     noise of the deviation e then leaves e sqrt(3 T / (8 sqrt(pi) smoothing^5)) in the accelerations, and an oscillation
-    of angular frequency w is weakened by exp(-(w smoothing)^2 / 2). `step`: seconds between the samples; `smoothing`:
-    standard deviation of the Gaussian, seconds; 0: the motion goes through every pose.
+    of angular frequency w is weakened by exp(-(w smoothing)^2 / 2).
     """
     if not (step > 0 and smoothing >= 0):
         raise UsageError(f"motion: a step of {step} s above 0 and a smoothing of {smoothing} s, 0 or more, are needed")
@@ -337,11 +336,7 @@ def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
 
 
 def ecef_to_geodetic(points: FloatArray) -> FloatArray:
-    """Latitude, longitude and altitude of earth-centred points, by Vermeille's closed form.
-
-    `points` (N, 3), metres, farther than 50 km from the earth's centre. Returns float64 (N, 3): latitude and longitude,
-    degrees, and altitude above the ellipsoid, metres.
-    """
+    """Latitude, longitude (degrees), altitude (metres) of earth-centred points (N, 3), by Vermeille's closed form."""
     x, y, z = points[:, 0], points[:, 1], points[:, 2]
     fourth = _SQUARED * _SQUARED
     p = (x * x + y * y) / SEMI_MAJOR**2
@@ -363,10 +358,7 @@ def ecef_to_geodetic(points: FloatArray) -> FloatArray:
 
 
 def magnetic_field(reference: Triple, year: float | None) -> Triple:
-    """The earth's magnetic field by the World Magnetic Model, as the package pygeomag computes it.
-
-    `reference`: longitude, latitude (degrees) and altitude (m) of the place.
-    """
+    """The earth's magnetic field at a place by the World Magnetic Model, as the package pygeomag computes it."""
     if year is None:
         raise SimjudgeError("magnetometer: the earth's field needs a year, or field: [east, north, up]")
     try:

@@ -65,10 +65,7 @@ class NoiseSource:
         self._bias = np.zeros(3)
 
     def draw(self, count: int) -> FloatArray:
-        """Draw the noise of the next readings; one after the other gives the same numbers as all at once.
-
-        Returns float64 (count, 3).
-        """
+        """Draw the noise of the next readings, (count, 3); one after the other gives the numbers of all at once."""
         normal = self._random.standard_normal((count, 2, 3))
         steps = np.concatenate([self._bias[None], self._step_mean + self._step_deviation * normal[:, 1]])
         bias = np.cumsum(steps, axis=0)[1:]
@@ -82,8 +79,7 @@ def walk_of_instability(lowest: FloatArray, density: FloatArray) -> FloatArray:
     """The random walk K that gives an Allan deviation with a certain minimum.
 
     White noise of density N and a random walk K have the Allan variance N^2 / tau + K^2 tau / 3, which is lowest at tau
-    = sqrt(3) N / K and there is 2 N K / sqrt(3). `lowest`: the lowest Allan deviation, which data sheets call (in-run)
-    bias instability or stability; `density`: N, unit / sqrt(Hz), of the same shape, above 0 where `lowest` is.
+    = sqrt(3) N / K and there is 2 N K / sqrt(3).
     """
     out: FloatArray = math.sqrt(3) / 2 * lowest**2 / np.where(density > 0, density, 1.0)
     return out

@@ -141,11 +141,7 @@ def fit_deviation(
 
 
 def stored_steps(residual: FloatArray) -> StoredSteps | None:
-    """Whether azimuths are stored in coarse steps, so that points are a whole step off an evenly turning head.
-
-    `residual` (N,), azimuths beside those of the head, radians. Returns the coarsest steps; None where there are none,
-    or hardly a point is off by one.
-    """
+    """The coarsest steps in which azimuths are stored, whole steps off an evenly turning head; None: in none."""
     for step in _STEPS:
         off = float(np.mean(np.abs(residual) > 0.75 * step))
         if off > _WORTH_SAYING and abs(np.mean(np.exp(2j * math.pi / step * residual))) > _STORED:

@@ -100,10 +100,7 @@ def wrapped(values: FloatArray, period: float = 2 * np.pi) -> FloatArray:
 
 
 def near_steps(group: Indices, column: Indices, angle: FloatArray) -> float:
-    """The median change of an angle from one column to the next, over firings of one ring that are near each other.
-
-    `group` (N,), the same for points of one turn and ring; `column` (N,); `angle` (N,), radians.
-    """
+    """The median change of an angle from one column to the next, over near firings of one turn and ring."""
     order = np.lexsort((column, group))
     apart = np.diff(column[order])
     near = (np.diff(group[order]) == 0) & (apart > 0) & (apart <= _NEAR)
@@ -178,10 +175,7 @@ class RingPoints(ShortRepr):
 
 
 def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losses) -> RingPoints:
-    """Give each point its ring, 0 being the lowest.
-
-    `rings`: how many there are, where the turns do not number them; None: as many as the elevations form.
-    """
+    """Give each point its ring, 0 being the lowest; how many there are is known, or seen from the elevations."""
     elevation = np.concatenate([turn.elevation for turn in turns])
     numbers = [turn.ring for turn in turns]
     if any(each is None for each in numbers):
@@ -247,11 +241,7 @@ _SAME = 0.05  # Columns within which two rings' azimuths are the same
 
 
 def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Beat, FloatArray]:
-    """Find the columns of points without times.
-
-    Returns 1 for counter-clockwise, -1 for clockwise; the columns, in radians that the head has turned; and the azimuth
-    of each ring, (R,), radians counter-clockwise, to which any number may be added.
-    """
+    """Find the columns of points without times: the sense of turning (1 or -1), columns, and each ring's azimuth."""
     order = np.lexsort((np.arange(len(points.turn)), points.ring, points.turn))
     same = (np.diff(points.turn[order]) == 0) & (np.diff(points.ring[order]) == 0)
     change = wrapped(np.diff(points.azimuth[order]))[same]
@@ -277,12 +267,7 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
 
 
 def _first_returns(order: Indices, same: npt.NDArray[np.bool_], value: FloatArray) -> npt.NDArray[np.bool_]:
-    """The points without further returns of the same beams: some devices list these as columns of their own.
-
-    `order` (N,), points by turn and ring, in the order of the file; `same` (N - 1,), whether a point in that order is
-    of the same turn and ring as the one after it; `value` (N,), radians, the azimuth that the head has turned. Returns
-    (N,), in the order of the file.
-    """
+    """The points (N,) without further returns of the same beams: some devices list these as columns of their own."""
     single = np.ones(len(value), np.bool_)
     single[order[1:]] = ~same | (np.abs(np.diff(value[order])) > _LEAST_AZIMUTH)
     return single
@@ -291,9 +276,7 @@ def _first_returns(order: Indices, same: npt.NDArray[np.bool_], value: FloatArra
 def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     """By how many columns the azimuth of each ring is ahead of that of the ring with most points.
 
-    Points that are near each other in the file belong to one column. `value` (N,), the azimuth that the head has
-    turned, less the ring's offset within a column; `step`: radians a column. Returns (R,), whole numbers; and (R,), how
-    many points each ring comes after that ring.
+    Points that are near each other in the file belong to one column.
     """
     reference = int(np.argmax(np.bincount(points.ring)))
     rings = int(points.ring.max()) + 1

@@ -114,8 +114,7 @@ def lidar_beams(lidar: Lidar) -> Beams:
     """Find the beams of a turn.
 
     Columns of a full turn are field / n apart: the first and the last do not coincide. Columns of a narrower field
-    reach from one end to the other. Returns the beams; those that fire together come in the order of their columns and
-    rings.
+    reach from one end to the other.
     """
     rings = len(lidar.elevation)
     column, ring = (index.ravel() for index in np.indices((lidar.columns, rings)))
@@ -144,8 +143,7 @@ def lidar_beams(lidar: Lidar) -> Beams:
 def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
     """Where the rays of a beam point, beside its middle.
 
-    The beam's cross-section is cut into (2R - 1)^2 equal cells; each ray goes through the middle of one. Returns
-    azimuth and elevation of each ray less those of the beam, radians, (S,) each.
+    The beam's cross-section is cut into (2R - 1)^2 equal cells; each ray goes through the middle of one.
     """
     count = 2 * lidar.samples - 1
     steps = np.arange(1 - lidar.samples, lidar.samples) / count
@@ -154,10 +152,7 @@ def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
 
 
 def unit_directions(azimuth: npt.ArrayLike, elevation: npt.ArrayLike) -> FloatArray:
-    """Turn angles into directions: x = cos(e) cos(a), y = cos(e) sin(a), z = sin(e).
-
-    `azimuth` (...), radians, counter-clockwise from x; `elevation` (...), radians, up from the plane of x and y.
-    """
+    """Turn angles into directions: x = cos(e) cos(a), y = cos(e) sin(a), z = sin(e)."""
     a, e = np.asarray(azimuth, np.float64), np.asarray(elevation, np.float64)
     flat = np.cos(e)
     return np.stack(np.broadcast_arrays(flat * np.cos(a), flat * np.sin(a), np.sin(e)), -1)

@@ -31,11 +31,7 @@ _DIGITS = 4  # Of degrees: 0.0001 degrees is 0.2 mm at 100 m
 
 
 def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, Any]:
-    """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets.
-
-    `ranges` of the nearest and the farthest point that was seen, metres; `mount`: where the lidar sits on the car, if
-    that is known.
-    """
+    """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets."""
     rate = estimate.rate
     window = estimate.columns * estimate.period
     full = estimate.field_of_view > 2 * math.pi - 1e-9
@@ -106,7 +102,6 @@ def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[Measured
     """Compare recorded turns with the beams of a lidar.
 
     Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
-    `estimate`: says ring and column of each recorded point, and where each turn begins.
     """
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.

@@ -220,8 +220,7 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
     """Make a LaserScan.
 
     REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
-    (sensor_msgs/LaserScan): the end of the turn less the window. Returns the message; ranges in metres,
-    counter-clockwise (angle_increment is below 0 where the head turns clockwise).
+    (sensor_msgs/LaserScan): the end of the turn less the window.
     """
     if not makes_laser_scans(lidar):
         raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")

@@ -44,7 +44,6 @@ class CameraBridgeNode(SimjudgeNode):
     PARAMETERS = settings_parameters(CameraBridgeSettings)
 
     def __init__(self) -> None:
-        """Read the calibration and start."""
         super().__init__()
         self._calibration = self._read_calibration()
         self._cameras: dict[tuple[int, int], _Camera | None] = {}

@@ -51,7 +51,6 @@ class DetectionNode(ManagedNode):
     PARAMETERS = settings_parameters(DetectionSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._detector: Detector | None = None
         self._candidate: Detector | None = None

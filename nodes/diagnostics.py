@@ -79,7 +79,6 @@ class ThroughputCounter:
     """Counts what goes through a node: how many, how often, how late."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.received = self.done = self.dropped = 0
         self._recent: deque[tuple[float, float]] = deque(maxlen=100)
 

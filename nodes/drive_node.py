@@ -59,7 +59,6 @@ class DriveNode(SimjudgeNode):
     PARAMETERS = settings_parameters(DriverSettings)
 
     def __init__(self) -> None:
-        """Set up the topics."""
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
         self._by_lidar = self.settings["driver"] == LIDAR

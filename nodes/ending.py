@@ -64,7 +64,6 @@ class EndingNode(Node):
     """
 
     def __init__(self, name: str) -> None:
-        """Create the node."""
         super().__init__(name)
         self._end: Exception | bool = False
         self.signals = StopSignals()

@@ -38,7 +38,6 @@ class GraphSurvey:
     """Subscribes to every topic and writes what comes."""
 
     def __init__(self, node: Node, out: Path) -> None:
-        """Create the recording."""
         self._node = node
         self._recording = LiveRecording(out)
         self._taken: set[str] = set()

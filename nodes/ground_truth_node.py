@@ -49,7 +49,6 @@ class GroundTruthNode(SimjudgeNode):
     PARAMETERS = settings_parameters(GroundTruthSettings)
 
     def __init__(self) -> None:
-        """Read the simulator's file and subscribe."""
         super().__init__()
         given, self._form = self.settings["simulator"], self.settings["form"]
         simulator = with_classes(read_simulator(given).content, parse_classes(self.settings["classes"]))

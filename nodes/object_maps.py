@@ -44,7 +44,6 @@ class ObjectMaps:
     """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], object]], None]) -> None:
-        """Subscribe."""
         self.changed, self.newest_stamp = False, 0
         self._node, self._post = node, post
         settings = OccupancySettings(**{name: node.settings[name] for name in LIVE_MAPPING})
@@ -187,7 +186,6 @@ class MountInput:
     """
 
     def __init__(self, node: SimjudgeNode) -> None:
-        """Subscribe to /tf_static."""
         self.links: dict[str, tuple[str, Pose]] = {}
         self._node = node
         declared_subscription(node, "/tf_static", self._take)

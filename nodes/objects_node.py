@@ -54,7 +54,6 @@ class ObjectsNode(SimjudgeNode):
     )
 
     def __init__(self) -> None:
-        """Subscribe."""
         super().__init__()
         follow = self.settings["follow"]
         self._labels = follow == FOLLOW_LABELS

@@ -124,7 +124,6 @@ class ParameterValues:
     """The values of a node's parameters, always the current ones."""
 
     def __init__(self, node: Node, table: Sequence[Parameter], changed: Callable[[str, Any], None]) -> None:
-        """Declare the parameters and watch over their values."""
         self._node, self._changed = node, changed
         self._rows = {row.name: row for row in table}
         for row in table:

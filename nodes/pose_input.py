@@ -32,7 +32,6 @@ class PoseInput:
     """The poses of one body, as they come; may be asked from another thread."""
 
     def __init__(self, node: SimjudgeNode, limits: MotionLimits, lose: Callable[[str, str], None]) -> None:
-        """Subscribe."""
         self.received = 0
         self.change = Condition()
         self._node, self._limits, self._lose = node, limits, lose

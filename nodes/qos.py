@@ -129,7 +129,6 @@ class QosOverrides:
     """The overrides that a node was given, and those that met a publisher or subscription."""
 
     def __init__(self, node: Node) -> None:
-        """Look at what was given."""
         self._node = node
         given = getattr(node, "_parameter_overrides", {})
         self._given = [name for name in given if name.startswith(_HEAD) and not name.startswith(_OF_RCLPY)]
@@ -161,7 +160,6 @@ class MessageGaps:
     """Follows the numbers of the messages of one topic. Before the first message of a publisher nothing is missing."""
 
     def __init__(self, publisher_count: Callable[[], int]) -> None:
-        """Start with nothing."""
         self._publisher_count = publisher_count
         # By publisher: the number of its newest message, and when it was sent.
         self._last: dict[bytes | None, tuple[int, int]] = {}

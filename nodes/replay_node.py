@@ -58,7 +58,6 @@ class ReplayNode(SimjudgeNode):
     PARAMETERS = settings_parameters(ReplaySettings)
 
     def __init__(self) -> None:
-        """Set up the scene and start."""
         super().__init__()
         given = self.settings
         self._camera = read_camera(given["camera"])

@@ -58,7 +58,6 @@ class SimjudgeNode(EndingNode):
     INTERFACE = NodeInterface()
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
         self.losses, self.unfinished = Losses(), False

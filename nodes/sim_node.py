@@ -58,7 +58,6 @@ class SimNode(ManagedNode):
     PARAMETERS = settings_parameters(SimSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._thread: Thread | None = None
         self._made = self._open = False

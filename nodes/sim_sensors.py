@@ -57,7 +57,6 @@ class SimSensors:
         mounts: Mapping[str, Pose] | None = None,
         frames: Frames | None = None,
     ) -> None:
-        """Make the sensors and their publishers."""
         names = frames or Frames()
         specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
         for spec in specs:
@@ -107,7 +106,6 @@ class SensorViews:
     def __init__(
         self, node: SimjudgeNode, specs: Sequence[SensorSpec], class_names: Mapping[int, str], frame: str
     ) -> None:
-        """Remember what is needed."""
         self._node, self._frame = node, frame
         self._names, self._colours = dict(class_names), class_colours(class_names.values())
         topics = sensor_topics(specs)

@@ -52,7 +52,6 @@ class SimulatedCamera:
         frame_id: str = "",
         reliability: str = "auto",
     ) -> None:
-        """Create the publishers."""
         self.published = 0
         self._node, self._name, self._reliability = node, mounted.name, reliability
         self._frame_id = frame_id or optical_frame(mounted.name)
@@ -190,7 +189,6 @@ class SimCameras:
         reliability: str,
         frame_prefix: str = "",
     ) -> None:
-        """Create the publishers."""
         self.cameras = cameras
         names = engine.scene.class_names
         self._captures = {

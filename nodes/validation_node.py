@@ -34,7 +34,6 @@ class ValidationNode(ManagedNode):
     PARAMETERS = VALIDATION_PARAMETERS
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._worker: Worker | None = None
         self._live: LiveValidation | DriveValidation | None = None

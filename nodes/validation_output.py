@@ -260,7 +260,6 @@ class ValidationOverlay:
     """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
-        """Publish `validation/overlay`."""
         self._node, self._post = node, post
         self._publisher = declared_publisher(node, "validation/overlay")
         self._input: ImageInput | None = None

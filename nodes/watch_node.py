@@ -48,7 +48,6 @@ class WatchNode(SimjudgeNode):
     PARAMETERS = settings_parameters(WatchSettings)
 
     def __init__(self) -> None:
-        """Open the screen and listen."""
         super().__init__()
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])

@@ -17,7 +17,6 @@ class WorkResult:
     """The result of a piece of work; a coroutine callback of a node can await it."""
 
     def __init__(self, future: Future[Any]) -> None:
-        """Wrap a future."""
         self._future = future
 
     def __await__(self) -> Generator[None, None, Any]:

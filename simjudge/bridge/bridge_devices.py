@@ -42,7 +42,6 @@ class LiveLidar:
     """
 
     def __init__(self, world: LiveSystem, spec: LidarSpec, views: ChronoViews) -> None:
-        """Put the lidar into the system."""
         self._world, self._views, self._spec = world, views, spec
         # What is not labelled sends light back too: one more thing, nowhere, stands for all of it.
         rest = Thing("everything else", _NOWHERE, Surface(reflectance=1.0))
@@ -93,7 +92,6 @@ class BridgeViews:
     """
 
     def __init__(self, world: LiveSystem, manager: Any, stack: ExitStack) -> None:
-        """Make nothing yet."""
         self._world, self.manager, self._stack = world, manager, stack
         self._probed: ProbeResult | None = None
         self._views: list[ChronoViews] = []
@@ -142,7 +140,6 @@ class BridgeDevices:
     """
 
     def __init__(self, world: LiveSystem, views: BridgeViews, labelling: Labelling, seed: int) -> None:
-        """Begin without any."""
         self._world, self._views, self._labelling, self._seed = world, views, labelling, seed
         self._cameras: dict[str, tuple[MountedCamera, CameraPlace, bool]] = {}
         self._specs: dict[str, tuple[SensorSpec, CameraPlace]] = {}

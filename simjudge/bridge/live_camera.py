@@ -230,7 +230,6 @@ class AdoptedCamera:
         probed: ProbeResult,
         labelling: Labelling,
     ) -> None:
-        """Take it over as it is."""
         if not hasattr(sensor, "GetMostRecentRGBA8Buffer") or not hasattr(sensor, "GetHFOV"):
             raise UsageError(f"adopt: a ChCameraSensor is needed; this is a {type(sensor).__name__}")
         lens, miss = true_lens(sensor, probed)

@@ -80,7 +80,6 @@ class BridgeSetup:
         wheels: Mapping[str, WheelFigures] | None = None,
         centres: Callable[[], Mapping[str, tuple[float, float, float]]] | None = None,
     ) -> None:
-        """Remember all."""
         self.wheels, self.centres = wheels, centres
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
 
@@ -161,7 +160,6 @@ class BridgeOutputs:
     """All outputs of a bridge; they end when its stack is closed."""
 
     def __init__(self, stack: ExitStack) -> None:
-        """Open nothing yet."""
         self._stack = stack
         self._outputs: list[BridgeOutput] = []
         self._node: Any = None

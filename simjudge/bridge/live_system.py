@@ -85,7 +85,6 @@ class LiveSystem:
     name = "chrono"
 
     def __init__(self, modules: Modules, release: Release, system: Any) -> None:
-        """Take the system as it is."""
         self.modules, self.release, self.system = modules, release, system
         self.vehicle: Any = None
         self.wheels: LiveWheels | None = None

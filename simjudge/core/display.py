@@ -88,7 +88,6 @@ class ShortRepr:
     """
 
     def __repr__(self) -> str:
-        """The class and its fields."""
         shown = [f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.repr]  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -313,7 +313,6 @@ class Choice(FieldType):
         return {"type": "string", "enum": list(self.words)}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads it."""
         self.words = self.words or get_args(source)
         return super().__get_pydantic_core_schema__(source, handler)
 

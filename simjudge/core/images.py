@@ -105,7 +105,6 @@ class FileImages:
     paths: Sequence[Path | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.paths)
 
     def has(self, index: int) -> bool:
@@ -137,7 +136,6 @@ class ArrayImages(ShortRepr):
     arrays: Sequence[RgbImage | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.arrays)
 
     def has(self, index: int) -> bool:
@@ -165,7 +163,6 @@ class ImageSubset(ShortRepr):
     indices: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of chosen frames."""
         return len(self.indices)
 
     def has(self, index: int) -> bool:

@@ -48,7 +48,6 @@ class LabelFiles:
     decode: Callable[[bytes, str], LabelPicture]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.paths)
 
     def has(self, index: int) -> bool:
@@ -74,7 +73,6 @@ class EncodedLabels(ShortRepr):
     data: Sequence[bytes | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.data)
 
     def has(self, index: int) -> bool:
@@ -97,7 +95,6 @@ class LabelSubset(ShortRepr):
     indices: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of chosen frames."""
         return len(self.indices)
 
     def has(self, index: int) -> bool:

@@ -43,7 +43,6 @@ class Masks(ShortRepr):
     start: npt.NDArray[np.int64]  # int64 (N + 1,), where each crop's bytes start in `bits`
 
     def __len__(self) -> int:
-        """The number of objects, with or without a mask."""
         return len(self.origin)
 
     @classmethod

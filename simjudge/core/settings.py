@@ -229,7 +229,6 @@ class Settings:
         cls._panel = panel
 
     def __post_init__(self) -> None:
-        """Check every value."""
         for row in declared(type(self)):
             object.__setattr__(self, row.name, row.check(getattr(self, row.name)))
 

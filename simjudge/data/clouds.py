@@ -39,7 +39,6 @@ class Cloud(ShortRepr):
     where: str = "a cloud"  # names the cloud in messages: its file, or recording, topic and stamp
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.table)
 
     @property
@@ -60,7 +59,6 @@ class CloudBoxes(ShortRepr):
     size: FloatArray  # float64 (N, 3), metres, along the box's own x (ahead), y (left) and z (up)
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.cloud)
 
 

@@ -108,7 +108,6 @@ class DriveLog(ShortRepr):
     losses: Losses = field(default_factory=Losses)  # rows and messages that were left out
 
     def __len__(self) -> int:
-        """How many instants it has."""
         return len(self.time)
 
     def pieces(self) -> list[DriveLog]:
@@ -117,7 +116,6 @@ class DriveLog(ShortRepr):
         return [piece for piece in found if len(piece) > 1]
 
     def __getitem__(self, rows: slice | BoolArray | IntArray) -> DriveLog:
-        """Some of its instants."""
         columns = ("time", "position", "yaw", "speed", "steering", "throttle")
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 

@@ -73,7 +73,6 @@ class FrameSequence(ShortRepr):
         return np.rint(self.position / self.step).astype(np.int64)
 
     def __str__(self) -> str:
-        """One line for people."""
         frames, runs = int((self.run != ALONE).sum()), len(np.unique(self.run[self.run != ALONE]))
         several = f" in {runs} sequences" if runs > 1 else ""
         if self.unit == STAMPS:

@@ -33,7 +33,6 @@ class Windows(ShortRepr):
     size: npt.NDArray[np.int64]  # int64 (N, 2), width and height
 
     def __len__(self) -> int:
-        """The number of windows."""
         return len(self.frame)
 
     def has(self, index: int) -> bool:
@@ -71,7 +70,6 @@ class FlippedImages:
     source: Images
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:

@@ -51,7 +51,6 @@ class LidarPoints(ShortRepr):
     seen: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.stored)
 
     @property
@@ -174,7 +173,6 @@ class CloudSummary:
     """Takes the clouds of one lidar one by one."""
 
     def __init__(self, name: str, losses: Losses) -> None:
-        """Begin without clouds."""
         self.name, self._losses = name, losses
         self._fields: list[str] = []
         self._stamps: list[int] = []

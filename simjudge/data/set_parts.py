@@ -102,7 +102,6 @@ class ConcatenatedImages(ShortRepr):
     start: IntArray  # int64 (sets + 1,), the number of the first frame of each set, and of all frames
 
     def __len__(self) -> int:
-        """The number of frames."""
         return int(self.start[-1])
 
     def has(self, index: int) -> bool:

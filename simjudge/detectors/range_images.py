@@ -239,7 +239,6 @@ class RangePictures(ShortRepr):
     grid: RangeGrid
 
     def __len__(self) -> int:
-        """The number of clouds."""
         return len(self.clouds)
 
     def has(self, index: int) -> bool:

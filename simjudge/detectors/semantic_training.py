@@ -48,7 +48,6 @@ class LabelledPixels(ShortRepr):
     _kept: dict[int, tuple[RgbImage, LabelPicture]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of pictures."""
         return len(self.rows)
 
     def read(self, index: int) -> tuple[RgbImage, LabelPicture]:

@@ -95,7 +95,6 @@ class TrainingSettings(ReadSettings, panel="Training"):
     )
 
     def __post_init__(self) -> None:
-        """Check the values, one by one and together."""
         super().__post_init__()
         if self.imgsz % STRIDE:
             raise UsageError(f"--imgsz {self.imgsz}: must be a multiple of {STRIDE}")

@@ -149,7 +149,6 @@ class Trajectory(ShortRepr):
     is_timed: bool = True  # whether the stamps are times; else they only number the poses
 
     def __len__(self) -> int:
-        """The number of poses."""
         return len(self.stamp)
 
     def pose(self, row: int) -> Pose:
@@ -181,7 +180,6 @@ class PoseNoise:
     position: float = 0.01  # standard deviation of x, y and z each, metres
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if not (0 <= self.angle < math.inf and 0 <= self.position < math.inf):
             raise UsageError(f"pose noise of {self.angle} rad and {self.position} m: 0 or more are needed")
 

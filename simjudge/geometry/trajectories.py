@@ -89,7 +89,6 @@ class MotionLimits:
     skip_gaps: bool = False  # leave out and count what lies in gaps; else it is an error
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         for name in ("max_gap", "max_speed", "max_turn"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} {getattr(self, name)}: must be above 0, and finite")
@@ -102,7 +101,6 @@ class TrajectoryInterpolator:
     """Poses of a trajectory at any time within it."""
 
     def __init__(self, trajectory: Trajectory, limits: MotionLimits = DEFAULT_MOTION_LIMITS) -> None:
-        """Take a trajectory."""
         if len(trajectory) < 2:
             raise SimjudgeError(f"{trajectory.name}: holds one pose only; nothing moves between fewer than two")
         self.trajectory, self.limits = trajectory, limits

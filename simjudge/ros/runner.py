@@ -44,7 +44,6 @@ class RunningProcess:
     """A program that was started."""
 
     def __init__(self, process: Process, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it."""
         self.process = process
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
@@ -146,7 +145,6 @@ class Runner:
     """Runs programs together until their work is done, one of them dies, or a signal comes."""
 
     def __init__(self, show: Show, tell: Callable[[str], None]) -> None:
-        """Nothing runs yet."""
         self._show, self._tell = show, tell
         self._signals = 0
         self._running: list[RunningProcess] = []

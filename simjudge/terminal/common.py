@@ -146,7 +146,6 @@ class Stopwatch:
     """
 
     def __init__(self, bar: ProgressBar) -> None:
-        """Wrap a progress bar."""
         self.seconds = 0.0
         self._bar = bar
 

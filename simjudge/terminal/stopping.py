@@ -34,7 +34,6 @@ class Stopping:
     _only: ClassVar[Stopping | None] = None
 
     def __init__(self) -> None:
-        """Nothing came yet."""
         self.received = self.swallowed = False
         self.number: int = signal.SIGINT
         self._process, self.heard = os.getpid(), set[int]()

@@ -29,7 +29,6 @@ class CheckedMcapWriter:
     """What rosbags' `Writer` needs of a storage, on top of the mcap package."""
 
     def __init__(self, folder: Path, compression: CompressionMode, stem: str) -> None:
-        """Start a file in the recording's folder."""
         self.path = folder / f"{stem}.mcap"
         self._stream = self.path.open("xb")
         packed = compression == CompressionMode.STORAGE

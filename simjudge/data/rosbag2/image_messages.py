@@ -409,7 +409,6 @@ class RecordedImages:
     images: Sequence[RecordedImage | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.images)
 
     def has(self, index: int) -> bool:

@@ -56,13 +56,11 @@ class UnfinishedRecording:
         self.folder = self._near / (path.stem if self._is_file else path.name)
 
     def __enter__(self) -> UnfinishedRecording:  # noqa: PYI034 - Python 3.10 has no Self
-        """The place itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the place."""
         self.remove()
 
     def remove(self) -> None:
@@ -169,7 +167,6 @@ class LiveRecording:
     """
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the folder and its first storage file."""
         path = Path(path)
         self.path = path
         self.trouble = ""
@@ -234,7 +231,6 @@ class LiveFile(LiveRecording):
     """A recording that is one file, x.mcap or x.db3. It gets its name when it is closed; see `UnfinishedRecording`."""
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the storage file, beside its name."""
         path = output_path(Path(path))
         try:
             self._place = UnfinishedRecording(path)
@@ -293,7 +289,6 @@ class MessageRecording:
     """Takes messages of `standard_types`."""
 
     def __init__(self, live: LiveRecording) -> None:
-        """Write to a recording that is open."""
         self._live, self._types = live, standard_types()
         self._topics: set[str] = set()
         self._flush_at = 0

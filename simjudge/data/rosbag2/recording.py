@@ -236,7 +236,6 @@ class PluginFile:
     """
 
     def __init__(self, path: Path, info: dict[str, Any], needs: str) -> None:
-        """Open the recording."""
         self.metadata = ""  # metadata.yaml says it all
         self.path, self.counted, self.losses = path, True, Losses()
         self.notes = [f"{path}: {needs}, read by rosbag2_py"]
@@ -422,7 +421,6 @@ class Recording:
     """A recording, open for reading."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open all storage files."""
         path = Path(path)
         self.path = path
         layout = find_recording_files(path)

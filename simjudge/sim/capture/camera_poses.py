@@ -159,7 +159,6 @@ class CoursePoses:
     ground: Ground = field(default_factory=Ground)  # what is uneven of the scene's ground
 
     def __post_init__(self) -> None:
-        """Check that there are frames."""
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} frames: at least one is needed")
 
@@ -367,7 +366,6 @@ class StillPoses:
     rate: float  # frames a second, for their stamps
 
     def __post_init__(self) -> None:
-        """Check that there are frames."""
         if not self.cameras:
             raise UsageError(f"{self.name}: no pose; at least one is needed")
 

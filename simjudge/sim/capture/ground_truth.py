@@ -45,7 +45,6 @@ class Labelling:
     min_visible: float = LabelSettings.min_visible
 
     def __post_init__(self) -> None:
-        """Check both."""
         if not 0 <= self.min_size < np.inf or not 0 <= self.min_visible <= 1:
             raise UsageError(
                 f"labels from {self.min_size} px and {self.min_visible} visible: 0 px or more, and 0 to 1, are needed"
@@ -148,7 +147,6 @@ class GroundTruth(ShortRepr):
     pixels: IntArray  # int64 (N,), visible pixels
 
     def __len__(self) -> int:
-        """The number of objects."""
         return len(self.pixels)
 
 

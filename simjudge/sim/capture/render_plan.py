@@ -48,14 +48,12 @@ class RenderPlan:
     light: LightFactors = field(default_factory=LightFactors)  # by what the scene's light is multiplied
 
     def __post_init__(self) -> None:
-        """Check that there are frames for all placements."""
         if not 1 <= self.placements <= len(self):
             raise UsageError(f"{self.placements} placements for {len(self)} frames: 1 to {len(self)} are needed")
         if self.scene_seeds and len(self.scene_seeds) != len(self):
             raise UsageError(f"{len(self.scene_seeds)} seeds of the scene for {len(self)} frames")
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.poses.stamp)
 
     @property
@@ -104,7 +102,6 @@ class PlacedScene:
     """
 
     def __init__(self, plan: RenderPlan) -> None:
-        """Set up the first placement."""
         self._plan, self._placement = plan, 0
         self.engine: Engine = make_engine(plan.engine, self._read(0))
         self._digest = hash_value(replace(self.engine.scene, seed=0))

@@ -156,7 +156,6 @@ class RenderResult:
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
-        """One line for people."""
         return f"{self.path}: {self.frames} frames, {self.objects} objects"
 
 

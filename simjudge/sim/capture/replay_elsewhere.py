@@ -117,7 +117,6 @@ class SimulatorScript:
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
-        """One line for people."""
         files = " and ".join(path.name for path in self.beside)
         return f"{self.path}: moves the camera through {self.frames} frames, with {files} beside"
 

@@ -60,7 +60,6 @@ class ReplayOptions:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if not (abs(self.offset) <= LONGEST_TIME * 1e9 and 0 <= self.start <= LONGEST_TIME):
             raise UsageError(f"start {self.start:g} s, offset {self.offset:g} ns: at most {LONGEST_TIME:g} s each")
         for name in ("duration", "rate"):
@@ -207,7 +206,6 @@ class ReplayPlan:
     seed: int = 0
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source.frame_name)
 
 

@@ -204,7 +204,6 @@ class ReplayResult:
     unit: str = "frames"  # what `frames` counts
 
     def __str__(self) -> str:
-        """One line for people."""
         return f"{self.path}: {self.frames} {self.unit}"
 
 

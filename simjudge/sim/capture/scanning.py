@@ -42,7 +42,6 @@ class ObjectBoxes(ShortRepr):
     points: npt.NDArray[np.int64]  # int64 (K,), number of the scan's points on it
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.class_id)
 
 
@@ -63,7 +62,6 @@ class LidarCapture:
     """A lidar before an engine."""
 
     def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
-        """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
         # The row behind the last, index -1, is for rays that hit nothing.

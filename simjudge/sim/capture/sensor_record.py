@@ -70,7 +70,6 @@ class SensorMessages:
         class_names: Mapping[int, str] | None = None,
         frame_prefix: str = "",
     ) -> None:
-        """Remember the sensors."""
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)

@@ -58,7 +58,6 @@ class DriveLimits:
     laps: int | None = 1
 
     def __post_init__(self) -> None:
-        """Check laps and time."""
         if self.laps is not None and self.laps < 1:
             raise UsageError(f"--laps {self.laps}: must be 1 or more")
         if not 0 < self.duration <= LONGEST_DRIVE:
@@ -218,7 +217,6 @@ class Referee:
     """
 
     def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
-        """Watch from the start."""
         self._engine, self._limits = engine, limits
         self._start = self._last_motion = self._lap_start = engine.time
         course = engine.scene.course if limits.laps is None else scene_course(engine.scene)

@@ -64,7 +64,6 @@ class ConeMap:
         self._trust: FloatArray = np.empty(0)
 
     def __len__(self) -> int:
-        """The number of cones, trusted or not."""
         return len(self.position)
 
     def trusted(self) -> BoolArray:

@@ -47,7 +47,6 @@ class OpenCvCameraModel:
     """A camera whose calibration none of simjudge's lenses has, by OpenCV's formulas."""
 
     def __init__(self, calibration: Calibration) -> None:
-        """Take a calibration."""
         self._calibration = calibration
         self._fisheye = calibration.model == "equidistant"
 
@@ -130,7 +129,6 @@ class ConeObservations(ShortRepr):
     score: FloatArray  # float64 (N,), 0 to 1
 
     def __len__(self) -> int:
-        """The number of cones."""
         return len(self.position)
 
 

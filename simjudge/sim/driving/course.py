@@ -37,7 +37,6 @@ class CourseProgress:
     """
 
     def __init__(self, course: Course) -> None:
-        """Stand at the start."""
         self._closed = course.closed
         self._points: FloatArray = np.asarray(course.centre_line, np.float64)
         self._steps = np.diff(self._points, axis=0)
@@ -239,7 +238,6 @@ class Clearance:
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Take the outlines."""
         self._engine = engine
         standing = [thing for thing in engine.scene.things if _stands(thing)]
         self._outlines = [_outline(thing.pose.to_world(thing.mesh.vertices)) for thing in standing]

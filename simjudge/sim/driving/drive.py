@@ -120,7 +120,6 @@ class DriveResult:
     wall_seconds: float  # time that the drive took, seconds of the wall clock
 
     def __str__(self) -> str:
-        """One line for people."""
         outcome = self.outcome
         touched = f", touched {', '.join(outcome.touched)}" if outcome.touched else ""
         return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"

@@ -49,7 +49,6 @@ class Keyboard:
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Nothing is read or changed yet."""
         self._descriptor, self._open = descriptor, True
         self._before: list[Any] | None = None
         self._rest = b""
@@ -67,7 +66,6 @@ class Keyboard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
         self._restore()
         for number in _SIGNALS:
             if signal.getsignal(number) == self._leave:

@@ -35,13 +35,11 @@ class Pid:
     """A PID controller whose integral stops growing while its output is at a limit."""
 
     def __init__(self, gains: PidGains, low: float, high: float) -> None:
-        """Start with no error."""
         self._gains, self._low, self._high = gains, low, high
         self._integral = 0.0
         self._last: float | None = None
 
     def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
-        """The output."""
         rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
         self._last = error
         integral = self._integral + error * seconds
@@ -119,7 +117,6 @@ class LineFollower:
     """
 
     def __init__(self, vehicle: Vehicle, parameters: FollowerParameters) -> None:
-        """Know the car, and nothing of the course."""
         self._vehicle, self._how = vehicle, parameters
         self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)

@@ -67,7 +67,6 @@ class KeyControls:
     """Pedals and wheel that keys move in steps. The pedals stay; the wheel goes back when no key holds it."""
 
     def __init__(self) -> None:
-        """Everything is released."""
         self._pedal = self._steering = 0.0
         self._steered = self._now = -math.inf
 

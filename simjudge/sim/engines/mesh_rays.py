@@ -27,7 +27,6 @@ class MeshRays:
     """Casts rays at bodies whose poses change and whose meshes stay."""
 
     def __init__(self, meshes: Sequence[Mesh]) -> None:
-        """Grow the trees over the triangles."""
         self._meshes = tuple(meshes)
         self._forest = grow_forest(self._meshes)
         normals = [_outward_normals(mesh) for mesh in self._meshes]
@@ -65,7 +64,6 @@ class ThingRays:
     """Casts rays at a scene's things, all at one instant or each at its own time. Trees grow when they are needed."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        """Take the things."""
         self._things = tuple(things)
         self._mesh_rays: MeshRays | None = None
         self._timed_rays: TimedRays | None = None

@@ -84,7 +84,6 @@ class Surfaces:
     """The surfaces of a scene: named ones, and those that things spell out. Equal ones are one object."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make the named ones."""
         self._document = document
         self._named = document.content.surfaces
         self._made: dict[str, tuple[Surface, Repeat]] = {}

@@ -279,7 +279,6 @@ class Floor:
     """
 
     def __init__(self, things: Iterable[Thing] = ()) -> None:
-        """Begin with some things on it."""
         self.circles: FloatArray = np.zeros((0, 3))
         self._round: list[str] = []
         self._outlines: dict[str, FloatArray] = {}

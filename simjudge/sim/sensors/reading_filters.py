@@ -57,7 +57,6 @@ class FilterStep:
     stage: Stage = "filter"
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         self.registry.check(self.name, self.parameters)
 
 
@@ -65,7 +64,6 @@ class FilterChain:
     """The filters of one stage of one sensor, with what they keep from reading to reading."""
 
     def __init__(self, steps: tuple[FilterStep, ...], stage: Stage, seed: tuple[int, ...]) -> None:
-        """Prepare the filters."""
         self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
         for number, step in enumerate(steps):
             function = READING_FILTERS.find(step.name)
@@ -79,7 +77,6 @@ class FilterChain:
                 self._steps.append((function, given))
 
     def __bool__(self) -> bool:
-        """Whether there is any filter."""
         return bool(self._steps)
 
     def run(self, reading: SensorReading) -> SensorReading | None:

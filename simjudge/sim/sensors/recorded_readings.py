@@ -44,7 +44,6 @@ class RecordedBoxes(ShortRepr):
     size: FloatArray  # (K, 3), along the box's own axes, metres
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.class_id)
 
 
@@ -65,7 +64,6 @@ class CloudSeries(ShortRepr):
     locations: tuple[MessageLocation, ...]
 
     def __len__(self) -> int:
-        """The number of clouds."""
         return len(self.stamp)
 
     def read(self, row: int) -> FloatArray:
@@ -208,7 +206,6 @@ class GpsTrack(ShortRepr):
     place: FloatArray  # (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres
 
     def __len__(self) -> int:
-        """The number of fixes."""
         return len(self.stamp)
 
     def metres(self, about: GpsTrack | None = None) -> FloatArray:

@@ -60,7 +60,6 @@ class FilterSteps(FieldType):
     """A sensor's filters: a list for the stage "filter", or a list for each of several stages."""
 
     def __init__(self, kind: type[FilterStep] = FilterStep) -> None:
-        """Filters of one kind."""
         self._kind = kind
 
     @property

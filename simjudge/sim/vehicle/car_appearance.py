@@ -19,7 +19,6 @@ class MeshBuilder:
     """A mesh being put together. Its texture is a row of `colours` equal fields, one for each colour of a palette."""
 
     def __init__(self, colours: int) -> None:
-        """Start with nothing."""
         self._colours = colours
         self._vertices: list[FloatArray] = []
         self._normals: list[FloatArray] = []

@@ -29,7 +29,6 @@ class Command:
     braking: float = 0.0  # 0 to 1
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
         for name, low in (("steering", -1.0), ("throttle", 0.0), ("braking", 0.0)):
             value = getattr(self, name)
             if not low <= value <= 1:

@@ -46,7 +46,6 @@ class VehicleMessages:
     """Makes messages about a car."""
 
     def __init__(self, find: Callable[[str], Any], frames: Frames | None = None) -> None:
-        """Remember how to make messages."""
         self._find, self._frames = find, frames or Frames()
 
     def odometry(self, stamp: int, state: VehicleState) -> Any:

@@ -163,7 +163,6 @@ class KittiLabels(ShortRepr):
     dont_care: Sequence[str] = ()  # file and line of each row of DontCare
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.scan)
 
     @property

@@ -43,7 +43,6 @@ class ClassLookup:
     """What the numbers and names of a simulator's messages mean."""
 
     def __init__(self, fields: LabelFields) -> None:
-        """Take the table of a form of ground truth."""
         self._fields = fields
         self._background = frozenset(fields.background)
 
@@ -148,7 +147,6 @@ class BoxLabels:
     """Reads vision_msgs/Detection2DArray, and Webots' CameraRecognitionObjects."""
 
     def __init__(self, fields: BoxFields) -> None:
-        """Take how the boxes are made."""
         self._lookup = ClassLookup(fields)
         self._more = 1.0 if fields.last_pixel_included else 0.0
 
@@ -197,7 +195,6 @@ class PictureLabels:
     """Reads instance or semantic pictures."""
 
     def __init__(self, fields: PictureFields) -> None:
-        """Take how the pictures are made."""
         self._fields = fields
         self._lookup = ClassLookup(fields)
         colours = fields.colours or {}

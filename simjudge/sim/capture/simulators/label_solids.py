@@ -151,7 +151,6 @@ class SolidLabels:
     """Reads vision_msgs/Detection3DArray, and CARLA's derived_object_msgs/ObjectArray."""
 
     def __init__(self, fields: SolidFields, view: CameraView) -> None:
-        """Take how the boxes are made, and the camera."""
         self._fields, self._view = fields, view
         self._lookup = ClassLookup(fields)
 
@@ -208,7 +207,6 @@ class ThingLabels:
     def __init__(
         self, source: MotionSource, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
     ) -> None:
-        """Read the poses."""
         self._view, self._world = view, world
         self._things: list[tuple[str, Mesh, MotionPoses]] = []
         for fields in things.values():

@@ -200,7 +200,6 @@ class LiveFrames:
     """The poses of a frame of tf in another: `MotionPoses`."""
 
     def __init__(self, parent: str, child: str, motions: LiveMotions) -> None:
-        """Name the frames."""
         self._parent, self._child, self._motions = parent.lstrip("/"), child.lstrip("/"), motions
         self._alone = -1
 
@@ -238,7 +237,6 @@ class LiveMotions:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.tree = TransformTree("tf")
         self.standing: dict[str, tuple[str, Pose]] = {}
         self.topics: dict[str, LivePoseRows] = {}

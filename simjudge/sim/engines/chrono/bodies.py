@@ -61,7 +61,6 @@ class ChronoBodies:
     def __init__(
         self, modules: Modules, release: Release, scene: Scene, plan: ScenePlan, vehicle: Vehicle | None, start: Pose
     ) -> None:
-        """Build the system at its start."""
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
         self._vehicle, self.start = vehicle, start
         self._ground = TyreGround(modules, plan.bodies, vehicle.friction) if vehicle and release.vehicles else None

@@ -198,7 +198,6 @@ class ChronoCameras:
     """
 
     def __init__(self, stage: ChronoViews, probed: ProbeResult, brackets: tuple[float, ...] | None = None) -> None:
-        """Nothing is planned before it is asked for."""
         self._stage, self._probed = stage, probed
         self._brackets = brackets or (DEEP_BRACKETS if probed.deep else BRACKETS)
         self._requests: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}

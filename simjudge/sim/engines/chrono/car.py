@@ -161,7 +161,6 @@ class TyreGround:
     """
 
     def __init__(self, modules: Modules, bodies: Sequence[PlannedBody], friction: float) -> None:
-        """Make the patches."""
         core, grounds = modules.core, [body for body in bodies if body.collider.kind == "ground"]
         self.terrain: Any = modules.vehicle.FlatTerrain(0.0, friction)
         if not grounds:
@@ -203,7 +202,6 @@ class ChronoCar:
     def __init__(
         self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose, ground: TyreGround | None = None
     ) -> None:
-        """Build it, at rest."""
         self._core, self._vehicle = modules.core, vehicle
         self._maker, self._stance = car_maker(modules, release, vehicle)
         self._car = self._maker.build(vehicle, start @ self._stance.base.inverse())

@@ -64,7 +64,6 @@ class ReadingSchedule:
     """
 
     def __init__(self, rate: float) -> None:
-        """The first reading is due at time 0."""
         self._rate, self._given = rate, 0
 
     def take(self, time: float) -> bool:
@@ -79,7 +78,6 @@ class ReadingDelay:
     """Holds readings back."""
 
     def __init__(self, seconds: float) -> None:
-        """Nothing is held yet."""
         self._seconds, self._held = seconds, deque[Reading]()
 
     def put(self, reading: Reading) -> None:

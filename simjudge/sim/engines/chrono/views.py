@@ -123,7 +123,6 @@ class ChronoViews:
         manager: Callable[[float], Any],
         mount: Any = None,
     ) -> None:
-        """Sensors come when they are asked for."""
         check_cameras(release)
         self._core, self._sensor, self._release = modules.core, modules.sensor, release
         self._system, self._rig, self._core_manager = system, parent, manager

@@ -213,7 +213,6 @@ class BakedIntegrator(Integrator):
     """
 
     def __init__(self, tracer: Tracer, packed: Packed) -> None:
-        """Begin without samples."""
         super().__init__(tracer, packed)
         self.set_samples(NO_SAMPLES)
 

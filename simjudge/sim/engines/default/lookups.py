@@ -198,7 +198,6 @@ class IndirectLight:
     """Paths through a scene."""
 
     def __init__(self, tracer: Tracer, bounces: int, surroundings: Surroundings, throw: Throw) -> None:
-        """Prepare nothing."""
         self._t, self._bounces, self._around, self._throw = tracer, bounces, surroundings, throw
 
     def light(self, off: Any, normal: Any, valid: Any, footprint: Any, grain: tuple[Any, Any]) -> Any:

@@ -110,7 +110,6 @@ class RigidTree:
     """See `RayTree`: each thing in a place of its own, where rays are brought."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Put each thing in its place."""
         low = np.array([part.own.min(0) for part in parts]) - _ROOM
         high = np.array([part.own.max(0) for part in parts]) + _ROOM
         # Side by side along x: two boxes never meet, so that a ray within one of them can hit nothing else.

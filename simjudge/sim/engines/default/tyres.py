@@ -143,7 +143,6 @@ class Tyres:
         loads: list[float],
         grounds: GroundTable,
     ) -> None:
-        """Start with unbent tyres that carry their loads."""
         self._model, self._data = model, data
         self._wheels = np.array(wheels, np.int64)
         self._wheel_of = np.full(model.ngeom, -1, np.int64)

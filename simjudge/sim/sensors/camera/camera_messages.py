@@ -67,7 +67,6 @@ class CameraMessages:
     """Makes the messages of one camera, a frame at a time."""
 
     def __init__(self, calibration: Calibration, fixed_frame: str, frame_id: str = FRAME_ID) -> None:
-        """Remember the camera."""
         self._types = standard_types().types
         self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
 

@@ -119,7 +119,6 @@ class Step:
     parameters: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         CAMERA_FILTERS.check(self.name, self.parameters)
 
 
@@ -213,7 +212,6 @@ class FilteredImages:
     seed: int = 0  # of the random filters, 0 or more
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:

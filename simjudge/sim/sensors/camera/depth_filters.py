@@ -219,7 +219,6 @@ class DepthStep:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         DEPTH_FILTERS.check(self.name, self.parameters)
 
 

@@ -122,7 +122,6 @@ class BentImages:
     bend: Bend
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:
@@ -154,7 +153,6 @@ class BentLabels:
     bend: Bend
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:

@@ -48,7 +48,6 @@ class StandingScene:
     """Takes pictures one by one; keeps sums, and the block means of each picture."""
 
     def __init__(self, name: str, linear: Callable[[FloatImage], FloatImage]) -> None:
-        """Begin without pictures."""
         self._name, self._linear = name, linear
         self._frames: list[str] = []
         self._blocks: list[FloatArray] = []

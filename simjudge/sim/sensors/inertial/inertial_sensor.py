@@ -57,7 +57,6 @@ class Readings(ShortRepr):
     truth: FloatArray  # (N, D), the same without noise and filters
 
     def __len__(self) -> int:
-        """The number of readings."""
         return len(self.stamp)
 
     def where(self, chosen: BoolArray) -> Readings:
@@ -82,7 +81,6 @@ class HeldReadings:
     """Readings that wait until their lag is over."""
 
     def __init__(self) -> None:
-        """Nothing waits yet."""
         self._held: Readings | None = None
 
     def put(self, readings: Readings) -> None:
@@ -246,7 +244,6 @@ class FilteredReadings:
     """Makes readings of one sensor out of truth and noise, with its filters."""
 
     def __init__(self, spec: SensorSpec, entropy: tuple[int, ...]) -> None:
-        """Prepare the filters of all stages."""
         self._spec, self._lag = spec, round(spec.lag * SECOND)
         self._before, self._middle, self._after = (FilterChain(spec.filters, stage, entropy) for stage in STAGES)
 

@@ -65,7 +65,6 @@ class Motion(ShortRepr):
     angular_acceleration: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Check lengths and times."""
         arrays = [self.position, self.orientation, self.velocity, self.angular_velocity]
         if (self.acceleration is None) != (self.angular_acceleration is None):
             raise UsageError("motion: acceleration and angular_acceleration are given both or not at all")
@@ -76,11 +75,9 @@ class Motion(ShortRepr):
             raise UsageError("motion: stamps must increase from sample to sample")
 
     def __len__(self) -> int:
-        """The number of samples."""
         return len(self.stamp)
 
     def __getitem__(self, part: slice) -> Motion:
-        """Some of the samples."""
         optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
         return Motion(
             self.stamp[part],

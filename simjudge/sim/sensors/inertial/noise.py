@@ -148,7 +148,6 @@ class MeasureType(FieldType):
     """A number, three of them, or a text with a unit: 0.01, [0.1, 0.1, 0.2], "175 ug/sqrt(Hz)"."""
 
     def __init__(self, *, negative: bool = False) -> None:
-        """Take the sign."""
         self._negative = negative
 
     @property

@@ -43,7 +43,6 @@ class CheckedScan(ShortRepr):
     time_note: str = ""  # in which unit the times are taken, where it is not the drivers'
 
     def __len__(self) -> int:
-        """The number of returns."""
         return len(self.points)
 
     @cached_property
@@ -205,7 +204,6 @@ class LidarContract:
         return Summary(self.name, self.headline, [self.table, *self.losses.lines()])
 
     def __str__(self) -> str:
-        """The table."""
         return self.summary().text()
 
     def _repr_html_(self) -> str:

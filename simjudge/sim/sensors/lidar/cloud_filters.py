@@ -43,7 +43,6 @@ class MeasuredCloud(ShortRepr):
     row: IntArray  # int64 (P,), of the return in the truth that is kept beside the cloud. A filter keeps it as it is
 
     def __len__(self) -> int:
-        """The number of returns."""
         return len(self.range)
 
     def where(self, kept: npt.NDArray[np.bool_]) -> MeasuredCloud:

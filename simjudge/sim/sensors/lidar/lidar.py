@@ -34,7 +34,6 @@ class LidarNoise:
     drop_out: float = 0.0  # probability that a return is lost, each on its own
 
     def __bool__(self) -> bool:
-        """Whether there is any noise."""
         return any((*self.range, self.azimuth, self.elevation, self.intensity, self.drop_out))
 
 
@@ -105,7 +104,6 @@ class Beams(ShortRepr):
     directions: FloatArray
 
     def __len__(self) -> int:
-        """The number of beams."""
         return len(self.azimuth)
 
 

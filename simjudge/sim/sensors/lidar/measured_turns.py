@@ -36,7 +36,6 @@ class MeasuredTurn(ShortRepr):
     time: FloatArray | None = None  # (N,), seconds from any instant; None where the file does not say
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.points)
 
     @property
@@ -73,7 +72,6 @@ class TurnBuilder:
     """Makes turns of the columns of files, and counts what is left out."""
 
     def __init__(self, name: str) -> None:
-        """Begin without turns."""
         self.lidar = MeasuredLidar(name, [])
         self._turns: list[MeasuredTurn] = []
         self._empty = 0

@@ -58,7 +58,6 @@ class Scan(ShortRepr):
     beams: int  # number of beams that were fired
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.range)
 
 

@@ -40,6 +40,7 @@ class Pid:
         self._last: float | None = None
 
     def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
+        """The output."""
         rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
         self._last = error
         integral = self._integral + error * seconds

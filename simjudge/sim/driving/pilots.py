@@ -57,6 +57,7 @@ class GroundTruthDetector:
     needs_images: bool = False
 
     def __call__(self, frame: CapturedFrame) -> Detections:
+        """The labelled objects."""
         objects = frame.truth.objects
         return Detections.build(objects.class_id, objects.box, np.ones(len(objects)))
 
@@ -75,6 +76,7 @@ class ImageDetector:
         return self.detector.name
 
     def __call__(self, frame: CapturedFrame) -> Detections:
+        """The detections of the scene's classes."""
         if frame.image is None:
             raise ValueError(f"{self.name} looks at pictures, and none was made")
         found = self.detector([frame.image.pixels])[0]

@@ -56,7 +56,7 @@ class CameraBridgeNode(SimjudgeNode):
         self._info = declared_publisher(self, "camera/camera_info") if self._calibration else None
         self._rect = declared_publisher(self, "camera/image_rect") if self._calibration else None
         self._input = ImageInput(self, "image", self._take, depth=_DEPTH)
-        mine = {each.topic_name for each in (self._raw, self._compressed) if each is not None}
+        mine = {subscription.topic_name for subscription in (self._raw, self._compressed) if subscription is not None}
         loop = mine & set(self._input.topic.split(" or "))
         if loop:
             raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")

@@ -126,7 +126,7 @@ def feeding_nodes(node: EndingNode) -> list[str]:
     if not named:
         return []
     topics = {subscription.topic_name for subscription in node.subscriptions}
-    offers = [each for topic in topics for each in node.get_publishers_info_by_topic(topic)]
+    offers = [offer for topic in topics for offer in node.get_publishers_info_by_topic(topic)]
     here = node.get_namespace()
     return sorted({offer.node_name for offer in offers if offer.node_name in named and offer.node_namespace == here})
 
@@ -155,12 +155,12 @@ def end_in_turn(node: EndingNode, executor: SingleThreadedExecutor) -> None:
 
 def wait_until_arrived(node: EndingNode) -> None:
     """Leave the subscribers of a node the time to take what it published last."""
-    heard = [each for each in node.publishers if each.get_subscription_count()]
+    heard = [publisher for publisher in node.publishers if publisher.get_subscription_count()]
     end = time.monotonic() + (1.0 if node.hurried else _ACKNOWLEDGE)
     for publisher in heard:
         if publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE:
             publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.01)))
-    if any(each.qos_profile.reliability != ReliabilityPolicy.RELIABLE for each in heard):
+    if any(publisher.qos_profile.reliability != ReliabilityPolicy.RELIABLE for publisher in heard):
         time.sleep(_SETTLE)
 
 

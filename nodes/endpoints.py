@@ -96,9 +96,9 @@ def wait_for_subscriptions(
     end = time.monotonic() + timeout
     while (pairs or unheard) and not node.leaving:
         pairs = [pair for pair in pairs if not _subscribes(node, *pair)]
-        unheard = [each for each in unheard if not each.get_subscription_count()]
+        unheard = [publisher for publisher in unheard if not publisher.get_subscription_count()]
         if (pairs or unheard) and time.monotonic() > end:
-            lacking = [f"nobody subscribed to {each.topic_name}" for each in unheard]
+            lacking = [f"nobody subscribed to {publisher.topic_name}" for publisher in unheard]
             lacking += [f"{name} did not subscribe to {topic}" for name, topic in pairs]
             setting = "wait_for_subscribers" if unheard else "wait_for"
             raise SimjudgeError(

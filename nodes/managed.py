@@ -149,8 +149,8 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
             (self.publishers, self.destroy_publisher),
         )
         for made, destroy in kinds:
-            for each in [each for each in made if id(each) not in self._lasting]:
-                destroy(each)
+            for entity in [entity for entity in made if id(entity) not in self._lasting]:
+                destroy(entity)
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:

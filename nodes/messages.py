@@ -180,9 +180,9 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
         (sides.get(normalized_name(detection.class_name), sides.get(str(detection.class_id))), detection)
         for detection in message.detections
     ]
-    kept = [(number, each) for number, each in rows if number is not None]
-    boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]
-    return Detections.build([number for number, _ in kept], boxes, [each.score for _, each in kept])
+    kept = [(number, message) for number, message in rows if number is not None]
+    boxes = [(message.box.x0, message.box.y0, message.box.x1, message.box.y1) for _, message in kept]
+    return Detections.build([number for number, _ in kept], boxes, [message.score for _, message in kept])
 
 
 def scan_points(message: Any) -> ScanPoints:

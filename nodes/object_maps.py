@@ -56,12 +56,14 @@ class ObjectMaps:
 
     def settle(self, wait: float) -> None:
         """Take the scans whose poses are known; give up those that waited too long (wait: seconds)."""
-        for each in self._inputs:
-            each.settle(wait)
+        for scan_input in self._inputs:
+            scan_input.settle(wait)
 
     def counts(self) -> dict[str, int]:
         """Scans that came."""
-        return {f"{name} scans received": each.received for name, each in zip(SIDES, self._inputs, strict=True)}
+        return {
+            f"{name} scans received": scan_input.received for name, scan_input in zip(SIDES, self._inputs, strict=True)
+        }
 
     def publish(self) -> tuple[OccupancyMap, OccupancyMap] | None:
         """Publish the maps' picture; runs on the worker's thread. The maps; None until each has a scan."""
@@ -119,10 +121,10 @@ def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> Mark
     left, bottom = real.extent.corner
     rows, columns = np.nonzero(real.occupied | virtual.occupied)
     x, y = left + (columns + 0.5) * side, bottom + (rows + 0.5) * side
-    cells.points = [Point(x=each[0], y=each[1]) for each in np.stack([x, y], 1).tolist()]
+    cells.points = [Point(x=corner[0], y=corner[1]) for corner in np.stack([x, y], 1).tolist()]
     state = 2 * real.occupied[rows, columns].astype(np.int64) + virtual.occupied[rows, columns] - 1
     colours = [_colour(rgb) for rgb in (ONLY_VIRTUAL, ONLY_REAL, OCCUPIED)]
-    cells.colors = [colours[each] for each in state.tolist()]
+    cells.colors = [colours[value] for value in state.tolist()]
     return MarkerArray(markers=[cells])
 
 

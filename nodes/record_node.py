@@ -111,7 +111,7 @@ class RecordNode(SimjudgeNode):
         kind, definition = message_class(message_type), installed_definition(message_type)
         if self._recording is None:
             return
-        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
+        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(offer) for offer in offered])
         self._taken.add(name)
         gaps = MessageGaps(partial(self.count_publishers, name))
         self.create_subscription(

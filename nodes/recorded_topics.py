@@ -43,12 +43,12 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
     except (ReaderError, KeyError, TypeError, ValueError, AttributeError):
         offered = []
     profile = reliable_qos(_DEEP)
-    if offered and any(each.reliability == QosReliability.BEST_EFFORT for each in offered):
+    if offered and any(offer.reliability == QosReliability.BEST_EFFORT for offer in offered):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if reliability != "recorded":
         profile.reliability = ReliabilityPolicy[reliability.upper()]
-    depth = max([each.depth for each in offered], default=0)
-    if offered and all(each.durability == QosDurability.TRANSIENT_LOCAL for each in offered):
+    depth = max([offer.depth for offer in offered], default=0)
+    if offered and all(offer.durability == QosDurability.TRANSIENT_LOCAL for offer in offered):
         profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
         profile.depth = max(depth, 1)
     elif profile.reliability == ReliabilityPolicy.BEST_EFFORT:
@@ -60,8 +60,8 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
 
 def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
     """What to subscribe with to receive from every publisher of a topic."""
-    everyone_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
-    everyone_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
+    everyone_reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offered)
+    everyone_latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offered)
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=depth,

@@ -72,7 +72,7 @@ class LiveLidar:
         distance = np.where(ranges > 0, ranges, np.inf)
         thing = np.where(np.isfinite(distance), len(self.things) - 1, -1)
         if len(self.things) > 1:
-            own = self._rays.cast(origins, directions, [poses[each.name] for each in self._world.things])
+            own = self._rays.cast(origins, directions, [poses[body.name] for body in self._world.things])
             both = np.isfinite(distance) & np.isfinite(own.distance)
             met = np.abs(np.where(both, own.distance, np.inf) - np.where(both, distance, 0.0)) <= _NEAR
             thing[met] = own.thing[met]

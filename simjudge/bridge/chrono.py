@@ -406,7 +406,7 @@ class ChronoBridge:
             "cameras": {
                 camera.name: {"name": camera.camera.name, "path": str(camera.camera.path)} for camera in setup.cameras
             },
-            "adopted": {name: list(each.notes) for name, each in self._devices.adopted.items()},
+            "adopted": {name: list(adoption.notes) for name, adoption in self._devices.adopted.items()},
             "labels": {"min_size": limits.min_size, "min_visible": limits.min_visible},
             "seed": self._seed,
         }

@@ -259,15 +259,15 @@ def lidar(
 
     columns = None if fields is None else [name.strip() for name in fields.split(",")]
     found = check_lidar(source, topic=topic, fields=columns, most=most)
-    for each in found:
-        typer.echo(f"{each.name}: {each.headline}")
-        print_table(each.table)
-    failed = [f"{each.name}: {', '.join(each.failed)}" for each in found if not each.passed]
+    for check in found:
+        typer.echo(f"{check.name}: {check.headline}")
+        print_table(check.table)
+    failed = [f"{check.name}: {', '.join(check.failed)}" for check in found if not check.passed]
     for line in failed:
         print_note(f"failed: {line}")
     if failed:
         raise typer.Exit(EXIT_FAILED)
-    exit_if_lost(*(each.losses for each in found))
+    exit_if_lost(*(check.losses for check in found))
 
 
 @takes_settings

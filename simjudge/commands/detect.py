@@ -118,8 +118,10 @@ def _print_pixels(frames: FrameSet, name: str) -> Losses:
     table = Table(title=f"{name} on {frames.name}", title_justify="left")
     for column in ("class", "share of pixels", "IoU"):
         table.add_column(column, justify="left" if column == "class" else "right")
-    for each in scores.classes:
-        table.add_row(each.name, f"{each.share:.4f}", "-" if each.iou is None else f"{each.iou:.3f}")
+    for class_score in scores.classes:
+        table.add_row(
+            class_score.name, f"{class_score.share:.4f}", "-" if class_score.iou is None else f"{class_score.iou:.3f}"
+        )
     console = Console(soft_wrap=True)
     console.print(table)
     console.print(f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False)

@@ -35,8 +35,8 @@ def _add(digest: Any, value: Any) -> None:
             _add(digest, value[key])
     elif isinstance(value, tuple | list):
         digest.update(f"row {len(value)} ".encode())
-        for each in value:
-            _add(digest, each)
+        for item in value:
+            _add(digest, item)
     elif value is None or isinstance(value, str | bytes | int | float | bool | np.generic):
         digest.update(f"{type(value).__name__} {value!r} ".encode())
     elif not isinstance(value, Path):  # where a thing was read from is not what it is

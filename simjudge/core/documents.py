@@ -176,7 +176,7 @@ def _location(found: tuple[int | str, ...], content: Any) -> tuple[int | str, ..
 def _needed_at(location: Location, model: type[BaseModel]) -> str:
     """What the model needs at a place: "a number above 0 is needed"."""
     for _, info in _fields_at(location, model):
-        kind = next((each for each in info.metadata if isinstance(each, FieldType)), None)
+        kind = next((part for part in info.metadata if isinstance(part, FieldType)), None)
         if kind is not None:
             return need(kind.needed)
         below = next(_models_in(info.annotation), None)
@@ -197,7 +197,7 @@ def _fields_at(location: Location, model: type[BaseModel]) -> list[tuple[str, Fi
     annotation: Any = model
     found: list[tuple[str, FieldInfo]] = []
     for part in location:
-        own = [field for each in _models_in(annotation) for field in each.model_fields.items()]
+        own = [field for model in _models_in(annotation) for field in model.model_fields.items()]
         found = [(name, field) for name, field in own if part in (name, field.alias)]
         # A part that is no field is a name or an index within the annotation at hand.
         annotation = found[0][1].annotation if found else annotation

@@ -179,10 +179,10 @@ class Vector(FieldType):
         if not isinstance(value, list | tuple) or len(value) != len(self.names.split()):
             raise refusal(self.needed)
         try:
-            numbers = tuple(one.read(each) for each in value)
+            numbers = tuple(one.read(number) for number in value)
         except PydanticCustomError as error:
             raise refusal(self.needed) from error
-        if self.whole and not all(type(each) is int for each in value):
+        if self.whole and not all(type(number) is int for number in value):
             raise refusal(self.needed)
         return tuple(value) if self.whole else numbers
 
@@ -254,9 +254,9 @@ class NumberList(FieldType):
         """The numbers."""
         if not isinstance(value, list | tuple) or (self.most is not None and len(value) > self.most):
             raise refusal(self.needed)
-        if not all(is_number(each) and self._inside(each) for each in value):
+        if not all(is_number(number) and self._inside(number) for number in value):
             raise refusal(self.needed)
-        return tuple(float(each) for each in value)
+        return tuple(float(number) for number in value)
 
     def _inside(self, value: float) -> bool:
         return (self.ge is None or value >= self.ge) and (self.le is None or value <= self.le)

@@ -43,8 +43,8 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         ("objects", f"{len(objects)}, {masks} with a mask, {instances} instances"),
     ]
     pixels = [
-        0 if each is None else sum(map(each.has, range(len(frames))))
-        for each in (frames.semantic, frames.predicted_semantic)
+        0 if label_set is None else sum(map(label_set.has, range(len(frames))))
+        for label_set in (frames.semantic, frames.predicted_semantic)
     ]
     if any(pixels):
         blocks.append(("pixel labels", f"{pixels[0]} label pictures, {pixels[1]} predicted ones"))

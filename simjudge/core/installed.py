@@ -47,7 +47,7 @@ VEHICLE = FileKind("a vehicle", ("config/vehicles/*.yaml",))
 def roots() -> list[Path]:
     """The folders that have config/ and models/ in them, the checkout first."""
     package = Path(__file__).resolve().parents[1]
-    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     # colcon and pip install into PREFIX/lib/pythonX.Y/site-packages, Debian sometimes a folder deeper.
     prefixes += [Path(sys.prefix), *package.parents[:6]]
     shares = [prefix / "share" / "simjudge" for prefix in prefixes]

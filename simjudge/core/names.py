@@ -56,7 +56,7 @@ def equal_names(names: dict[int, str]) -> list[list[int]]:
     ids: dict[str, list[int]] = {}
     for class_id, name in names.items():
         ids.setdefault(normalized_name(name), []).append(class_id)
-    return [each for each in ids.values() if len(each) > 1]
+    return [same_name for same_name in ids.values() if len(same_name) > 1]
 
 
 DIGITS_SHOWN = 8  # Digits of a detector's digest that people read

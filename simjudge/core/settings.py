@@ -406,7 +406,7 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
     def with_keywords(*arguments: Any, **keywords: Any) -> Returned:
         given = {name: keywords.pop(name) for name in list(keywords) if name in rows}
         for name in keywords:
-            if all(name != each.name for each in own):
+            if all(name != row.name for row in own):
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{_hint(name, rows)}")
         start = keywords.pop(_SETTINGS, None)
         if not isinstance(start, kind | None):
@@ -414,7 +414,7 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
         return function(*arguments, settings=kind(**given) if start is None else replace(start, **given), **keywords)
 
     added = [inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=row.default) for row in rows.values()]
-    shown = [each.replace(default=None) if each.name == _SETTINGS else each for each in own]
+    shown = [parameter.replace(default=None) if parameter.name == _SETTINGS else parameter for parameter in own]
     with_keywords.__signature__ = inspect.Signature([*shown, *added])  # type: ignore[attr-defined]
     with_keywords.__doc__ = _with_lines(inspect.getdoc(function) or "", rows.values())
     return with_keywords

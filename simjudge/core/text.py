@@ -61,7 +61,7 @@ def _open_brackets(text: str) -> int:
 def _levels_end(content: Any) -> bool:
     level = [content]
     for _ in range(MOST_LEVELS):
-        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        inside = (node.values() if isinstance(node, dict) else node for node in level)
         level = [part for parts in inside for part in parts if isinstance(part, dict | list)]
         if not level:
             return False

@@ -98,7 +98,7 @@ def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topi
         return True
     if isinstance(source, FrameSet):
         return False
-    writers = [each for each in all_formats() if each.write_clouds is not None]
+    writers = [form for form in all_formats() if form.write_clouds is not None]
     if any(to == writer.name and writer.write is None for writer in writers):
         return True
     found = find_format(source)

@@ -70,11 +70,13 @@ STREET_CLASSES = (
 UNCOUNTED = {1: "ego vehicle", 2: "rectification border", 3: "out of roi", 4: "static", 18: "polegroup"}
 
 # Names by the number in files that end in labelIds.
-LABEL_NAMES = {each.label_id: each.name for each in STREET_CLASSES} | UNCOUNTED
+LABEL_NAMES = {street_class.label_id: street_class.name for street_class in STREET_CLASSES} | UNCOUNTED
 # Those numbers by red, green and blue.
-LABEL_COLOURS: ColourTable = {each.colour: each.label_id for each in STREET_CLASSES}
+LABEL_COLOURS: ColourTable = {street_class.colour: street_class.label_id for street_class in STREET_CLASSES}
 # Names by Cityscapes' train id, 0 to 18.
-TRAIN_NAMES = {each.train_id: each.name for each in STREET_CLASSES if each.train_id is not None}
+TRAIN_NAMES = {
+    street_class.train_id: street_class.name for street_class in STREET_CLASSES if street_class.train_id is not None
+}
 
 _TRAIN_IDS = {name: train_id for train_id, name in TRAIN_NAMES.items()}
 # Cityscapes' names by those of CamVid, of its 32 classes and of the usual 11. Trucks and buses are one class there,
@@ -198,7 +200,7 @@ def label_pairs(
         if truth is None or guess is None:
             continue
         if truth.shape != guess.shape:
-            shown = " and ".join(f"{each.shape[1]}x{each.shape[0]}" for each in (truth, guess))
+            shown = " and ".join(f"{picture.shape[1]}x{picture.shape[0]}" for picture in (truth, guess))
             losses.add("frames whose label pictures differ in size", f"{frames.describe_frame(index)}: {shown}")
             continue
         count_unknown(truth, frames, index, losses)

@@ -167,7 +167,7 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
     if isinstance(frames, CloudSet):
         return write_clouds(frames, path, to)
     path = Path(path)
-    files, folders = file_suffixes(), {each.name: each for each in folder_formats()}
+    files, folders = file_suffixes(), {form.name: form for form in folder_formats()}
     if path.suffix in files:
         if to is not None:
             raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
@@ -225,11 +225,11 @@ def write_clouds(clouds: CloudSet, path: str | Path, to: str | None = None) -> L
         SimjudgeError: something is there already, or it cannot be written.
     """
     path = Path(path)
-    known = {each.name: each for each in all_formats() if each.write_clouds is not None}
-    form = next((each for each in known.values() if path.suffix in each.suffixes), None)
+    known = {form.name: form for form in all_formats() if form.write_clouds is not None}
+    form = next((form for form in known.values() if path.suffix in form.suffixes), None)
     if form is not None and to is not None:
         raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
-    folders = {name: each for name, each in known.items() if not each.suffixes}
+    folders = {name: form for name, form in known.items() if not form.suffixes}
     form = form or folders.get(to or "")
     if form is None or form.write_clouds is None:
         what = f"--to {to}: no format of point clouds" if to else f"{path}: a folder of point clouds needs --to"
@@ -268,9 +268,9 @@ def read_predictions(
 
 def describe_readable() -> str:
     """Say what can be read."""
-    readable = [each for each in all_formats() if each.read is not None]
-    plain = [each.holds for each in readable if each.name in _PLAIN]
-    titles = sorted((each.title for each in readable if each.name not in _PLAIN), key=str.lower)
+    readable = [form for form in all_formats() if form.read is not None]
+    plain = [form.holds for form in readable if form.name in _PLAIN]
+    titles = sorted((form.title for form in readable if form.name not in _PLAIN), key=str.lower)
     return f"{', '.join(plain)}, or a data set in a format of {', '.join(titles[:-1])} or {titles[-1]}"
 
 
@@ -301,7 +301,7 @@ def _foreign_content(path: Path) -> str:
 
 
 def _describe_clouds() -> str:
-    phrases = [each.holds for each in all_formats() if each.read_clouds is not None]
+    phrases = [form.holds for form in all_formats() if form.read_clouds is not None]
     return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
 
 
@@ -315,14 +315,14 @@ def _source(path: str | Path, *, for_predictions: bool = False) -> Source:
 
 
 def _find_format(source: Source) -> Format | None:
-    return next((each for each in all_formats() if each.sniff(source)), None)
+    return next((form for form in all_formats() if form.sniff(source)), None)
 
 
 def _detector_beside(source: Source, target: FrameSet, found: Predictions) -> DetectorRecord | None:
     """The detector that a sidecar in the folder of predictions, or in the one above, names."""
     folder = source.path.absolute() if source.is_folder else source.path.absolute().parent
     stems = file_stems(target.frame_name)
-    known = (load_sidecar(each).detector(stems, found) for each in (folder, folder.parent))
+    known = (load_sidecar(place).detector(stems, found) for place in (folder, folder.parent))
     return next((record for record in known if record is not None), None)
 
 
@@ -351,7 +351,7 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
     losses = form.write(frames, path)
     for pictures in (frames.semantic, frames.predicted_semantic):
         if pictures is not None and not form.label_pictures:
-            kept = ", ".join(each.name for each in all_formats() if each.label_pictures)
+            kept = ", ".join(form.name for form in all_formats() if form.label_pictures)
             losses.add(f"label pictures, which {form.title} does not hold ({kept} does)", str(path), len(pictures))
     return losses
 

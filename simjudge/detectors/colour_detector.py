@@ -163,7 +163,7 @@ class ColourDetector(ShownDetector):
     @property
     def class_names(self) -> dict[int, str]:
         """Names by class id."""
-        return {class_id: each.name for class_id, each in self.classes.items()}
+        return {class_id: colour_class.name for class_id, colour_class in self.classes.items()}
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
         """Detect in some images (images: 8-bit RGB images (H, W, 3), of any sizes)."""
@@ -171,12 +171,12 @@ class ColourDetector(ShownDetector):
 
     def _detect(self, image: RgbImage) -> Detections:
         hsv: Any = None
-        if any(each.needs_hsv for each in self.classes.values()):
+        if any(colour_class.needs_hsv for colour_class in self.classes.values()):
             hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
         found = [
             (class_id, *blob)
-            for class_id, each in self.classes.items()
-            for blob in zip(*each.find_blobs(each.find_pixels(image, hsv)), strict=True)
+            for class_id, colour_class in self.classes.items()
+            for blob in zip(*colour_class.find_blobs(colour_class.find_pixels(image, hsv)), strict=True)
         ]
         found = [row for row in found if row[2] >= self.min_score]
         found.sort(key=lambda row: -row[2])
@@ -254,7 +254,7 @@ class ColourFile(Fields):
 def read_colours(path: Path) -> dict[int, ColourClass]:
     """Read colour thresholds."""
     file = read_document(path, ColourFile, "file of colour thresholds").content
-    return {class_id: _colour_class(file, each) for class_id, each in file.classes.items()}
+    return {class_id: _colour_class(file, colour_class) for class_id, colour_class in file.classes.items()}
 
 
 def _colour_class(file: ColourFile, each: ColourFields) -> ColourClass:

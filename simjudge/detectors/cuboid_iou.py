@@ -213,11 +213,11 @@ def cuboid_hits(
     taking_part = clouds.labelled & clouds.predicted
     held = _taken(clouds.boxes, taking_part, boxes)
     found = _taken(clouds.predictions, taking_part, cuboids)
-    first, second = (upright_cuboids(each.centre, each.orientation, each.size)[0] for each in (held, found))
+    first, second = (upright_cuboids(cuboids.centre, cuboids.orientation, cuboids.size)[0] for cuboids in (held, found))
     partner = match_cuboids(first, second, (held.cloud, found.cloud), fit)
     is_hit = np.zeros(len(found), np.bool_)
     is_hit[partner[partner >= 0]] = True
-    near, away = (np.hypot(each[:, 0], each[:, 1]) for each in (first, second))
+    near, away = (np.hypot(cuboids[:, 0], cuboids[:, 1]) for cuboids in (first, second))
 
     def row(low: float, high: float) -> CuboidHits:
         of_boxes, of_cuboids = (near >= low) & (near < high), (away >= low) & (away < high)
@@ -231,7 +231,7 @@ def match_cuboids(boxes: FloatArray, cuboids: FloatArray, clouds: tuple[IntArray
     """Give each box a cuboid of its cloud: int64 (N,); boxes (N, 7); cuboids (M, 7); clouds: int64 (N,) and (M,)."""
     partner = np.full(len(boxes), -1, np.int64)
     for cloud in np.unique(clouds[0]).tolist():
-        rows, columns = (np.flatnonzero(each == cloud) for each in clouds)
+        rows, columns = (np.flatnonzero(cloud_column == cloud) for cloud_column in clouds)
         table = fit(boxes[rows], cuboids[columns])
         # A pair more counts for more than any better fit.
         gain = np.where(table > 0, len(rows) + 1 + table, 0.0)

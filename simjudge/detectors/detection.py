@@ -186,7 +186,7 @@ def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[lis
         if image is not None:
             numbers.append(i)
             images.append(image)
-        full = len(numbers) == batch or sum(each.size for each in images) > _LARGEST_BATCH
+        full = len(numbers) == batch or sum(image.size for image in images) > _LARGEST_BATCH
         if numbers and (full or i == len(frames) - 1):
             yield numbers, images
             numbers, images = [], []

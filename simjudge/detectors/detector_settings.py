@@ -24,8 +24,8 @@ def renames(
     if isinstance(given, str):
         given = given.split(",")
     pairs: dict[str, str] = {}
-    for each in given.items() if isinstance(given, Mapping) else given:
-        for pair in each.split(",") if isinstance(each, str) else [each]:
+    for rename in given.items() if isinstance(given, Mapping) else given:
+        for pair in rename.split(",") if isinstance(rename, str) else [rename]:
             old, equals, new = pair.partition("=") if isinstance(pair, str) else (pair[0], "=", pair[1])
             if not (old and equals and new):
                 raise UsageError(f"{option} {pair}: give {pair_form}")

@@ -39,8 +39,8 @@ def non_maximum_suppression_by_class(
     box, score = np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(scores, np.float32)
     classes = np.asarray(class_id)
     kept = np.zeros(len(box), np.bool_)
-    for each in np.unique(classes):
-        rows = np.flatnonzero(classes == each)
+    for one_class in np.unique(classes):
+        rows = np.flatnonzero(classes == one_class)
         kept[rows[non_maximum_suppression(box[rows], score[rows], iou_threshold)]] = True
     order = np.argsort(-score, kind="stable")
     return order[kept[order]].astype(np.int64)

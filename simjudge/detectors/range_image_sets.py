@@ -133,9 +133,9 @@ def _crop(rows: IntArray, columns: IntArray, width: int) -> tuple[tuple[int, int
 
 
 def _objects(boxes: CloudBoxes, solids: FloatArray, shown: list[_Shown]) -> Objects:
-    rows = np.array([each.row for each in shown], np.int64)
-    box = [_box(each.origin, each.crop.shape) for each in shown]
-    masks = Masks.from_crops([each.crop for each in shown], [each.origin for each in shown])
+    rows = np.array([object_crop.row for object_crop in shown], np.int64)
+    box = [_box(object_crop.origin, object_crop.crop.shape) for object_crop in shown]
+    masks = Masks.from_crops([object_crop.crop for object_crop in shown], [object_crop.origin for object_crop in shown])
     return Objects.build(
         boxes.cloud[rows],
         boxes.class_id[rows],
@@ -143,7 +143,7 @@ def _objects(boxes: CloudBoxes, solids: FloatArray, shown: list[_Shown]) -> Obje
         boxes.instance[rows],
         masks,
         distance=np.linalg.norm(boxes.centre[rows], axis=1),
-        visible=[each.share for each in shown],
+        visible=[object_crop.share for object_crop in shown],
         cuboid=solids[rows],
     )
 

@@ -73,7 +73,7 @@ class SemanticNet(ShortRepr, ShownDetector):
         (scores,) = self.session.run(None, {self.session.get_inputs()[0].name: batch})
         if not np.isfinite(scores).all():
             raise SimjudgeError(f"{self.name}: scores are NaN or infinite; its training failed: train it again")
-        return [_classes(each, image.shape[:2]) for each, image in zip(scores, images, strict=True)]
+        return [_classes(score, image.shape[:2]) for score, image in zip(scores, images, strict=True)]
 
 
 def _classes(scores: Any, shape: tuple[int, ...]) -> LabelPicture:

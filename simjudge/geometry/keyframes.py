@@ -32,8 +32,8 @@ class Keyframes(ShortRepr):
     @classmethod
     def build(cls, times: Sequence[float], poses: Sequence[Sequence[Pose]]) -> Keyframes:
         """Put poses together (times: seconds, increasing)."""
-        position = np.array([[pose.position for pose in each] for each in poses], np.float64)
-        orientation = np.array([[pose.orientation for pose in each] for each in poses], np.float64)
+        position = np.array([[pose.position for pose in track] for track in poses], np.float64)
+        orientation = np.array([[pose.orientation for pose in track] for track in poses], np.float64)
         bodies = len(poses[0])
         return cls(
             np.array(times, np.float64),

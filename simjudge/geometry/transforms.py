@@ -100,9 +100,9 @@ class TransformTree:
         down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
         moving = [links[link.child] for link in (*down, *up) if not link.static]
-        stamps = np.unique(np.concatenate([each.stamp for each in moving])) if moving else np.zeros(1, np.int64)
-        for each in moving:
-            stamps = stamps[_covered(each, stamps, limits)]
+        stamps = np.unique(np.concatenate([link.stamp for link in moving])) if moving else np.zeros(1, np.int64)
+        for moving_link in moving:
+            stamps = stamps[_covered(moving_link, stamps, limits)]
         if not len(stamps):
             raise SimjudgeError(_never_together(self.name, parent, child, moving, limits))
         chain = (
@@ -139,8 +139,8 @@ class TransformTree:
         top = next(
             (
                 frame
-                for frame in [parent, *(each.parent for each in above_parent)]
-                if frame in [child, *(each.parent for each in above_child)]
+                for frame in [parent, *(link.parent for link in above_parent)]
+                if frame in [child, *(link.parent for link in above_child)]
             ),
             None,
         )
@@ -212,9 +212,9 @@ def _covered(link: Trajectory, stamps: IntArray, limits: MotionLimits) -> BoolAr
 
 def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: MotionLimits) -> str:
     spans = "; ".join(
-        f"{each.frame_id} -> {each.child_frame_id} {each.stamp[0] / _SECOND:.3f} s to {each.stamp[-1] / _SECOND:.3f} s,"
-        f" {len(each)} transforms"
-        for each in moving
+        f"{link.frame_id} -> {link.child_frame_id} {link.stamp[0] / _SECOND:.3f} s to {link.stamp[-1] / _SECOND:.3f} s,"
+        f" {len(link)} transforms"
+        for link in moving
     )
     return (
         f"{name}: {parent} -> {child}: its links are never known together, to within {limits.max_gap:g} s ({spans});"
@@ -300,9 +300,9 @@ class LiveTransforms:
         """Take a transform in (stamp: nanoseconds)."""
         link = self._tree.links.get(child.lstrip("/"))
         if link is not None and not static and link.stamp and stamp < link.stamp[-1] - _RESTART:
-            for each in self._tree.links.values():
-                if not each.static:
-                    del each.stamp[:], each.position[:], each.orientation[:]
+            for any_link in self._tree.links.values():
+                if not any_link.static:
+                    del any_link.stamp[:], any_link.position[:], any_link.orientation[:]
         self._tree.add(parent, child, stamp, pose.position, pose.orientation, static=static)
 
     def newest_stamp(self) -> int | None:

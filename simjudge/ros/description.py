@@ -104,7 +104,7 @@ class Graph:
 
     def misspelled_arguments(self, words: Iterable[str]) -> list[str]:
         """What to say of words of a command line that are like an argument (`NAME:=TEXT`) and are none."""
-        known = [each.name for each in self.arguments]
+        known = [argument.name for argument in self.arguments]
         names = [word.partition(":=")[0] for word in words if ":=" in word]
         near = {name: difflib.get_close_matches(name, known, 1) for name in names if name not in known}
         return [
@@ -121,7 +121,7 @@ class Graph:
 def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
     """The programs, each of which knows whom it waits for: at the start its subscribers, at the end who feeds it."""
     lists = [process.parameters.get("wait_for") for process in processes if process.makes_data]
-    awaited = [pair for each in lists if isinstance(each, list) for pair in each]
+    awaited = [pair for pairs in lists if isinstance(pairs, list) for pair in pairs]
     out: list[Process] = []
     names: list[str] = []
     total = 0.0
@@ -210,7 +210,7 @@ def command_line(process: Process, namespace: str = "") -> list[str]:
 
 def find_program(package: str, executable: str) -> str | None:
     """Where a program is: on PATH, or where ROS packages have theirs. Its path, None where it is not installed."""
-    prefixes = [each for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    prefixes = [prefix for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     folders = os.pathsep.join(f"{prefix}/lib/{package}" for prefix in prefixes)
     return shutil.which(executable) or (shutil.which(executable, path=folders) if folders else None)
 
@@ -247,7 +247,7 @@ def argument(row: Setting) -> Argument:
 def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ...]:
     """The launch arguments of settings, some with a default of the graph's own."""
     made = (argument(row) for row in rows)
-    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in made)
+    return tuple(replace(argument, default=defaults.get(argument.name, argument.default)) for argument in made)
 
 
 def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:

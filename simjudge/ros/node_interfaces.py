@@ -195,7 +195,9 @@ _BESIDE_SENSORS = (
 def sensor_endpoint(topic: str, message_type: str) -> Endpoint:
     """A topic of a simulated sensor, under whatever name: as deep as the one of its type that is stated."""
     stated = (*RIDING_SENSORS, *_BESIDE_SENSORS, *_DESCRIBED_CAR)
-    depth = next((each.depth for each in stated if each.type == message_type), Endpoint._field_defaults["depth"])
+    depth = next(
+        (endpoint.depth for endpoint in stated if endpoint.type == message_type), Endpoint._field_defaults["depth"]
+    )
     return Endpoint(topic, message_type, RELIABLE, "a sensor", depth=depth)
 
 
@@ -207,8 +209,12 @@ _WATCHED_DEPTH = 100
 WATCHED_SENSORS = tuple(
     Endpoint(topic, kind, RELIABLE, purpose, "and all others of this type", depth=depth)
     for topic, kind, purpose, depth in (
-        *((each.topic, each.type, each.purpose, each.depth) for each in RIDING_SENSORS if "mag" not in each.topic),
-        *((each.topic, each.type, each.purpose, each.depth) for each in _BESIDE_SENSORS[:2]),
+        *(
+            (endpoint.topic, endpoint.type, endpoint.purpose, endpoint.depth)
+            for endpoint in RIDING_SENSORS
+            if "mag" not in endpoint.topic
+        ),
+        *((endpoint.topic, endpoint.type, endpoint.purpose, endpoint.depth) for endpoint in _BESIDE_SENSORS[:2]),
         ("scan/points/cuboids", "simjudge_msgs/msg/DetectedBoxArray", "3-D boxes that a detector found", 10),
     )
 )
@@ -217,8 +223,8 @@ WATCHED_SENSORS = tuple(
 NODES: dict[str, NodeInterface] = {
     "camera_bridge_node": NodeInterface(
         tuple(
-            each._replace(depth=30, reliability_parameter="publish_reliability")
-            for each in (
+            endpoint._replace(depth=30, reliability_parameter="publish_reliability")
+            for endpoint in (
                 *_IMAGES,
                 _CAMERA_INFO._replace(when="with a calibration"),
                 Endpoint("camera/image_rect", _IMAGE, CAMERA, "undistorted images", "with a calibration"),
@@ -291,7 +297,7 @@ NODES: dict[str, NodeInterface] = {
                 depth=100,
             ),
             _CAMERA_INFO._replace(when="with `form` boxes, solids or things"),
-            *(each._replace(when="with `form` solids or things", depth=100) for each in (_TF, _TF_STATIC)),
+            *(endpoint._replace(when="with `form` solids or things", depth=100) for endpoint in (_TF, _TF_STATIC)),
         ),
     ),
     "validation_node": NodeInterface(
@@ -332,7 +338,7 @@ NODES: dict[str, NodeInterface] = {
             _DETECTIONS._replace(
                 when="live", depth=1000, type_parameter="detections_type", reliability_parameter="boxes_reliability"
             ),
-            *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES),
+            *(endpoint._replace(when="live, while somebody looks at the overlay") for endpoint in _IMAGES),
             _ODOMETRY._replace(when=_WITH_DRIVES, depth=1000),
             _INPUT._replace(when=_WITH_DRIVES, depth=1000),
         ),
@@ -367,14 +373,14 @@ NODES: dict[str, NodeInterface] = {
         ),
         (
             *(
-                each._replace(
-                    topic=f"{side}/{each.topic}",
-                    purpose=f"{each.purpose}, of the {side} {sensor}",
+                endpoint._replace(
+                    topic=f"{side}/{endpoint.topic}",
+                    purpose=f"{endpoint.purpose}, of the {side} {sensor}",
                     when=when,
                     depth=depth,
                 )
                 for side in ("real", "virtual")
-                for sensor, when, depth, each in (
+                for sensor, when, depth, endpoint in (
                     ("camera", "with `follow` labels", 1000, _LABELS),
                     ("camera", "with `follow` predictions", 1000, _DETECTIONS),
                     ("lidar", _OF_LIDARS, 100, _SCANS),
@@ -461,17 +467,22 @@ NODES: dict[str, NodeInterface] = {
     ),
     "play_node": NodeInterface(
         (
-            *(each._replace(qos=RECORDED, when="recorded") for each in (*_IMAGES, _LABELS)),
+            *(endpoint._replace(qos=RECORDED, when="recorded") for endpoint in (*_IMAGES, _LABELS)),
             _CLOCK._replace(purpose="the recording's time", when="with `clock` above 0"),
         ),
         (),
         (_PAUSE,),
     ),
-    "record_node": NodeInterface((), tuple(each._replace(when="named") for each in (*_IMAGES, _LABELS, _DETECTIONS))),
+    "record_node": NodeInterface(
+        (), tuple(endpoint._replace(when="named") for endpoint in (*_IMAGES, _LABELS, _DETECTIONS))
+    ),
     "watch_node": NodeInterface(
         (),
         (
-            *(each._replace(depth=_WATCHED_DEPTH) for each in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY)),
+            *(
+                endpoint._replace(depth=_WATCHED_DEPTH)
+                for endpoint in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY)
+            ),
             _TF_STATIC._replace(depth=100),
             *WATCHED_SENSORS,
         ),

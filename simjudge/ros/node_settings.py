@@ -330,7 +330,7 @@ class WatchSettings(StageSettings):
     where: str = setting(
         "auto",
         "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
-        choices=("auto", *(each.value for each in ScreenTarget)),
+        choices=("auto", *(target.value for target in ScreenTarget)),
     )
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
     max_mb: int = setting(

@@ -41,7 +41,7 @@ class ParameterType(FieldType):
 
     def _read(self, value: Any) -> Value:
         """The value."""
-        texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not texts and not isinstance(value, bool | int | float | str):
             raise refusal(self.needed)
         given: Value = value

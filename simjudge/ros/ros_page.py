@@ -105,7 +105,7 @@ def parameters() -> str:
 
 def _parameters(node: str) -> str:
     module = importlib.import_module(f"simjudge.nodes.{node}")
-    found = next(each for each in vars(module).values() if getattr(each, "NAME", "") == node)
+    found = next(member for member in vars(module).values() if getattr(member, "NAME", "") == node)
     rows = []
     for row in found.PARAMETERS:
         default = "required" if row.required else "" if row.default is None else f"`{_plain(row.default)}`"

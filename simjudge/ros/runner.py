@@ -164,8 +164,8 @@ class Runner:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for each in self._running:
-                each.close()
+            for program in self._running:
+                program.close()
 
     def _count(self, number: int, _frame: object) -> None:
         leave_closed_terminal()
@@ -181,23 +181,23 @@ class Runner:
         commands = [command_line(process, namespace) for process in processes]
         for process, command in zip(reversed(processes), reversed(commands), strict=True):
             self._running.insert(0, RunningProcess(process, command, environment))
-        for each in self._running:
-            each.read(self._show)
+        for program in self._running:
+            program.read(self._show)
 
     def _watch(self) -> RunningProcess | None:
         """Wait for the end of the work, for a signal, or for a program that ends when it should not; that one."""
         while not self._signals:
-            for each in self._running:
-                if each.code is None:
+            for program in self._running:
+                if program.code is None:
                     continue
-                if each.has_failed or not (each.process.leads or each.process.is_led):
-                    return each
-                if each.process.leads or not any(other.process.is_led for other in self._alive()):
+                if program.has_failed or not (program.process.leads or program.process.is_led):
+                    return program
+                if program.process.leads or not any(other.process.is_led for other in self._alive()):
                     return None
             if self._keyboard is not None:
                 typed = self._keyboard.read()
-                for each in self._running:
-                    each.type(typed)
+                for program in self._running:
+                    program.type(typed)
             time.sleep(_POLL)
         return None
 
@@ -211,47 +211,47 @@ class Runner:
             if self._signals != signals:
                 self._press(left, "asked again")
                 return
-            late = [each for each in left if time.monotonic() - begin > each.process.patience]
-            for each in late:
-                self._press([each], f"still running after {each.process.patience:g} s")
-            for each in left:
-                each.interrupt()
+            late = [program for program in left if time.monotonic() - begin > program.process.patience]
+            for program in late:
+                self._press([program], f"still running after {program.process.patience:g} s")
+            for program in left:
+                program.interrupt()
             time.sleep(_POLL / 5)
 
     def _alive(self) -> list[RunningProcess]:
-        return [each for each in self._running if each.code is None]
+        return [program for program in self._running if program.code is None]
 
     def _press(self, pressed: Sequence[RunningProcess], why: str) -> None:
         """Have programs stop at once, with the time to close their files."""
-        for each in pressed:
-            self._tell(f"{each.process.name}: {why}; sent SIGTERM")
-            each.send(signal.SIGTERM)
+        for program in pressed:
+            self._tell(f"{program.process.name}: {why}; sent SIGTERM")
+            program.send(signal.SIGTERM)
         signals = self._signals
         end = time.monotonic() + CLOSING
-        while any(each.code is None for each in pressed) and self._signals == signals and time.monotonic() < end:
+        while any(program.code is None for program in pressed) and self._signals == signals and time.monotonic() < end:
             time.sleep(_POLL)
-        for each in pressed:
-            if each.code is None:
-                self._tell(f"{each.process.name}: does not end; killed")
-                each.child.kill()
-                each.child.wait()
+        for program in pressed:
+            if program.code is None:
+                self._tell(f"{program.process.name}: does not end; killed")
+                program.child.kill()
+                program.child.wait()
 
     def _verdict(self, died: RunningProcess | None) -> int:
-        for each in self._running:
-            each.settle()
+        for program in self._running:
+            program.settle()
         if died is not None:
             self._report(died, "while the others ran")
             return EXIT_FAILED
-        stopped = [each.process.name for each in self._running if each.has_stopped]
-        late = [each for each in self._running if each.has_failed and not each.has_stopped]
-        for each in late:
-            self._report(each, "at the end")
+        stopped = [program.process.name for program in self._running if program.has_stopped]
+        late = [program for program in self._running if program.has_failed and not program.has_stopped]
+        for program in late:
+            self._report(program, "at the end")
         if late:
             return EXIT_FAILED
         if stopped:
             self._tell(f"stopped before the work of {', '.join(stopped)} was done")
             return EXIT_STOPPED
-        lost = [each.process.name for each in self._running if each.code == EXIT_LOST]
+        lost = [program.process.name for program in self._running if program.code == EXIT_LOST]
         if lost:
             self._tell(f"input was left out; the warnings of {', '.join(lost)} count it")
         return EXIT_LOST if lost else EXIT_OK

@@ -84,7 +84,7 @@ ARGUMENTS = (
     ),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
-    *(each for each in method.ARGUMENTS if each.name != "seed"),
+    *(argument for argument in method.ARGUMENTS if argument.name != "seed"),
     *method.LIVE_ARGUMENTS,
 )
 
@@ -108,9 +108,11 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
         *((_judge(values),) if judged else ()),
         *((recorder(values, _recorded(values, cameras)),) if values["out"] else ()),
     )
-    timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
+    timed = (
+        replace(process, parameters={"use_sim_time": True, **process.parameters}) for process in (*others, *viewers)
+    )
     first = cameras[0]
-    return (_world(values, others, cameras, ideal=ideal), *(_with_camera(each, first) for each in timed))
+    return (_world(values, others, cameras, ideal=ideal), *(_with_camera(process, first) for process in timed))
 
 
 def _with_camera(process: Process, camera: str) -> Process:
@@ -139,7 +141,7 @@ def _cameras_with_depth(given: str) -> list[str]:
     """Names of the cameras that measure depth."""
     from simjudge.sim.sensors.camera.rig import read_rig  # noqa: PLC0415 - slow to import
 
-    return [each.name for each, _ in read_rig(given).cameras if each.camera.depth is not None]
+    return [mounted.name for mounted, _ in read_rig(given).cameras if mounted.camera.depth is not None]
 
 
 def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:

@@ -25,7 +25,9 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     rows = declared(kind)
     signature = inspect.signature(command)
     parameters = [
-        each.replace(annotation=hints[each.name]) for each in signature.parameters.values() if each.name != _SETTINGS
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in signature.parameters.values()
+        if parameter.name != _SETTINGS
     ]
     panels = len(rows) + len(parameters) > _IN_ONE_PANEL
     made = [
@@ -37,7 +39,7 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         for row in rows
     ]
-    by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    by_keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
 
     @wraps(command)
     def with_options(**given: Any) -> Any:

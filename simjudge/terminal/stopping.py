@@ -52,10 +52,10 @@ class Stopping:
         only = cls._only
         only.received = only.swallowed = False
         in_main = current_thread() is main_thread()
-        for each, usual in _USUAL.items():
-            if in_main and signal.getsignal(each) is usual:
-                signal.signal(each, only.interrupt)
-                only.heard.add(each)
+        for heard, usual in _USUAL.items():
+            if in_main and signal.getsignal(heard) is usual:
+                signal.signal(heard, only.interrupt)
+                only.heard.add(heard)
         if only.heard and not isinstance(sys.excepthook, _Uncaught):
             sys.unraisablehook = _Unraisable(only, sys.unraisablehook)
             sys.excepthook = _Uncaught(only, sys.excepthook)
@@ -79,8 +79,8 @@ class Stopping:
 
     def _handle_as(self, handler: signal.Handlers) -> None:
         if current_thread() is main_thread():
-            for each in {signal.SIGINT, *self.heard}:
-                signal.signal(each, handler)
+            for number in {signal.SIGINT, *self.heard}:
+                signal.signal(number, handler)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""

@@ -152,22 +152,22 @@ def build_annotated_set(
     """Make a set of frames and their shapes; a missing picture is counted where other frames have theirs."""
     pictures = [frame.picture for frame in frames]
     if any(pictures):
-        for each in frames:
-            if each.picture is None:
-                losses.add(MISSING_PICTURE, each.where)
+        for annotated in frames:
+            if annotated.picture is None:
+                losses.add(MISSING_PICTURE, annotated.where)
     sizes = picture_sizes(pictures, [frame.stated for frame in frames], lambda i: frames[i].where, losses)
-    used = [(each, size) for each, size in zip(frames, sizes, strict=True) if size is not None]
+    used = [(annotated, size) for annotated, size in zip(frames, sizes, strict=True) if size is not None]
     if not used:
         raise SimjudgeError(f"{path}: holds no usable image; an empty set cannot be used{losses.reason}")
-    names = [each.name for each, _ in used]
+    names = [annotated.name for annotated, _ in used]
     size = np.array([size for _, size in used], np.int64).reshape(-1, 2)
-    found = [(number, shape) for number, (each, _) in enumerate(used) for shape in each.shapes or ()]
+    found = [(number, shape) for number, (annotated, _) in enumerate(used) for shape in annotated.shapes or ()]
     for _, shape in found:
         if not shape.name.strip():
             losses.add("shapes without a class", shape.where)
     found = [(number, shape) for number, shape in found if shape.name.strip()]
     class_names = number_classes({shape.name for _, shape in found})
-    kept = [each.picture for each, _ in used]
+    kept = [annotated.picture for annotated, _ in used]
     raw = mend_foreign_labels(_rows(found, class_names), size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
@@ -175,7 +175,7 @@ def build_annotated_set(
         build_objects(raw, size, class_names, losses),
         frame_name=names,
         stamp=[name_to_stamp(name) for name in names],
-        labelled=[each.shapes is not None for each, _ in used],
+        labelled=[annotated.shapes is not None for annotated, _ in used],
         class_names=class_names,
         images=FileImages(kept) if any(kept) else None,
         losses=losses,

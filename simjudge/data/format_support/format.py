@@ -72,7 +72,7 @@ class Source:
             return self.path
         folder = self.path.absolute().parent
         above = (folder, *list(folder.parents)[:2])
-        labels = next((each for each in above if each.name in ("annotations", "labels")), None)
+        labels = next((folder_above for folder_above in above if folder_above.name in ("annotations", "labels")), None)
         return folder if labels is None else labels.parent
 
     @cached_property

@@ -219,7 +219,9 @@ def name_labels(content: Any) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(islice((each for each in folder.iterdir() if not each.name.startswith(".")), _MOST_LOOKED_AT))
+    return sorted(
+        islice((entry_path for entry_path in folder.iterdir() if not entry_path.name.startswith(".")), _MOST_LOOKED_AT)
+    )
 
 
 def _named(file: Path) -> str:

@@ -70,7 +70,7 @@ def _read(source: Source) -> CloudSet:
     files, losses = _sweeps(source.path), Losses()
     root = source.path if source.is_folder else files[0].parent
     # Of a sweep of a log, the rest stands two folders up.
-    root = next((each for each in (root, *root.parents[1:2]) if (each / _LABELS).is_file()), root)
+    root = next((folder for folder in (root, *root.parents[1:2]) if (folder / _LABELS).is_file()), root)
     stamps = [int(file.stem) if file.stem.isdecimal() else _only_stamp(root) for file in files]
     boxes, labelled, names = _boxes(root, stamps, losses)
     poses = _poses(root, stamps, losses)
@@ -148,7 +148,7 @@ def _poses(root: Path, stamps: list[int], losses: Losses) -> list[Pose]:
         losses.add("files of poses without one at each sweep's stamp", str(path))
         return []
     values = _stacked(columns, (*_PLACE, *_QUATERNION))[[row[stamp] for stamp in stamps]]
-    return [Pose(tuple(each[:3]), tuple(each[3:])) for each in values.tolist()]
+    return [Pose(tuple(row[:3]), tuple(row[3:])) for row in values.tolist()]
 
 
 def _stacked(columns: dict[str, npt.NDArray[Any]], names: Sequence[str]) -> FloatArray:

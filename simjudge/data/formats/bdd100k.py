@@ -85,8 +85,8 @@ def _label_files(root: Path) -> list[Path]:
     """The files of labels of the first folder that holds some, old ones a picture included."""
     for name in _LABELS:
         folder = root / name
-        files = sorted(each for each in folder.glob("*.json") if each.is_file() and not each.name.startswith("."))
-        files = files or sorted(each for split in _SPLITS for each in (folder / "100k" / split).glob("*.json"))
+        files = sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
+        files = files or sorted(file for split in _SPLITS for file in (folder / "100k" / split).glob("*.json"))
         if files:
             return files
     return []
@@ -141,12 +141,14 @@ def _pictures(file: Path, known: dict[Path, dict[str, Path]]) -> dict[str, Path]
     if folder not in known:
         bases = [folder, *list(folder.parents)[:_LEVELS]]
         inner = ("images/100k/{}", "images/{}", "{}")
-        folders = [base / each.format(split) for base in bases for each in inner for split in (*_SPLITS, "")]
+        folders = [
+            base / inner_path.format(split) for base in bases for inner_path in inner for split in (*_SPLITS, "")
+        ]
         files: dict[str, Path] = {}
-        for each in folders:
-            for picture in list_images(each):
+        for labels in folders:
+            for picture in list_images(labels):
                 files.setdefault(picture.stem, picture)
-            if files and each.name not in _SPLITS:
+            if files and labels.name not in _SPLITS:
                 break
         known[folder] = files
     return known[folder]

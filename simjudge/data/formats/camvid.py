@@ -101,8 +101,8 @@ def _table(path: Path) -> Path | None:
 
 def _folders(path: Path, depth: int) -> list[Path]:
     """A folder and those below it, hidden ones left out."""
-    below = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
-    return [path, *(each for folder in below for each in (_folders(folder, depth - 1) if depth else []))]
+    below = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return [path, *(subfolder for folder in below for subfolder in (_folders(folder, depth - 1) if depth else []))]
 
 
 FORMATS = (

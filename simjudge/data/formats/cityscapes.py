@@ -167,7 +167,7 @@ def read_cityscapes(path: Path) -> FrameSet:
 
 
 def _folders(root: Path) -> list[Path]:
-    return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
+    return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 
 def _label_file(root: Path, inside: Path, name: str) -> Path | None:

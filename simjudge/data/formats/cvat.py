@@ -134,7 +134,7 @@ def add_shapes(
 
 def _attributes(element: Element) -> tuple[int, str | None, str | None]:
     """Instance, distance and visible share; a text that is no number belongs to somebody else's attribute."""
-    texts = {each.get("name"): str(each.text).strip() for each in element.iterfind("attribute")}
+    texts = {attribute.get("name"): str(attribute.text).strip() for attribute in element.iterfind("attribute")}
     instance = texts.get("instance", "")
     distance, visible = (text if parse_number(text) is not None else None for text in map(texts.get, OPTIONAL_COLUMNS))
     return int(instance) if _WHOLE_NUMBER.fullmatch(instance) else NO_INSTANCE, distance, visible

@@ -112,13 +112,13 @@ def _deleted(path: Path) -> set[Any]:
 
 
 def _picture(path: Path, name: str) -> Path | None:
-    return next((each for each in (path / "images" / name, path / name) if is_file(each)), None)
+    return next((candidate for candidate in (path / "images" / name, path / name) if is_file(candidate)), None)
 
 
 def _time(record: dict[str, Any]) -> int:
     """Nanoseconds; NO_STAMP where the record has no time."""
     known = (parse_integer(record.get(key)) for key in _TIMES if not isinstance(record.get(key), bool))
-    time = next((each for each in known if each is not None and 0 <= each < _LATEST_MS), None)
+    time = next((candidate for candidate in known if candidate is not None and 0 <= candidate < _LATEST_MS), None)
     return NO_STAMP if time is None else time * _MILLISECOND
 
 

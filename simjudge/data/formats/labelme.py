@@ -73,7 +73,7 @@ def _is_annotation(content: dict[str, Any]) -> bool:
 
 
 def _label_files(folder: Path) -> list[Path]:
-    return sorted(each for each in folder.glob("*.json") if each.is_file() and not each.name.startswith("."))
+    return sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
 
 
 def _frame(file: Path, losses: Losses) -> AnnotatedFrame:
@@ -108,23 +108,23 @@ def _names_picture(named: Any) -> bool:
 def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[LabelledShape]:
     """The shapes of a frame; those of one label and group are one."""
     groups: dict[tuple[str, str], list[LabelledShape]] = {}
-    for index, each in enumerate(given):
+    for index, outline in enumerate(given):
         where = f"{file}: shape {index}"
         try:
-            shape = _shape(each, size, where)
+            shape = _shape(outline, size, where)
         except (SimjudgeError, KeyError, TypeError, ValueError, OverflowError) as error:
             losses.add("malformed rows", f"{where} ({type(error).__name__}: {one_line(error)})")
             continue
         if shape is None:
-            losses.add(NO_SHAPE, f"{where} ({one_line(each.get('shape_type'))})")
+            losses.add(NO_SHAPE, f"{where} ({one_line(outline.get('shape_type'))})")
             continue
         if shape.name in _NO_OBJECTS:
             losses.add(CROWD, f"{where} ({shape.name})")
             continue
-        flags = each.get("flags")
+        flags = outline.get("flags")
         if isinstance(flags, dict) and any(flags.values()):
             losses.add(FLAGS, where)
-        group = each.get("group_id")
+        group = outline.get("group_id")
         key = (shape.name, f"shape {index}" if group is None else f"group {one_line(group)}")
         groups.setdefault(key, []).append(shape)
     return [_union(shapes, size) for shapes in groups.values()]

@@ -60,7 +60,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     named = [_image(f, f"{path}: frame {i}", path.parent, losses) for i, f in sized]
     stated = [(int(f["size"][0]), int(f["size"][1])) for _, f in sized]
     sizes = picture_sizes(named, stated, lambda k: f"{path}: frame {sized[k][0]}", losses)
-    kept = [each for each, of in zip(sized, sizes, strict=True) if of is not None]
+    kept = [frame for frame, of in zip(sized, sizes, strict=True) if of is not None]
     paths = [image for image, of in zip(named, sizes, strict=True) if of is not None]
     if not kept:
         raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used{losses.reason}")

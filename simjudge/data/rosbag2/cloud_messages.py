@@ -264,10 +264,10 @@ def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> 
     wanted = normalized_name(name)
     if not name.strip() or normalized_name(names.setdefault(number, name)) == wanted:
         return number
-    same = next((each for each, held in names.items() if normalized_name(held) == wanted), None)
+    same = next((class_id for class_id, held in names.items() if normalized_name(held) == wanted), None)
     if same is not None:
         return same
-    free = next(each for each in count() if each not in used)
+    free = next(number for number in count() if number not in used)
     used.add(free)
     names[free] = name
     return free

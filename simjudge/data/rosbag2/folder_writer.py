@@ -204,14 +204,14 @@ def _joined(parts: list[dict[str, Any]], custom_data: dict[str, str]) -> dict[st
     for topic in (topic for part in parts for topic in part["topics_with_message_count"]):
         counts[topic["topic_metadata"]["name"]] += topic["message_count"]
     last = parts[-1]
-    topics = [(each, each["topic_metadata"]["name"]) for each in last["topics_with_message_count"]]
+    topics = [(topic, topic["topic_metadata"]["name"]) for topic in last["topics_with_message_count"]]
     return {
         **last,
         "relative_file_paths": [file["path"] for file in files],
         "duration": {"nanoseconds": end - begin},
         "starting_time": {"nanoseconds_since_epoch": begin},
         "message_count": sum(file["message_count"] for file in files),
-        "topics_with_message_count": [{**each, "message_count": counts[name]} for each, name in topics],
+        "topics_with_message_count": [{**topic, "message_count": counts[name]} for topic, name in topics],
         "compression_mode": last["compression_mode"].upper(),
         "files": files,
         "custom_data": custom_data or None,  # YAML's own words, such as yes, would not come back as texts

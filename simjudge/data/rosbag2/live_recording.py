@@ -86,8 +86,8 @@ class UnfinishedRecording:
 
     def _move(self, path: Path) -> None:
         file = self.folder / f"{self.folder.name}{self._path.suffix}" if self._is_file else self.folder
-        for each in [file] if self._is_file else file.iterdir():
-            sync_file(each)
+        for written in [file] if self._is_file else file.iterdir():
+            sync_file(written)
         if path.is_dir():
             path.rmdir()  # an empty folder may stand there
         file.replace(path)

@@ -55,7 +55,7 @@ class RowStates(ShortRepr):
 
 def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens) -> int:
     """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges."""
-    found = (_box([(each.mesh, _at(each, bodies)) for each in things], at, lens) for at, bodies in _samples(states))
+    found = (_box([(thing.mesh, _at(thing, bodies)) for thing in things], at, lens) for at, bodies in _samples(states))
     boxes = [box for box in found if box is not None]
     if not boxes:
         return 0

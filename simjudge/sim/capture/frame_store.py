@@ -121,8 +121,8 @@ class FrameStore:
                         advance(done, count)
             finally:
                 # Observed frames are finished, also where the work was stopped.
-                for each in waiting:
-                    each.result()
+                for frame_work in waiting:
+                    frame_work.result()
                     done += 1
                     advance(done, count)
 

@@ -173,27 +173,30 @@ def ground_truth(
         for instance in numbers.tolist()
         if instance
     ]
-    meshes = [[(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in each.things] for each in seen]
+    meshes = [
+        [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in seen_thing.things]
+        for seen_thing in seen
+    ]
     if timed is None and not sees_beyond(lens):
         alone = pixels_alone(meshes, scene_state.camera, lens)
     else:
         states = RowStates(lens.size[1], scene_state, timed)
-        alone = [pixels_alone_by_rays(each.things, states, lens) for each in seen]
-    visible = visible_shares([each.pixels for each in seen], alone)
+        alone = [pixels_alone_by_rays(thing.things, states, lens) for thing in seen]
+    visible = visible_shares([thing.pixels for thing in seen], alone)
     rows = np.flatnonzero(limits.visible_enough(visible)).tolist()
     kept = [seen[row] for row in rows]
-    boxes = np.array([each.box for each in kept], np.int64).reshape(-1, 4)
-    numbers_kept = [each.instance for each in kept]
+    boxes = np.array([thing.box for thing in kept], np.int64).reshape(-1, 4)
+    numbers_kept = [thing.instance for thing in kept]
     objects = Objects.build(
         np.zeros(len(kept)),
-        [each.things[0].class_id for each in kept],
+        [thing.things[0].class_id for thing in kept],
         boxes,
         numbers_kept,
         instance_masks(instances, numbers_kept, boxes) if masks else None,
         distance=[distance_to(meshes[row], scene_state.camera) for row in rows],
         visible=visible[rows],
     )
-    return GroundTruth(objects, np.array([each.pixels for each in kept], np.int64))
+    return GroundTruth(objects, np.array([thing.pixels for thing in kept], np.int64))
 
 
 def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:

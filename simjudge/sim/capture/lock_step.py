@@ -161,7 +161,7 @@ class LockStep:
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)
         self._clocks = [_FrameClock(camera, self.time) for camera in cameras]
-        self._order = {each.name: number for number, each in enumerate(cameras)}
+        self._order = {camera.name: number for number, camera in enumerate(cameras)}
         self._waiting: list[FrameEvent] = []
         self._before = self._now = self._observe()
 
@@ -192,7 +192,7 @@ class LockStep:
                     else:
                         yield MotionSample(time, instant.state)
                 self._observe_for_cameras(instant)
-            handed = [each for each in self._waiting if each.time <= self.time]
+            handed = [event for event in self._waiting if event.time <= self.time]
             self._waiting = self._waiting[len(handed) :]
             batch = None if self._feed is None else self._feed.take(self.time)
             if handed or due_sample or (batch is not None and batch.has_scan):

@@ -105,9 +105,9 @@ def _render_side_by_side(plan: RenderPlan, store: FrameStore, jobs: int, advance
     with ProcessPoolExecutor(jobs, context, _begin_job, (plan, store, stop, jobs)) as pool:
         work = {pool.submit(_render_part, part): len(part) for part in parts}
         try:
-            for each in as_completed(work):
-                each.result()
-                done += work[each]
+            for future in as_completed(work):
+                future.result()
+                done += work[future]
                 advance(done, len(plan))
         except BrokenProcessPool as error:
             raise SimjudgeError("--jobs: the system has ended a job; is there memory for so many?") from error
@@ -266,14 +266,14 @@ def render_plans(  # noqa: PLR0913 - the options of the command
     with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
         about = describe_rendering(plan, placed.engine)
         if rig:
-            about["cameras"] = {each.name: describe_rendering(each, placed.engine)["camera"] for each in plans}
-        for each in plans:
-            kept = target if not rig else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
-            store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
-            stack.enter_context(store.kept_if_stopped(len(each), log))
-            with progress(f"rendering {each.name}" if rig else "rendering") as advance:
-                render_missing(each, placed, store, jobs, advance)
-            objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
+            about["cameras"] = {plan.name: describe_rendering(plan, placed.engine)["camera"] for plan in plans}
+        for camera_plan in plans:
+            kept = target if not rig else target.with_name(f"{camera_plan.name.replace('/', '_')}.{target.name}")
+            store = FrameStore.beside(kept, describe_rendering(camera_plan, placed.engine))
+            stack.enter_context(store.kept_if_stopped(len(camera_plan), log))
+            with progress(f"rendering {camera_plan.name}" if rig else "rendering") as advance:
+                render_missing(camera_plan, placed, store, jobs, advance)
+            objects += sum(len(store.about(index)["visible"]) for index in range(len(camera_plan)))
             stores.append(store)
         others = list(zip(plans, stores, strict=True))[1:]
         losses.extend(write_rendering(plan, placed, stores[0], target, about, sides, others))
@@ -303,9 +303,9 @@ def _rig_cameras(
     if not out.suffix:
         raise UsageError(f"--camera {camera}: a data set has the images of one camera; give --out {out}.mcap")
     cameras = read_rig(camera).mounted(read_vehicle(vehicle or DEFAULT_CAR).mounts)
-    for each in cameras:
-        if each.follow is not None:
-            raise UsageError(f"--camera {camera}: camera {each.name} follows a car that drives; render has none")
+    for mounted in cameras:
+        if mounted.follow is not None:
+            raise UsageError(f"--camera {camera}: camera {mounted.name} follows a car that drives; render has none")
     return cameras
 
 

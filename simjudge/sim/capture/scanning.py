@@ -114,14 +114,18 @@ class LidarCapture:
         instances, points = instances[counted], points[counted]
         (own_rotation,), (own_position,) = sensor.at(np.zeros(1))
         parts = [self._parts[instance] for instance in instances.tolist()]
-        low = np.array([np.min([part.mesh.vertices.min(0) for part in each], 0) for each in parts]).reshape(-1, 3)
-        high = np.array([np.max([part.mesh.vertices.max(0) for part in each], 0) for each in parts]).reshape(-1, 3)
-        poses = [_pose_at_stamp(each[0], motion) for each in parts]
-        rotation = np.array([each[0] for each in poses]).reshape(-1, 3, 3)
-        position = np.array([each[1] for each in poses]).reshape(-1, 3)
+        low = np.array(
+            [np.min([part.mesh.vertices.min(0) for part in thing_parts], 0) for thing_parts in parts]
+        ).reshape(-1, 3)
+        high = np.array(
+            [np.max([part.mesh.vertices.max(0) for part in thing_parts], 0) for thing_parts in parts]
+        ).reshape(-1, 3)
+        poses = [_pose_at_stamp(parts_of_thing[0], motion) for parts_of_thing in parts]
+        rotation = np.array([pose[0] for pose in poses]).reshape(-1, 3, 3)
+        position = np.array([pose[1] for pose in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            np.array([each[0].class_id for each in parts], np.int64),
+            np.array([thing_parts[0].class_id for thing_parts in parts], np.int64),
             instances,
             (centre - own_position) @ own_rotation,
             own_rotation.T @ rotation,
@@ -134,7 +138,7 @@ def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyM
     """How the things of a scene that follow a path move during a turn (seconds from the scan's stamp)."""
     poses = [scene.scripted_poses(stamp + time) for time in times]
     names = tuple(poses[0])
-    return BodyMotion(names, Keyframes.build(times, [list(each.values()) for each in poses])) if names else STANDING
+    return BodyMotion(names, Keyframes.build(times, [list(pose.values()) for pose in poses])) if names else STANDING
 
 
 def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:

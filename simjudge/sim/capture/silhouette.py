@@ -89,11 +89,11 @@ def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tu
     faces = [np.concatenate([mesh.faces + first[next(of_mesh)] for mesh, _ in parts]) for parts in things]
     vertices = camera.to_body(np.concatenate([np.zeros((0, 3)), *points]))
     seen = np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:], axis=1)
-    within = [bool(seen[each].all()) for each in faces]
-    boxes = iter(_boxes(vertices, [each for each, inside in zip(faces, within, strict=True) if inside], lens))
+    within = [bool(seen[corners].all()) for corners in faces]
+    boxes = iter(_boxes(vertices, [corners for corners, inside in zip(faces, within, strict=True) if inside], lens))
     found = []
-    for each, inside in zip(faces, within, strict=True):
-        corners = vertices[each]
+    for thing_corners, inside in zip(faces, within, strict=True):
+        corners = vertices[thing_corners]
         box = next(boxes) if inside else _boxes_clipped(corners, lens)
         known = box[:, 0] <= box[:, 2]
         found.append((corners[known], box[known]))
@@ -132,8 +132,8 @@ def _boxes(vertices: FloatArray, faces: Sequence[IntArray], lens: Lens) -> list[
     np.divide(vertices[:, :2], vertices[:, 2:], out=slopes, where=used[:, None])
     pixels, slope, lens_map = _projected(slopes, lens)
     low, high, longest = _spans(np.hstack([pixels, slopes]), every)
-    bend = [lens_map.bend_to(float(slope[each].max(initial=0.0))) for each in faces]
-    count = [len(each) for each in faces]
+    bend = [lens_map.bend_to(float(slope[corners].max(initial=0.0))) for corners in faces]
+    count = [len(corners) for corners in faces]
     margin = _MARGIN + max(lens.focal) * np.repeat(bend, count) * longest**2 / 6
     return np.split(_whole(low, high, margin, lens_map.reach), np.cumsum(count)[:-1])
 
@@ -164,7 +164,7 @@ def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, FloatArray, 
 
 def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
     """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited image."""
-    low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
+    low, high = (np.clip(edge, reach[:2], reach[2:]) for edge in (low - margin[:, None], high + margin[:, None]))
     return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
 
 
@@ -227,7 +227,9 @@ def _sampled_map(lens: Lens) -> _LensMap:
     here = bent(np.zeros(3))
     x, y = np.array([step, 0, 0]), np.array([0, step, 0])
     second = [bent(x) - 2 * here + bent(-x), bent(y) - 2 * here + bent(-y), (bent(x + y) - bent(x) - bent(y) + here)]
-    norm = np.sqrt(sum(factor * np.sum(np.square(each), -1) for factor, each in zip((1, 1, 2), second, strict=True)))
+    norm = np.sqrt(
+        sum(factor * np.sum(np.square(derivative), -1) for factor, derivative in zip((1, 1, 2), second, strict=True))
+    )
     bend = np.maximum.accumulate(np.max(norm[:-2], axis=1)) / step**2
     pixels = here * lens.focal + lens.centre
     reach = np.concatenate([np.floor(np.min(pixels, axis=(0, 1))), np.ceil(np.max(pixels, axis=(0, 1)))])

@@ -181,7 +181,9 @@ class BarrierDriver(LineFollower):
         seconds = np.zeros(len(points)) if self._deskewed else found.time
         # The window's start, and the stamp, lie between states of the odometry.
         ends = [stamp + float(seconds.min(initial=0.0)), stamp]
-        times = sorted({*ends, *(each.time for each in self._odometry if ends[0] < each.time < ends[1])})
+        times = sorted(
+            {*ends, *(known_state.time for known_state in self._odometry if ends[0] < known_state.time < ends[1])}
+        )
         level = [[_level(pose_at(self._odometry, time))] for time in times]
         rotation, position = Keyframes.build([time - stamp for time in times], level).at(seconds)
         world = np.einsum("nij,nj->ni", rotation, points) + position

@@ -200,7 +200,7 @@ def lane_cones(scene: Scene, classes: LaneClasses) -> ConeShape:
             parts.setdefault(thing.instance, []).append(thing)
     sizes = []
     for things in parts.values():
-        corners = np.concatenate([each.pose.to_world(each.mesh.vertices) for each in things])
+        corners = np.concatenate([thing.pose.to_world(thing.mesh.vertices) for thing in things])
         sizes.append(np.ptp(things[0].pose.to_body(corners), axis=0))
     length, width, height = np.median(sizes, axis=0)
     return ConeShape(radius=round(float(length + width) / 4, 3), height=round(float(height), 3))

@@ -331,10 +331,10 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "labels": {"min_size": options.labelling.min_size, "min_visible": options.labelling.min_visible},
         "laps": loop.limits.laps,
     }
-    if [each.name for each in loop.cameras] != [CAMERA]:
+    if [mounted.name for mounted in loop.cameras] != [CAMERA]:
         about["cameras"] = {
-            each.name: {"name": each.camera.name, "path": str(each.camera.path), "sha256": hash_value(each)}
-            for each in loop.cameras
+            mounted.name: {"name": mounted.camera.name, "path": str(mounted.camera.path), "sha256": hash_value(mounted)}
+            for mounted in loop.cameras
         }
     return about
 

@@ -214,7 +214,7 @@ class Forms:
         """Make all kinds, so that what is wrong with one is known even where nothing uses it."""
         self._document = document
         self._surfaces = Surfaces(document)
-        self._stuff = {self.class_id(each, ("stuff", n)) for n, each in enumerate(document.content.stuff)}
+        self._stuff = {self.class_id(stuff, ("stuff", n)) for n, stuff in enumerate(document.content.stuff)}
         self._kinds = document.content.kinds
         self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 

@@ -62,10 +62,10 @@ class Ground(ShortRepr):
     def stand(self, pose: Pose) -> Pose:
         """A pose on the level ground, put on whatever uneven ground is there: raised, and tilted with the slope."""
         x, y, z = pose.position
-        found = [each for each in (_under(thing, x, y) for thing in self.things) if each is not None]
+        found = [hit for hit in (_under(thing, x, y) for thing in self.things) if hit is not None]
         if not found:
             return pose
-        height, normal = max(found, key=lambda each: each[0])
+        height, normal = max(found, key=lambda hit: hit[0])
         return Pose((x, y, z + height)) @ Pose.from_matrix(_tilt(normal)) @ Pose((0.0, 0.0, 0.0), pose.orientation)
 
 

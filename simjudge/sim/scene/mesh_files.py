@@ -116,7 +116,9 @@ def _check_images(path: Path, content: dict[str, Any]) -> None:
 
 def _has_normals(content: dict[str, Any]) -> bool:
     """Whether all of a file's faces have normals: trimesh makes up those that are missing."""
-    primitives = [each for mesh in _list(content.get("meshes")) for each in _list(_table(mesh).get("primitives"))]
+    primitives = [
+        primitive for mesh in _list(content.get("meshes")) for primitive in _list(_table(mesh).get("primitives"))
+    ]
     return all("NORMAL" in _table(_table(primitive).get("attributes")) for primitive in primitives)
 
 
@@ -130,7 +132,7 @@ def _not_shown(content: dict[str, Any]) -> set[str]:
                 found.add("morph targets")
             if _table(primitive).get("mode", 4) not in (4, 5, 6):
                 found.add("points and lines")
-    return found.union(*(_not_shown_of_material(_table(each)) for each in _list(content.get("materials"))))
+    return found.union(*(_not_shown_of_material(_table(material)) for material in _list(content.get("materials"))))
 
 
 def _not_shown_of_material(fields: dict[str, Any]) -> set[str]:

@@ -219,7 +219,7 @@ def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) ->
     """Place everything: what is measured or follows a path first, so that what is random keeps clear of it."""
     out = Placements()
     placements = document.content.placements
-    for name in sorted(placements, key=lambda each: placements[each].random is not None):
+    for name in sorted(placements, key=lambda name: placements[name].random is not None):
         fields, placed = placements[name], []
         if fields.table is not None:
             placed = _from_table(document, name, fields.table, forms, floor)
@@ -229,8 +229,8 @@ def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) ->
             if out.course is not None:
                 raise document.error(("placements", name, "path"), "a second path; a scene has one course")
             placed, out.course = _along_path(document, name, fields.path, forms, floor, seed)
-        placed = [replace(each, pose=floor.ground.stand(each.pose)) for each in placed]
-        floor.add(thing for each in placed for thing in each.things(SOME_INSTANCE))
+        placed = [replace(placement, pose=floor.ground.stand(placement.pose)) for placement in placed]
+        floor.add(thing for placement in placed for thing in placement.things(SOME_INSTANCE))
         out.placed += placed
     return out
 
@@ -268,7 +268,7 @@ def _corrected(
     document: SceneDocument, location: Location, fields: TableFields, measured: list[MeasuredPosition]
 ) -> list[MeasuredPosition]:
     """The rows with those in `correct: [[id, colour, x, y]]` where that says."""
-    by_key = {each.key: each for each in measured}
+    by_key = {cone.key: cone for cone in measured}
     for number, (row_id, colour, x, y) in enumerate(fields.correct or ()):
         key = (row_id, colour)
         if key not in by_key:
@@ -282,7 +282,7 @@ def _without(
 ) -> list[MeasuredPosition]:
     """The rows but those in `leave_out`: [id, colour], or an id alone for all rows that have it."""
     for number, key in enumerate(fields.leave_out or ()):
-        left = [each for each in measured if each.key[: len(key)] != key]
+        left = [cone for cone in measured if cone.key[: len(key)] != key]
         if len(left) == len(measured):
             raise document.error((*location, "leave_out", number), f"there is no row [{', '.join(key)}]")
         measured = left
@@ -321,8 +321,8 @@ def _along_path(
             yaws = (along if fields.facing == "along" else any_way).tolist()
             poses = [Pose.from_euler(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
             placed += [PlacedForm(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
-    for each in placed:
-        _check_free_place(f"{document.path}: {field_name(location)}", each, floor)
+    for placement in placed:
+        _check_free_place(f"{document.path}: {field_name(location)}", placement, floor)
     return placed, Course(line, fields.width, closed=fields.closed)
 
 

@@ -244,7 +244,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     forms = Forms(document)
     placed, wanted = _things(document, forms)
     lights, fixtures = build_lights(document, forms, seed)
-    standing = [thing for each in placed for thing in each.things(SOME_INSTANCE)]
+    standing = [thing for placement in placed for thing in placement.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
     check_names(path, things)
@@ -315,17 +315,17 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
         taken[instance] = name
     things: list[Thing] = []
     following = 1
-    for each in placed:
-        instance = wanted.get(each.name, NO_INSTANCE)
-        if each.form.counted and instance == NO_INSTANCE:
+    for placement in placed:
+        instance = wanted.get(placement.name, NO_INSTANCE)
+        if placement.form.counted and instance == NO_INSTANCE:
             while following in taken:
                 following += 1
             instance, following = following, following + 1
             if instance > MOST_INSTANCES:
                 raise SimjudgeError(
-                    f"{document.path}: {each.name}: more than {MOST_INSTANCES} things with a class; place fewer"
+                    f"{document.path}: {placement.name}: more than {MOST_INSTANCES} things with a class; place fewer"
                 )
-        things += each.things(instance)
+        things += placement.things(instance)
     return things
 
 
@@ -338,12 +338,12 @@ def scene_digest(given: str | Path, seed: int = 0) -> str:
 def _with_files(content: Any) -> Any:
     """The content with what files hold in place of their paths."""
     if isinstance(content, list):
-        return [_with_files(each) for each in content]
+        return [_with_files(item) for item in content]
     if not isinstance(content, Mapping):
         return content
     return {
-        str(key): _file_digest(Path(each)) if key in FILE_FIELDS and isinstance(each, str) else _with_files(each)
-        for key, each in content.items()
+        str(key): _file_digest(Path(item)) if key in FILE_FIELDS and isinstance(item, str) else _with_files(item)
+        for key, item in content.items()
     }
 
 

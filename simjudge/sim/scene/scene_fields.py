@@ -176,7 +176,7 @@ class RepeatType(FieldType):
     def _read(self, value: Any) -> Any:
         """Across and up."""
         pair = value if isinstance(value, list | tuple) else [value, value]
-        if len(pair) != 2 or not all(is_number(each, FARTHEST) and each > 0 for each in pair):
+        if len(pair) != 2 or not all(is_number(number, FARTHEST) and number > 0 for number in pair):
             raise refusal(self.needed)
         return float(pair[0]), float(pair[1])
 
@@ -236,9 +236,9 @@ class RowKey(FieldType):
     def _read(self, value: Any) -> Any:
         """Id, or id and colour, as texts."""
         key = value if isinstance(value, list) else [value]
-        if not 1 <= len(key) <= 2 or not all(isinstance(each, str | int | float) for each in key):
+        if not 1 <= len(key) <= 2 or not all(isinstance(part, str | int | float) for part in key):
             raise refusal(self.needed)
-        return tuple(str(each) for each in key)
+        return tuple(str(part) for part in key)
 
     def schema(self) -> JsonSchemaValue:
         """One or two."""
@@ -257,8 +257,8 @@ class RowChange(FieldType):
 
     def _read(self, value: Any) -> Any:
         """Id and colour as texts, x and y in metres."""
-        whole = isinstance(value, list) and len(value) == 4 and all(is_number(each, FARTHEST) for each in value[2:])
-        if not whole or not all(isinstance(each, str | int | float) for each in value[:2]):
+        whole = isinstance(value, list) and len(value) == 4 and all(is_number(number, FARTHEST) for number in value[2:])
+        if not whole or not all(isinstance(part, str | int | float) for part in value[:2]):
             raise refusal(self.needed)
         return str(value[0]), str(value[1]), float(value[2]), float(value[3])
 

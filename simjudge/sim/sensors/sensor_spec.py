@@ -78,7 +78,7 @@ class FilterSteps(FieldType):
             listed = stages.get(stage, [])
             if not isinstance(listed, list | tuple):
                 raise refusal(self.needed)
-            steps += [self._step(each, stage) for each in listed]
+            steps += [self._step(step, stage) for step in listed]
         return tuple(steps)
 
     def _step(self, value: Any, stage: Stage) -> FilterStep:

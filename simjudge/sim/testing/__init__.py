@@ -49,10 +49,10 @@ __all__ = [
 
 # Every promise of the contract, on a small scene made in code.
 ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
-    each
+    member
     for module in (body_checks, light_checks, car_checks)
-    for each in vars(module).values()
-    if isinstance(each, EngineCheck)
+    for member in vars(module).values()
+    if isinstance(member, EngineCheck)
 )
 
 

@@ -151,7 +151,7 @@ def the_visible_share_is_that_of_two_label_pictures(build: EngineBuilder) -> Non
     labels = engine.labels(LENS, hidden)
     truth = ground_truth(engine.scene, LENS, hidden, labels, Labelling(0, 0)).objects
     both = (labels, engine.labels(LENS, AT))
-    together, alone = (np.bincount(each.instance.ravel(), minlength=8) for each in both)
+    together, alone = (np.bincount(labels.instance.ravel(), minlength=8) for labels in both)
     found = truth.instance.tolist()
     expect(found == [RED_CONE, GREEN_CONE], f"both cones labelled; found instances {found}")
     share = together[[RED_CONE, GREEN_CONE]] / alone[[RED_CONE, GREEN_CONE]]
@@ -275,7 +275,7 @@ def timed_rays_see_everything_where_it_is_at_their_time(build: EngineBuilder) ->
         rows = at == time
         _expect_same(
             engine,
-            Hits(*(each[rows] for each in found)),
+            Hits(*(column[rows] for column in found)),
             engine.cast_rays(origins[rows], rays[rows], bodies),
             rays[rows],
             {"floor", "wall", "red", "green"},

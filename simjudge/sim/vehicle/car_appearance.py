@@ -67,7 +67,7 @@ class MeshBuilder:
 
     def mesh(self) -> Mesh:
         """All of it as one mesh."""
-        vertices, normals, uv = (np.concatenate(each) for each in (self._vertices, self._normals, self._uv))
+        vertices, normals, uv = (np.concatenate(part) for part in (self._vertices, self._normals, self._uv))
         return Mesh(vertices, np.concatenate(self._faces), uv, normals)
 
     def _quads(self, corners: FloatArray, normals: FloatArray, colour: npt.NDArray[np.int64]) -> None:

@@ -32,7 +32,7 @@ def _camera(path: Path, topics: Topics | None) -> int:
         raise UsageError(f"{path}: is a KITTI folder, not a recording; give --image-topic image_0 to image_3 alone")
     there = find_cameras(path)
     if camera not in there:
-        held = ", ".join(f"image_{each}" for each in there) or "none at all"
+        held = ", ".join(f"image_{number}" for number in there) or "none at all"
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; those that it holds: {held}")
     return camera
 

@@ -60,7 +60,9 @@ class KittiLayout:
 
     def texts(self) -> list[Path]:
         """All files of text, in the order of their names."""
-        single = [each for each in (self.tracks, self.tracklets, self.poses, self.times) if each is not None]
+        single = [
+            known_file for known_file in (self.tracks, self.tracklets, self.poses, self.times) if known_file is not None
+        ]
         several = [path for paths in self.calibration.values() for path in paths]
         return sorted({*single, *several, *self.labels.values(), *self.results.values(), *self.oxts})
 
@@ -104,7 +106,7 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
         return _object(path, camera) if is_object else _sequence(path, camera)
     found = _sequences(path)
     if len(found) != 1:
-        names = list_some([each.name for each in found])
+        names = list_some([file.name for file in found])
         raise SimjudgeError(
             f"{path}: holds {len(found)} sequences ({names}); name one by its scans, as {found[0] if found else path}"
         )
@@ -170,7 +172,7 @@ def _raw(root: Path, camera: int) -> KittiLayout:
         next((folder / name for folder in (root, root.parent) if (folder / name).is_file()), None)
         for name in _RAW_CALIBRATION
     ]
-    found = [each for each in calibration if each is not None]
+    found = [file for file in calibration if file is not None]
     return KittiLayout(
         root,
         camera,
@@ -199,7 +201,7 @@ def _of_sequence(path: Path) -> Path | None:
 
 def _sequences(path: Path) -> list[Path]:
     folder = path / _SCANS
-    return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
 
 
 def _scans(folder: Path) -> list[Path]:

@@ -67,7 +67,7 @@ def _places(clouds: CloudSet) -> tuple[str, str] | None:
         scans, images = str(said["scans"]), str(said["images"])
     except (KeyError, ValueError, TypeError):
         return None
-    is_below = all(".." not in PurePosixPath(each).parts and not each.startswith("/") for each in (scans, images))
+    is_below = all(".." not in PurePosixPath(folder).parts and not folder.startswith("/") for folder in (scans, images))
     return (scans, images) if is_below and scans else None
 
 
@@ -184,8 +184,8 @@ def _same_boxes(clouds: CloudSet, ours: CloudBoxes, found: CloudSet, theirs: Clo
     if len(ours) != len(theirs) or list(clouds.cloud_name) != list(found.cloud_name):
         return False
     names = [
-        [each.class_names.get(i, "") for i in boxes.class_id.tolist()]
-        for each, boxes in ((clouds, ours), (found, theirs))
+        [cuboids.class_names.get(i, "") for i in boxes.class_id.tolist()]
+        for cuboids, boxes in ((clouds, ours), (found, theirs))
     ]
     turns = np.abs(np.einsum("ni,ni->n", ours.orientation, theirs.orientation))
     return (
@@ -238,7 +238,9 @@ def _calibration(clouds: CloudSet) -> str:
         "Tr_velo_to_cam": camera_transform(clouds, 0)[:3],
         "Tr_imu_to_velo": np.eye(4)[:3],
     }
-    return "".join(f"{key}: {' '.join(f'{value:.17g}' for value in each.ravel())}\n" for key, each in values.items())
+    return "".join(
+        f"{key}: {' '.join(f'{value:.17g}' for value in matrix.ravel())}\n" for key, matrix in values.items()
+    )
 
 
 def _poses(clouds: CloudSet) -> str:

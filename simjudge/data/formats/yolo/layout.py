@@ -134,7 +134,7 @@ def find_labelled_images(folder: Path) -> Path | None:
     """Find the folder of images with label files in a folder that nothing describes; None where no image has one."""
     inside = [folder]
     if (folder / "labels").is_dir() and not list_images(folder):
-        inside = [each for each in sorted(folder.iterdir()) if each.is_dir() and list_images(each)]
+        inside = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and list_images(entry)]
     found = inside[0] if len(inside) == 1 else None
     files = [] if found is None else list_images(found)
     return found if files and found is not None and _texts_for(found, files) is not None else None
@@ -295,7 +295,7 @@ def _keypoints(content: dict[Any, Any], path: Path) -> int:
     shape = content.get("kpt_shape")
     if shape is None:
         return 0
-    numbers = [parse_integer(each) for each in shape] if isinstance(shape, list) else []
+    numbers = [parse_integer(part) for part in shape] if isinstance(shape, list) else []
     if len(numbers) != 2 or not (numbers[0] or 0) > 0 or numbers[1] not in {2, 3}:
         raise SimjudgeError(f"{path}: kpt_shape: {one_line(shape)} is not [keypoints, 2 or 3]; correct it")
     return numbers[0] or 0
@@ -369,7 +369,7 @@ def _absent(roots: list[Path], entry: str) -> str:
     """What to say of a split that is not there."""
     inside = entry.replace("\\", "/").removeprefix("../")
     parents = [(root / inside).parent for root in roots]
-    beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
+    beside = {entry.name for folder in parents if is_folder(folder) for entry in folder.iterdir() if entry.is_dir()}
     near = near_name(Path(inside).name, beside)
     return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 

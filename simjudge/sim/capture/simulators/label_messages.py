@@ -63,7 +63,7 @@ class ClassLookup:
             return None
         if name in self._background:
             return ""
-        name = next((known for each, known in self._fields.patterns.items() if fnmatchcase(name, each)), name)
+        name = next((known for pattern, known in self._fields.patterns.items() if fnmatchcase(name, pattern)), name)
         return name if self._fields.labelled is None or name in self._fields.labelled else ""
 
 

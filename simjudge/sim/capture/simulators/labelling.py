@@ -200,7 +200,7 @@ def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers
             moved[number] = numbers.number(name)
     predictions = frames.predictions
     if predictions is not None and moved:
-        ids = np.array([moved.get(int(each), int(each)) for each in predictions.class_id], np.int64)
+        ids = np.array([moved.get(int(class_id), int(class_id)) for class_id in predictions.class_id], np.int64)
         predictions = replace(predictions, class_id=ids)
     return replace(
         frames,
@@ -360,7 +360,7 @@ def find_simulator_labels(types: Mapping[str, str]) -> list[FoundLabels]:
     """Find the ground truth of the simulators that come with simjudge."""
     files = sorted(shipped_files(SIMULATOR).items())
     found = (_find(name, read_simulator(file).content, types) for name, file in files)
-    return [each for each in found if each is not None]
+    return [reader for reader in found if reader is not None]
 
 
 def _find(name: str, simulator: SimulatorFile, types: Mapping[str, str]) -> FoundLabels | None:
@@ -399,4 +399,4 @@ def _fitting(pattern: str | None, kinds: tuple[str, ...], types: Mapping[str, st
 
 def label_pictures(found: list[FoundLabels], types: Mapping[str, str]) -> frozenset[str]:
     """Topics of images that are no photographs but labels."""
-    return frozenset(topic for each in found for topic in each.topics if types[topic] in PICTURES)
+    return frozenset(topic for reader in found for topic in reader.topics if types[topic] in PICTURES)

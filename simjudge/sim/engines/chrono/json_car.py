@@ -66,7 +66,7 @@ def _check_vehicle(path: Path, content: dict[str, Any], data: Path) -> None:
         raise SimjudgeError(f'{path}: "Steering Index" is needed for the first axle, and for no other')
     needed = ("Suspension", "Left Wheel", "Right Wheel")
     for number, axle in enumerate(axles, 1):
-        for key in (f"{each} Input File" for each in needed):
+        for key in (f"{part} Input File" for part in needed):
             if not isinstance(axle.get(key), str):
                 raise SimjudgeError(f'{path}: axle {number}: "{key}" is missing')
     if not isinstance(content.get("Chassis"), dict) or not isinstance(content["Chassis"].get("Input File"), str):
@@ -84,8 +84,8 @@ def _named_files(content: Any) -> Iterator[str]:
             else:
                 yield from _named_files(value)
     elif isinstance(content, list):
-        for each in content:
-            yield from _named_files(each)
+        for entry in content:
+            yield from _named_files(entry)
 
 
 def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None) -> dict[str, Any]:

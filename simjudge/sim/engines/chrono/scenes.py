@@ -209,7 +209,7 @@ def dim_lights(plan: ScenePlan, part: float) -> ScenePlan:
         for light in plan.lights
     )
     sun = None if plan.sun is None else replace(plan.sun, colour=_times(plan.sun.colour, part))
-    ambient, background, horizon = (_times(each, part) for each in (plan.ambient, plan.background, plan.horizon))
+    ambient, background, horizon = (_times(light, part) for light in (plan.ambient, plan.background, plan.horizon))
     return ScenePlan(plan.bodies, lights, ambient, background, horizon, sun)
 
 

@@ -85,7 +85,7 @@ def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence
     """Lay a grid on every face of what stands."""
     spacing = SPACING
     steps = [_steps(thing, spacing) for thing in things]
-    count = sum(_count(each) for each, still in zip(steps, stands, strict=True) if still)
+    count = sum(_count(step) for step, still in zip(steps, stands, strict=True) if still)
     if count > MOST:
         spacing *= math.sqrt(count / MOST)
         steps = [_steps(thing, spacing) for thing in things]
@@ -100,7 +100,7 @@ def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence
             parts.append(_samples_of(thing, pose, of_thing, samples))
         faces.append(rows)
     stacked = [np.concatenate([np.zeros((0, 3)), *column]) for column in zip(*parts, strict=True)] if parts else []
-    point, normal, facet = (each.astype(np.float32) for each in stacked or [np.zeros((0, 3))] * 3)
+    point, normal, facet = (column.astype(np.float32) for column in stacked or [np.zeros((0, 3))] * 3)
     return SampleGrid(np.concatenate([np.zeros((0, FACE)), *faces]).astype(np.int32), point, normal, facet)
 
 
@@ -160,14 +160,16 @@ def find_light(tracer: Tracer, grid: SampleGrid, lamps: Floats, sun: SunLight | 
         return _light_of(tracer, grid, part, lamps, sun)
 
     found = tracer.follow(work, parts)
-    return LightSamples(grid.faces, np.concatenate([each[0] for each in found]), np.concatenate([e[1] for e in found]))
+    return LightSamples(
+        grid.faces, np.concatenate([samples[0] for samples in found]), np.concatenate([e[1] for e in found])
+    )
 
 
 def _light_of(
     tracer: Tracer, grid: SampleGrid, part: slice, lamps: Floats, sun: SunLight | None
 ) -> tuple[Integers, Floats]:
     t: Any = tracer
-    off, normal, facet = (t.given(each[part]) for each in (grid.point, grid.normal, grid.facet))
+    off, normal, facet = (t.given(column[part]) for column in (grid.point, grid.normal, grid.facet))
     rows = len(grid.point[part])
     seen, light = np.zeros((rows, 1), np.int32), np.zeros((rows, LIGHT), np.float32)
     for number, lamp in enumerate(lamps):
@@ -225,7 +227,7 @@ class BakedIntegrator(Integrator):
         """Set what is known of the light, now that things stand as they do."""
         self._known = samples is not NO_SAMPLES
         self._faces, self._seen_lamps, self._light_at = (
-            self._t.table(each) for each in (samples.faces, samples.seen, samples.light)
+            self._t.table(column) for column in (samples.faces, samples.seen, samples.light)
         )
 
     def _cell(self, hit: Hit, front: Any) -> _Cell:

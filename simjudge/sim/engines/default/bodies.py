@@ -245,7 +245,7 @@ class Bodies:
         for thing in solid:
             numbers.setdefault(id(thing.path), []).append(int(self._model.body(thing.name).mocapid[0]))
         paths = {id(thing.path): thing.path for thing in solid if thing.path is not None}
-        self._scripted = [(numbers[each], path) for each, path in paths.items()]
+        self._scripted = [(numbers[name], path) for name, path in paths.items()]
         self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
         self._touched = np.zeros(len(self._worth), bool)
         self._kinds = np.full(self._model.ngeom, _OTHER)

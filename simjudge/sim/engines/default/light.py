@@ -77,8 +77,8 @@ class TimedLight:
         thing, distance = np.empty(len(times), np.int32), np.empty(len(times), np.float32)
         for chosen, wavefronts in self._by_part(exposure, times, 1):
             found = self._tracer.follow(trace, wavefronts)
-            thing[chosen] = np.concatenate([each[0] for each in found])
-            distance[chosen] = np.concatenate([each[1] for each in found])
+            thing[chosen] = np.concatenate([part[0] for part in found])
+            distance[chosen] = np.concatenate([part[1] for part in found])
         depth = distance
         if not lens.omnidirectional:
             with np.errstate(invalid="ignore"):

@@ -376,7 +376,10 @@ class MitsubaTracer:
         placed = [_put(array, places) for array in arrays]
         dr.eval(*placed)
         rows = [dr.width(places), -1]
-        return [each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)]
+        return [
+            placed_array.numpy().reshape(rows[: dr.depth_v(array)])
+            for placed_array, array in zip(placed, arrays, strict=True)
+        ]
 
 
 def _put(array: Any, places: Any) -> Any:
@@ -393,7 +396,7 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
     corners = np.concatenate([np.zeros((0, 3)), *vertices.values()])
     low, high = (corners.min(0), corners.max(0)) if len(corners) else (np.zeros(3), np.zeros(3))
     radius = float(np.linalg.norm(high - low)) / 2 + _SPHERE_ROOM
-    return [dr.opaque(mi.Float, each) for each in [*((low + high) / 2).tolist(), radius * radius]]
+    return [dr.opaque(mi.Float, number) for number in [*((low + high) / 2).tolist(), radius * radius]]
 
 
 def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: Any, together: bool) -> Found:  # noqa: FBT001

@@ -285,7 +285,7 @@ def _is_closed(mesh: Mesh) -> bool:
 
 def _bumps(things: Sequence[Thing]) -> PackedBumps | None:
     maps = [thing.surface.normal_map for thing in things]
-    if all(each is None for each in maps):
+    if all(texture is None for texture in maps):
         return None
     return PackedBumps(*pack_textures(maps), _stacked([_tangents(thing.mesh) for thing in things], TANGENT))
 

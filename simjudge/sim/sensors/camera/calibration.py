@@ -189,7 +189,7 @@ def opencv_calibration(path: Path) -> Calibration:
     found = read_isolated("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
     for part in _OPENCV_PARTS:
         if found[part] is None:
-            needed = [OPENCV_NAMES[each][0] for each in _OPENCV_PARTS]
+            needed = [OPENCV_NAMES[part][0] for part in _OPENCV_PARTS]
             lacking = OPENCV_NAMES[part][0]
             raise SimjudgeError(f"{path}: no {lacking} in it; a calibration of OpenCV has {', '.join(needed)}")
     try:
@@ -354,7 +354,7 @@ class CalibrationFile(Fields):
         allowed = COEFFICIENTS[self.distortion_model]
         count = len(self.distortion_coefficients.data)
         if count not in allowed:
-            counts = " or ".join(str(each) for each in allowed)
+            counts = " or ".join(str(count) for count in allowed)
             raise conflict(
                 f"{self.distortion_model} has {counts} numbers; these are {count}", "distortion_coefficients"
             )

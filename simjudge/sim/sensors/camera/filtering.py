@@ -270,7 +270,7 @@ def _steps(
     for path, reference in sets.items():
         if settings.match_by == "twin":
             frames, rows[path], kept = with_twins(frames, reference, losses)
-            rows = {each: found if each == path else found[kept] for each, found in rows.items()}
+            rows = {row: found if row == path else found[kept] for row, found in rows.items()}
     found: dict[str, Step | FrameStep] = dict(_fixed_steps(settings))
     for key, path in settings.references.items():
         pictures = ReferencePictures.of_set(sets[path])

@@ -316,7 +316,7 @@ def physical_noise(
     Returns:
         The noisy image, same type and shape.
     """
-    held = all(0 <= each <= 1 for each in (s1, s2, s_adc))
+    held = all(0 <= deviation <= 1 for deviation in (s1, s2, s_adc))
     require(held, f"physical_noise: s1 {s1}, s2 {s2}, s_adc {s_adc}; shares of full scale, 0 to 1, are needed")
     electrons = 1 / s1**2 if s1**2 > 0 else math.inf
     return SensorNoise(electrons, s1**2, s2, s_adc).apply(image, seed, amplification)

@@ -156,17 +156,17 @@ class Rig:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the cameras, the one that drives first."""
-        return tuple(each.name for each, _ in self.cameras)
+        return tuple(camera.name for camera, _ in self.cameras)
 
     def mounted(self, mounts: Mapping[str, Pose]) -> tuple[MountedCamera, ...]:
         """The cameras where they sit on a car."""
         out = []
-        for index, (each, mount) in enumerate(self.cameras):
-            own = mounts.get(each.name, mounts.get(CAMERA) if index == 0 else None)
-            if each.follow is None and mount is None and own is None:
+        for index, (camera, mount) in enumerate(self.cameras):
+            own = mounts.get(camera.name, mounts.get(CAMERA) if index == 0 else None)
+            if camera.follow is None and mount is None and own is None:
                 has = f"the car has {list_some(sorted(mounts))}" if mounts else "the car has none"
-                raise UsageError(f"{self.path}: camera {each.name}: needs a mount ({has}), or follow")
-            out.append(replace(each, mount=mount or own or Pose()) if each.follow is None else each)
+                raise UsageError(f"{self.path}: camera {camera.name}: needs a mount ({has}), or follow")
+            out.append(replace(camera, mount=mount or own or Pose()) if camera.follow is None else camera)
         return tuple(out)
 
 
@@ -180,8 +180,8 @@ def read_rig(given: str | Path | Camera) -> Rig:
         return Rig(camera.path, ((MountedCamera(CAMERA, camera), None),))
     file = read_yaml(path)
     document = check_content(file.content, RigFile, "set of cameras", path, (file,))
-    cameras = tuple(each for name in document.content.cameras for each in _cameras(document, name))
-    names = [each.name for each, _ in cameras]
+    cameras = tuple(camera for name in document.content.cameras for camera in _cameras(document, name))
+    names = [mounted.name for mounted, _ in cameras]
     driver = document.content.driver or names[0]
     if driver not in names:
         raise document.error(("driver",), f"there is no camera {one_line(driver)}{nearest_name(driver, names)}")
@@ -191,7 +191,7 @@ def read_rig(given: str | Path | Camera) -> Rig:
             ("driver",) if document.content.driver else ("cameras", driver),
             "a camera that follows cannot drive; name another as driver",
         )
-    return Rig(path, (first, *(each for each in cameras if each is not first)))
+    return Rig(path, (first, *(mounted for mounted in cameras if mounted is not first)))
 
 
 def rig_path(given: str | Path) -> Path | None:

@@ -59,7 +59,7 @@ def frequency_difference(
     a: PictureStatistics, b: PictureStatistics, near: FrequencyDifference | None = None
 ) -> FrequencyDifference:
     """Find motion and sharpening between two sets, neither of which has filters against blur or noise."""
-    powers = [np.asarray(each.spectrum[_USED]) for each in (a, b)]
+    powers = [np.asarray(statistics.spectrum[_USED]) for statistics in (a, b)]
     if min(float(power.min()) for power in powers) <= 0:
         return FrequencyDifference()
     fit = _Fit(np.log(powers[0] / powers[0].mean()), np.log(powers[1] / powers[1].mean()))
@@ -74,12 +74,12 @@ def frequency_difference(
         return FrequencyDifference()
     moves = _motions(fit)
     moved = _best([fit.run(_start(move), move[0], moved=True) for move in moves])
-    sharp = _best([fit.run(_start(None, each), sharp=True) for each in _SHARPENED])
+    sharp = _best([fit.run(_start(None, amount), sharp=True) for amount in _SHARPENED])
     both = _best(
         [
-            fit.run(_start(move, each), move[0], moved=True, sharp=True)
+            fit.run(_start(move, amount), move[0], moved=True, sharp=True)
             for move in (moves[0], (moved.side, float(moved.x[3]), float(moved.x[4])))
-            for each in _SHARPENED[::2]
+            for amount in _SHARPENED[::2]
         ]
     )
     for found in (moved, sharp, both):
@@ -89,7 +89,7 @@ def frequency_difference(
 
 
 def _best(found: Sequence[_Found]) -> _Found:
-    return min(found, key=lambda each: each.left)
+    return min(found, key=lambda fit: fit.left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,10 @@ def _motions(fit: _Fit) -> list[_Move]:
     return [
         (side, first[0], first[1]),
         (rest, other[0], other[1]),
-        *((side, first[0] * each / length, first[1] * each / length) for each in _OTHER_LENGTHS),
+        *(
+            (side, first[0] * other_length / length, first[1] * other_length / length)
+            for other_length in _OTHER_LENGTHS
+        ),
     ]
 
 

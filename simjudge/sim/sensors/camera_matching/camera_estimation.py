@@ -346,10 +346,10 @@ def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDiffer
         "radius": (0.1, 10.0),
     }
     changed: dict[str, Any] = {}
-    for each in fields(found):
-        first, second = getattr(found, each.name), getattr(again, each.name)
+    for cause in fields(found):
+        first, second = getattr(found, cause.name), getattr(again, cause.name)
         if isinstance(first, float):
-            changed[each.name] = float(np.clip(2 * first - second, *ends.get(each.name, (-np.inf, np.inf))))
+            changed[cause.name] = float(np.clip(2 * first - second, *ends.get(cause.name, (-np.inf, np.inf))))
     moved = [2 * first - second for first, second in zip(found.motion, again.motion, strict=True)]
     # Opposite motions are the same one.
     if np.dot(found.motion, again.motion) < 0:
@@ -384,14 +384,14 @@ def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatA
     kinds = list(lights[0]) if lights else []
     nothing = LightFit(1.0, dict.fromkeys(kinds, 1.0))
     rows = [_equations(picture, light, kinds) for picture, light in zip(pictures, lights, strict=True)]
-    if len(kinds) < 2 or sum(len(each) for each in rows) < 10 * len(kinds):
+    if len(kinds) < 2 or sum(len(row) for row in rows) < 10 * len(kinds):
         return nothing
     value, spread = _solve(rows), np.zeros(len(kinds))
     count = min(_JACKKNIFE, len(rows))
     groups = [rows[start::count] for start in range(count)]
     if len(groups) > 1:
         others = [[row for other in groups if other is not group for row in other] for group in groups]
-        left_out = np.stack([_solve(each) for each in others])
+        left_out = np.stack([_solve(rows_left) for rows_left in others])
         logs = np.log(np.maximum(left_out, 1e-3))
         spread = logs.std(axis=0) * math.sqrt(len(groups) - 1)
     logs = np.log(np.maximum(value, 1e-3))
@@ -419,7 +419,7 @@ def _equations(picture: RgbImage, light: Mapping[str, FloatArray], kinds: Sequen
     inside = ((picture >= _DARKEST) & (picture <= _BRIGHTEST)).all(axis=2).astype(np.float32)
     share = _smooth(inside)
     seen = linear_light(picture.astype(np.float32) / np.float32(255))[:, :, _GREEN]
-    planes = [_smooth(np.asarray(each, np.float32) * inside) for each in (*(light[kind] for kind in kinds), seen)]
+    planes = [_smooth(np.asarray(plane, np.float32) * inside) for plane in (*(light[kind] for kind in kinds), seen)]
     good = share > 0.5
     table = np.stack([plane[good] / share[good] for plane in planes], axis=1).astype(np.float64)
     return np.asarray(table / (table[:, -1:] + _FLOOR))

@@ -243,7 +243,7 @@ def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool
     """
     colours, of_b, wanted = [], [], []
     for number in range(3):
-        for one, other in zip(*(_quantiles(each.values[number]) for each in (a, b)), strict=True):
+        for one, other in zip(*(_quantiles(statistics.values[number]) for statistics in (a, b)), strict=True):
             if min(one, other) >= _DARKEST and max(one, other) <= _BRIGHTEST:
                 colours.append(number)
                 of_b.append(other / (LEVELS - 1))

@@ -218,7 +218,7 @@ def calibrate_series(series: ImuSeries) -> ImuCalibration:
     for part, values in series.parts.items():
         _check_standing(series, part, values, rate)
     allan = {part: allan_deviation(values, rate) for part, values in series.parts.items()}
-    noise = {part: tuple(fit_noise(each, axis) for axis in range(3)) for part, each in allan.items()}
+    noise = {part: tuple(fit_noise(deviation, axis) for axis in range(3)) for part, deviation in allan.items()}
     mean = {part: values.mean(axis=0) for part, values in series.parts.items()}
     return ImuCalibration(series, rate, missing, allan, noise, mean)
 

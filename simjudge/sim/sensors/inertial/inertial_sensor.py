@@ -226,7 +226,7 @@ class InertialSensor:
         readings = self._filters.run(stamp, truth, measure)
         if not isinstance(self.spec, GpsSpec):
             return readings
-        values, exact = (enu_to_geodetic(each, self.spec.reference) for each in (readings.values, readings.truth))
+        values, exact = (enu_to_geodetic(points, self.spec.reference) for points in (readings.values, readings.truth))
         return Readings(readings.sensor, readings.kind, readings.stamp, readings.available, values, exact)
 
     def _with_iron(self, truth: FloatArray) -> FloatArray:

@@ -68,7 +68,7 @@ class Motion(ShortRepr):
         arrays = [self.position, self.orientation, self.velocity, self.angular_velocity]
         if (self.acceleration is None) != (self.angular_acceleration is None):
             raise UsageError("motion: acceleration and angular_acceleration are given both or not at all")
-        arrays += [each for each in (self.acceleration, self.angular_acceleration) if each is not None]
+        arrays += [array for array in (self.acceleration, self.angular_acceleration) if array is not None]
         if any(len(array) != len(self.stamp) for array in arrays):
             raise UsageError("motion: all arrays need as many rows as there are stamps")
         if np.any(np.diff(self.stamp) <= 0):
@@ -78,7 +78,7 @@ class Motion(ShortRepr):
         return len(self.stamp)
 
     def __getitem__(self, part: slice) -> Motion:
-        optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
+        optional = [None if array is None else array[part] for array in (self.acceleration, self.angular_acceleration)]
         return Motion(
             self.stamp[part],
             self.position[part],

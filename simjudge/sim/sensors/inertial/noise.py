@@ -160,7 +160,7 @@ class MeasureType(FieldType):
         """The numbers and their unit."""
         if isinstance(value, Measure):
             return value
-        parts = [self._one(each) for each in (value if isinstance(value, list | tuple) else [value] * 3)]
+        parts = [self._one(part) for part in (value if isinstance(value, list | tuple) else [value] * 3)]
         if len(parts) != 3 or len({unit for _, unit in parts}) > 1:
             raise refusal(self.needed)
         x, y, z = (number for number, _ in parts)

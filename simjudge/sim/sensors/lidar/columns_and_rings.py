@@ -178,12 +178,12 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
     """Give each point its ring, 0 being the lowest; how many there are is known, or seen from the elevations."""
     elevation = np.concatenate([turn.elevation for turn in turns])
     numbers = [turn.ring for turn in turns]
-    if any(each is None for each in numbers):
+    if any(turn_rings is None for turn_rings in numbers):
         ring = _clusters(elevation, rings, turns[0].name)
     elif rings is not None:
         raise UsageError(f"{turns[0].name}: the points have ring numbers: leave out --rings")
     else:
-        ring = np.unique(np.concatenate([each for each in numbers if each is not None]), return_inverse=True)[1]
+        ring = np.unique(np.concatenate([column for column in numbers if column is not None]), return_inverse=True)[1]
     count = np.bincount(ring[ring >= 0])
     sparse = np.isin(ring, np.nonzero(count < _LEAST_POINTS)[0])
     losses.add(f"points of rings with fewer than {_LEAST_POINTS}", turns[0].name, int(sparse.sum()))
@@ -200,15 +200,15 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
         raise SimjudgeError(f"{turns[0].name}: two rings have the same elevation, {at:.4f} degrees")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    turn = np.repeat(np.arange(len(turns)), [len(each) for each in turns])[keep]
-    times = [each.time for each in turns if each.time is not None]
+    turn = np.repeat(np.arange(len(turns)), [len(turn) for turn in turns])[keep]
+    times = [turn.time for turn in turns if turn.time is not None]
     return RingPoints(
         turn,
         rank[ring],
-        np.concatenate([each.azimuth for each in turns])[keep],
+        np.concatenate([turn.azimuth for turn in turns])[keep],
         elevation,
         np.concatenate(times)[keep] if len(times) == len(turns) else None,
-        tuple(np.split(keep, np.cumsum([len(each) for each in turns])[:-1])),
+        tuple(np.split(keep, np.cumsum([len(turn) for turn in turns])[:-1])),
     )
 
 

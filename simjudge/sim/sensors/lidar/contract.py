@@ -67,8 +67,8 @@ def check_empty(scans: Sequence[CheckedScan]) -> CheckOutcome:
     for scan in scans:
         marks.update(scan.empty)
     ranges = [scan.range for scan in scans if len(scan)]
-    largest = max((float(each.max()) for each in ranges), default=0.0)
-    fake = sum(int((each >= largest * (1 - _SAME_RANGE)).sum()) for each in ranges)
+    largest = max((float(turn_ranges.max()) for turn_ranges in ranges), default=0.0)
+    fake = sum(int((turn_ranges >= largest * (1 - _SAME_RANGE)).sum()) for turn_ranges in ranges)
     points = sum(len(scan) for scan in scans)
     share = fake / max(points, 1)
     rows = points + sum(marks.values())
@@ -195,7 +195,7 @@ def _cells(scans: Sequence[CheckedScan]) -> _Cells:
     numbers = [scan.ring if scan.ring is not None else _rows_by_elevation(scan.elevation) for scan in scans]
     # Rows of cells only for rings that there are: one damaged number must not make billions of them.
     held, row_of_point = np.unique(np.concatenate(numbers), return_inverse=True)
-    rows = np.split(row_of_point, np.cumsum([len(each) for each in numbers])[:-1])
+    rows = np.split(row_of_point, np.cumsum([len(column_numbers) for column_numbers in numbers])[:-1])
     shape = (len(scans), len(held), _COLUMNS)
     ranges = np.full(shape, np.nan)
     with_intensity = all(scan.intensity is not None for scan in scans)

@@ -98,7 +98,7 @@ def measure(
     points = unit_directions(cloud.azimuth, cloud.elevation) * cloud.range[:, None]
     true_points = unit_directions(exact.azimuth, exact.elevation) * exact.range[:, None]
     if lidar.deskew:
-        points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
+        points, true_points = (deskewed(cloud_points, cloud.time, sensor) for cloud_points in (points, true_points))
     thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
         points,

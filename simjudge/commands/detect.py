@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
+from simjudge.core.installed import DETECTOR, find_file
 from simjudge.detectors.detector_settings import DetectSettings
 from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
@@ -45,7 +46,6 @@ def detect(
     A net of the task segment-semantic writes predicted label pictures, which --to yolo holds.
     For clouds, --model lidar_cuboids finds ground, clusters and cuboids, also without training.
     """
-    from simjudge.core.installed import DETECTOR, find_file
     from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 
     file = find_file(settings.model, DETECTOR)

@@ -18,6 +18,8 @@ from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.object_tables import Masks, Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
+from simjudge.detectors.colour_detector import ColourDetector, read_colours
 from simjudge.detectors.detector import (
     BadAnswerError,
     Detections,
@@ -29,7 +31,6 @@ from simjudge.detectors.detector import (
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 if TYPE_CHECKING:
-    from simjudge.detectors.colour_detector import ColourDetector
     from simjudge.detectors.onnx_detector import OnnxDetector
     from simjudge.detectors.ultralytics_detector import UltralyticsDetector
 
@@ -77,9 +78,6 @@ def _load(
 
         return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     if suffix in {".yaml", ".yml"}:
-        from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector  # noqa: PLC0415
-        from simjudge.detectors.colour_detector import ColourDetector, read_colours  # noqa: PLC0415
-
         if is_cloud_detector(path):
             raise SimjudgeError(f"{path}: finds cuboids in point clouds, nothing in images; 'simjudge detect' runs it")
         return ColourDetector(path.stem, read_colours(path), min_score)

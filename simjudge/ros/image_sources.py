@@ -9,6 +9,8 @@ from typing import NamedTuple, cast
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import CALIBRATION, find_file
 from simjudge.core.settings import chosen
+from simjudge.data.rosbag2.interfaces import choose_topics
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import CompressionName, RecordingForm
 from simjudge.ros.description import (
     Process,
@@ -144,9 +146,6 @@ class PlayedTopics(NamedTuple):
 
 def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     """One camera's images, its labels and camera info, and the transforms; not the detections that were recorded."""
-    from simjudge.data.rosbag2.interfaces import choose_topics  # noqa: PLC0415
-    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
-
     recording = Recording(bag)
     held = recording.topics
     types = {topic.name: topic.type for topic in held.values()}

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, choose_topics
+from simjudge.data.rosbag2.recorded_poses import choose_pose_topic
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.ros.description import YES_NO, Argument, Value, Values, arguments_of, given_parameters, parse_bool
 from simjudge.ros.image_sources import RECORDER_ARGUMENTS
 from simjudge.ros.node_settings import PlaySettings
@@ -94,14 +97,6 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
 
 def choose_replayed_topics(values: Values) -> ReplayedTopics:
     """Choose what a recording plays for a replay."""
-    from simjudge.data.rosbag2.interfaces import (  # noqa: PLC0415 - slow to import
-        CAMERA_INFO,
-        COMPRESSED_IMAGE,
-        choose_topics,
-    )
-    from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415
-    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
-
     bag = Path(values["bag"])
     recording = Recording(bag)
     types = {topic.name: topic.type for topic in recording.topics.values()}

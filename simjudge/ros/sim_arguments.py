@@ -23,7 +23,15 @@ from simjudge.ros.description import (
 from simjudge.ros.image_sources import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, RECORDER_ARGUMENTS, recorder
 from simjudge.ros.node_settings import ValidationSettings
 from simjudge.ros.simulation_settings import SimSettings
+from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.driving.cone_driver import lane_speeds
+from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
+from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.rig import read_rig, rig_path
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
@@ -132,15 +140,11 @@ def _of(camera: str, topic: str) -> str:
 
 def _cameras(given: str) -> tuple[str, ...]:
     """Names of the car's cameras, the one that drives first."""
-    from simjudge.sim.sensors.camera.rig import read_rig, rig_path  # noqa: PLC0415 - slow to import
-
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
 
 
 def _cameras_with_depth(given: str) -> list[str]:
     """Names of the cameras that measure depth."""
-    from simjudge.sim.sensors.camera.rig import read_rig  # noqa: PLC0415 - slow to import
-
     return [mounted.name for mounted, _ in read_rig(given).cameras if mounted.camera.depth is not None]
 
 
@@ -186,10 +190,6 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.sim.driving.cone_driver import lane_speeds  # noqa: PLC0415
-    from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
-    from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
-
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
     sides, width = lane_classes(scene), float(scene_course(scene).width)
     cone, speeds = lane_cones(scene, sides), lane_speeds(width)
@@ -210,9 +210,6 @@ def _driver(values: Values) -> Process:
 
 def _vehicle(values: Values) -> str:
     """The car: the one that is given, the scene's own, or art1."""
-    from simjudge.sim.capture.camera_path import DEFAULT_CAR  # noqa: PLC0415 - slow to import
-    from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
-
     own = None if values["vehicle"] else read_scene(values["scene"], parse_int("seed", values["seed"])).vehicle
     return values["vehicle"] or str(own or DEFAULT_CAR)
 
@@ -262,9 +259,6 @@ def _recorded_sensors(given: str) -> list[str]:
     """The readings of a car's sensors, and the truth beside them."""
     if not given:
         return []
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_messages import published_topics  # noqa: PLC0415
-
     return sorted(published_topics(read_sensors(given)))
 
 
@@ -277,16 +271,10 @@ def _sensor_topics(given: str) -> dict[str, str]:
     """Topics by the sensors' names."""
     if not given:
         return {}
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_messages import sensor_topics  # noqa: PLC0415
-
     return sensor_topics(read_sensors(given))
 
 
 def _scan_topic(values: Values) -> str:
     """The topic of the lidar that is driven by."""
-    from simjudge.sim.driving.pilots import driving_lidar  # noqa: PLC0415 - slow to import
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415
-
     given = _sensors(values)
     return _sensor_topics(given)[driving_lidar(read_sensors(given), given).name]

@@ -1,4 +1,4 @@
-"""Makes config/schema/*.schema.json anew from the models that read the files: `python scripts/schemas.py`.
+"""Makes config/schema/*.schema.json from the models that read the files; `make generated` writes them.
 
 Editors complete and check a file by the schema that its first line names: "# yaml-language-server: $schema=PATH".
 """
@@ -131,6 +131,6 @@ def text(name: str) -> str:
     return json.dumps(schema(name), indent=1, allow_nan=False) + "\n"
 
 
-if __name__ == "__main__":
-    for model_name in MODELS:
-        (FOLDER / f"{model_name}.schema.json").write_text(text(model_name), encoding="utf-8")
+def files() -> dict[Path, str]:
+    """What each file of the folder should say."""
+    return {FOLDER / f"{name}.schema.json": text(name) for name in MODELS}

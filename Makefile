@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo krc test test-all test-quick fuzz lint docs bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo krc test test-all test-quick fuzz lint generated docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -55,11 +55,15 @@ test-quick: setup-test ## lint, types, the tests that take seconds
 fuzz: setup-test ## attack every reader with bad input: TARGET=coco HOURS=1; coverage-guided where atheris is installed
 	$(BIN)/python test/fuzz/run.py $(TARGET) --hours $(or $(HOURS),1)
 
-lint: setup-test ## ruff, mypy, and which room may import which
+lint: setup-test ## ruff, generated files, mypy, and which room may import which
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
+	$(BIN)/python scripts/generated.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml
+
+generated: setup-test ## write anew what programs make: schemas, docs/reference/ros.md, config/params, the drawing of the rooms, CHANGELOG.rst
+	$(BIN)/python scripts/generated.py
 
 docs: setup-docs ## the documentation as a site: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -34,8 +34,7 @@ from .runtime import SimjudgeNode, load_shared_memory_profile, message_class
 from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar, VehicleInputs
 
-_WAKE = 0.05
-"""Seconds between looks whether the bridge ends."""
+_WAKE = 0.05  # Seconds between looks whether the bridge ends
 
 
 class BridgeTopics(SimjudgeNode):
@@ -46,11 +45,7 @@ class BridgeTopics(SimjudgeNode):
     PARAMETERS = (Parameter("input_type", INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput."),)
 
     def __init__(self, setup: BridgeSetup, start: int) -> None:
-        """Create the topics.
-
-        Args:
-            start: nanoseconds of simulated time.
-        """
+        """Create the topics (start: nanoseconds of simulated time)."""
         super().__init__()
         names = setup.scene.class_names
         self._cameras = {camera.name: SimulatedCamera(self, camera, names) for camera in setup.cameras}
@@ -79,11 +74,7 @@ class BridgeTopics(SimjudgeNode):
         self._car.publish_state(sample.time, sample.state, joints, self._setup.wheel_links(joints))
 
     def clock(self, time: int) -> None:
-        """Publish the time alone.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Publish the time alone (time: nanoseconds)."""
         self._car.publish_clock(time)
 
     def readings(self, batch: SensorBatch) -> None:
@@ -100,11 +91,7 @@ class BridgeTopics(SimjudgeNode):
         self._cameras[camera].publish(seen.stamp, seen.image, seen.truth.objects, seen.labels, depth=seen.depth)
 
     def command(self, time: int, command: Command) -> None:
-        """Commands come from a topic here; they are not published again.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Commands come from a topic here; they are not published again (time: nanoseconds)."""
 
     def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
         if topic not in self._sensor_publishers:
@@ -114,11 +101,7 @@ class BridgeTopics(SimjudgeNode):
 
 @contextmanager
 def bridge_topics(setup: BridgeSetup, start: int) -> Iterator[BridgeTopics]:
-    """The topics, while the block runs; ROS is brought up, unless the program has done so itself.
-
-    Args:
-        start: nanoseconds of simulated time.
-    """
+    """The topics, while the block runs; ROS is brought up, unless the program has done so itself."""
     mine = not rclpy.ok()
     if mine:
         load_shared_memory_profile()

@@ -25,8 +25,7 @@ from .messages import camera_info_message, flip_rows, image_message, message_sta
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
-_DEPTH = 30
-"""Images that the middleware keeps."""
+_DEPTH = 30  # Images that the middleware keeps
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class CameraBridgeNode(SimjudgeNode):
     PARAMETERS = settings_parameters(CameraBridgeSettings)
 
     def __init__(self) -> None:
-        """Read the calibration and start."""
         super().__init__()
         self._calibration = self._read_calibration()
         self._cameras: dict[tuple[int, int], _Camera | None] = {}
@@ -58,7 +56,7 @@ class CameraBridgeNode(SimjudgeNode):
         self._info = declared_publisher(self, "camera/camera_info") if self._calibration else None
         self._rect = declared_publisher(self, "camera/image_rect") if self._calibration else None
         self._input = ImageInput(self, "image", self._take, depth=_DEPTH)
-        mine = {each.topic_name for each in (self._raw, self._compressed) if each is not None}
+        mine = {subscription.topic_name for subscription in (self._raw, self._compressed) if subscription is not None}
         loop = mine & set(self._input.topic.split(" or "))
         if loop:
             raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")

@@ -35,17 +35,12 @@ from .messages import (
 from .parameters import settings_parameters
 from .runtime import run_node
 
-_LIVE_DEPTH = 5
-"""Images that the middleware keeps in live work."""
-_BAG_DEPTH = 100
-"""Images that the middleware keeps with every_frame."""
-_RECENT = 10.0
-"""Seconds for which a full queue is a warning in diagnostics."""
-_POLL = 0.002
-"""Seconds between looks at other work while one waits."""
+_LIVE_DEPTH = 5  # Images that the middleware keeps in live work
+_BAG_DEPTH = 100  # Images that the middleware keeps with every_frame
+_RECENT = 10.0  # Seconds for which a full queue is a warning in diagnostics
+_POLL = 0.002  # Seconds between looks at other work while one waits
 _LATEST = 60.0
-_EARLIEST = -1.0
-"""Seconds from an image's stamp to its arrival. Outside of them the stamp is from another clock."""
+_EARLIEST = -1.0  # Seconds from an image's stamp to its arrival. Outside of them the stamp is from another clock.
 
 
 class DetectionNode(ManagedNode):
@@ -56,7 +51,6 @@ class DetectionNode(ManagedNode):
     PARAMETERS = settings_parameters(DetectionSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._detector: Detector | None = None
         self._candidate: Detector | None = None

@@ -19,8 +19,7 @@ from .ending import EndingNode
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
-_PERIOD = 1.0
-"""Seconds between messages on /diagnostics."""
+_PERIOD = 1.0  # Seconds between messages on /diagnostics
 _WALL = Clock(clock_type=ClockType.SYSTEM_TIME)
 
 
@@ -80,16 +79,11 @@ class ThroughputCounter:
     """Counts what goes through a node: how many, how often, how late."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.received = self.done = self.dropped = 0
         self._recent: deque[tuple[float, float]] = deque(maxlen=100)
 
     def add(self, latency: float) -> None:
-        """Count one piece as done.
-
-        Args:
-            latency: seconds since it came in.
-        """
+        """Count one piece as done (latency: seconds since it came in)."""
         self.done += 1
         self._recent.append((time.monotonic(), latency))
 
@@ -109,12 +103,10 @@ class ThroughputCounter:
 
 _TOPIC = "/clock"
 _TASK = "clock"
-_CLOCK_PERIOD = 1.0
-"""Seconds between looks at the publishers."""
-_PATIENCE = 5.0
-"""Seconds without a clock until it is missed."""
+_CLOCK_PERIOD = 1.0  # Seconds between looks at the publishers
+_PATIENCE = 5.0  # Seconds without a clock until it is missed
+# The same where a node of this run will publish it: a simulation builds its scene and its engine first.
 _START_PATIENCE = 60.0
-"""The same where a node of this run will publish it: a simulation builds its scene and its engine first."""
 
 
 def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
@@ -148,27 +140,18 @@ def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
 
 
 def patience(node: EndingNode) -> float:
-    """How long a node waits for a clock before it misses it, in seconds.
-
-    Args:
-        node: that goes by the clock; its `ends_after` names the other nodes of its run.
-    """
+    """How long a node waits for a clock before it misses it, in seconds."""
     makes_clock = any(
         end.topic == _TOPIC for name in node.ends_after for end in NODES.get(name, NodeInterface()).publishes
     )
     return _START_PATIENCE if makes_clock else _PATIENCE
 
 
-_TYPES_PERIOD = 1.0
-"""Seconds between looks at the topics."""
+_TYPES_PERIOD = 1.0  # Seconds between looks at the topics
 
 
 def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, str]) -> None:
-    """Look from now on for ends of the node's topics that have another type.
-
-    Args:
-        parameters: the parameter that chooses the type, by topic as the node declares it.
-    """
+    """Look from now on for ends of the node's topics that have another type."""
     warned: set[str] = set()
 
     def look() -> None:

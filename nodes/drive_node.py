@@ -45,14 +45,10 @@ from .messages import (
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 
-_DEPTH = 100
-"""Detections or scans, and states before the lens is known, that are kept."""
-_SILENCE = 5.0
-"""Seconds without a message until the node says what it waits for."""
-_RIGHT = 1
-"""Class of the cones on the right, whatever the detector numbers them."""
-_LEFT = 2
-"""Class of the cones on the left."""
+_DEPTH = 100  # Detections or scans, and states before the lens is known, that are kept
+_SILENCE = 5.0  # Seconds without a message until the node says what it waits for
+_RIGHT = 1  # Class of the cones on the right, whatever the detector numbers them
+_LEFT = 2  # Class of the cones on the left
 
 
 class DriveNode(SimjudgeNode):
@@ -63,7 +59,6 @@ class DriveNode(SimjudgeNode):
     PARAMETERS = settings_parameters(DriverSettings)
 
     def __init__(self) -> None:
-        """Set up the topics."""
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
         self._by_lidar = self.settings["driver"] == LIDAR

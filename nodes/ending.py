@@ -19,20 +19,14 @@ from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.processes import leave_closed_terminal, stop_signals
 
-_WAKE = 0.1
-"""Seconds between looks at what a node waits for."""
+_WAKE = 0.1  # Seconds between looks at what a node waits for
+# Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too.
 _SAME = 1.0
-"""Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too."""
-_SETTLE = 0.3
-"""Seconds that a message may be under way after its publisher has gone."""
-_IDLE_SPINS = 10
-"""Spins of the executor without a message after which none waits."""
-_TAKE = 30.0
-"""Seconds that taking what has arrived may last."""
-_ACKNOWLEDGE = 10.0
-"""Seconds that the last messages may take to arrive."""
-_SAY_PERIOD = 5.0
-"""Seconds between lines about what a node waits for."""
+_SETTLE = 0.3  # Seconds that a message may be under way after its publisher has gone
+_IDLE_SPINS = 10  # Spins of the executor without a message after which none waits
+_TAKE = 30.0  # Seconds that taking what has arrived may last
+_ACKNOWLEDGE = 10.0  # Seconds that the last messages may take to arrive
+_SAY_PERIOD = 5.0  # Seconds between lines about what a node waits for
 
 
 class StopSignals:
@@ -70,7 +64,6 @@ class EndingNode(Node):
     """
 
     def __init__(self, name: str) -> None:
-        """Create the node."""
         super().__init__(name)
         self._end: Exception | bool = False
         self.signals = StopSignals()
@@ -133,7 +126,7 @@ def feeding_nodes(node: EndingNode) -> list[str]:
     if not named:
         return []
     topics = {subscription.topic_name for subscription in node.subscriptions}
-    offers = [each for topic in topics for each in node.get_publishers_info_by_topic(topic)]
+    offers = [offer for topic in topics for offer in node.get_publishers_info_by_topic(topic)]
     here = node.get_namespace()
     return sorted({offer.node_name for offer in offers if offer.node_name in named and offer.node_namespace == here})
 
@@ -162,12 +155,12 @@ def end_in_turn(node: EndingNode, executor: SingleThreadedExecutor) -> None:
 
 def wait_until_arrived(node: EndingNode) -> None:
     """Leave the subscribers of a node the time to take what it published last."""
-    heard = [each for each in node.publishers if each.get_subscription_count()]
+    heard = [publisher for publisher in node.publishers if publisher.get_subscription_count()]
     end = time.monotonic() + (1.0 if node.hurried else _ACKNOWLEDGE)
     for publisher in heard:
         if publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE:
             publisher.wait_for_all_acked(Duration(seconds=max(end - time.monotonic(), 0.01)))
-    if any(each.qos_profile.reliability != ReliabilityPolicy.RELIABLE for each in heard):
+    if any(publisher.qos_profile.reliability != ReliabilityPolicy.RELIABLE for publisher in heard):
         time.sleep(_SETTLE)
 
 

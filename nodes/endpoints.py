@@ -21,32 +21,18 @@ from .runtime import SimjudgeNode, message_class
 
 
 def declared_publisher(node: SimjudgeNode, topic: str, *, reliability: str = "") -> Publisher[Any]:
-    """The publisher of a declared topic; a subscriber whose request does not fit is reported in diagnostics.
-
-    Args:
-        node: that publishes; its `INTERFACE` declares the topic.
-        reliability: of images: "auto", "best_effort" or "reliable"; "" for what the declaration says.
-    """
+    """The publisher of a declared topic; a subscriber whose request does not fit is reported in diagnostics."""
     return create_publisher(node, node.INTERFACE.publisher(topic), reliability=reliability)
 
 
 def camera_publisher(node: SimjudgeNode, camera: str, topic: str, reliability: str = "") -> Publisher[Any]:
-    """The publisher of a topic that is declared for a camera called `camera`, for a camera of another name.
-
-    Args:
-        node: that publishes; its `INTERFACE` declares camera/TOPIC.
-        reliability: of images: "auto", "best_effort" or "reliable"; "" for what the declaration says.
-    """
+    """The publisher of a topic that is declared for a camera called `camera`, for a camera of another name."""
     endpoint = node.INTERFACE.publisher(f"camera/{topic}")
     return create_publisher(node, endpoint._replace(topic=f"{camera}/{topic}"), reliability=reliability)
 
 
 def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str = "") -> Publisher[Any]:
-    """The publisher of an endpoint; see `declared_publisher`.
-
-    Args:
-        reliability: of images: "auto", "best_effort" or "reliable"; "" for what the endpoint says.
-    """
+    """The publisher of an endpoint; see `declared_publisher`."""
     profile = publisher_qos(endpoint, reliability or _reliability(node, endpoint))
     events = publisher_events(node.diagnostics, endpoint.topic, endpoint.reliability_parameter or None)
     kind = _message_class(node, endpoint)
@@ -57,11 +43,7 @@ def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str
 def declared_subscription(
     node: SimjudgeNode, topic: str, callback: Callable[[Any], None], *, message_type: str = "", raw: bool = False
 ) -> Subscription[Any]:
-    """Subscribe to a declared topic; a publisher whose offer does not fit is reported in diagnostics.
-
-    Args:
-        node: that subscribes; its `INTERFACE` declares the topic.
-    """
+    """Subscribe to a declared topic; a publisher whose offer does not fit is reported in diagnostics."""
     endpoint = node.INTERFACE.subscription(topic)
     if message_type:
         endpoint = endpoint._replace(type=message_type, type_parameter="")
@@ -74,13 +56,7 @@ def declared_subscription(
 
 
 def declared_service(node: SimjudgeNode, name: str, callback: Callable[..., Any]) -> Service[Any, Any]:
-    """Create a declared service.
-
-    Args:
-        node: that serves; its `INTERFACE` declares the service.
-        name: as declared, with `~`.
-        callback: called with request and response; returns the response, or is a coroutine function that does.
-    """
+    """Create a declared service."""
     return node.create_service(message_class(node.INTERFACE.service(name).type), name, callback)
 
 
@@ -92,11 +68,7 @@ def publisher_qos(endpoint: Endpoint, reliability: str = "") -> QoSProfile:
 
 
 def subscription_qos(endpoint: Endpoint, reliability: str = "") -> QoSProfile:
-    """The profile that a subscription requests.
-
-    Args:
-        reliability: "reliable" or "best_effort" in place of the declared one; others count as not given.
-    """
+    """The profile that a subscription requests."""
     best_effort = reliability == "best_effort" or (endpoint.qos == CAMERA and reliability != "reliable")
     if best_effort:
         return sensor_data_qos(endpoint.depth)
@@ -111,30 +83,22 @@ def _reliability(node: SimjudgeNode, endpoint: Endpoint) -> str:
     return str(node.settings[endpoint.reliability_parameter]) if endpoint.reliability_parameter else ""
 
 
-_SETTLE = 0.5
-"""Seconds: a publisher may know of a subscriber before that knows of the publisher."""
-_WAKE = 0.05
-"""Seconds between looks at the subscriptions."""
+_SETTLE = 0.5  # Seconds: a publisher may know of a subscriber before that knows of the publisher
+_WAKE = 0.05  # Seconds between looks at the subscriptions
 
 
 def wait_for_subscriptions(
     node: SimjudgeNode, wanted: list[str], timeout: float, publishers: Iterable[Publisher[Any]] = ()
 ) -> None:
-    """Wait until subscriptions are there; on a thread other than the executor's.
-
-    Args:
-        wanted: each as `NODE TOPIC`.
-        timeout: seconds.
-        publishers: of the node, which must have a subscriber each, whoever it is.
-    """
+    """Wait until subscriptions are there; on a thread other than the executor's (timeout: seconds)."""
     pairs, unheard = [_pair(text) for text in wanted], list(publishers)
     waited = bool(pairs or unheard)
     end = time.monotonic() + timeout
     while (pairs or unheard) and not node.leaving:
         pairs = [pair for pair in pairs if not _subscribes(node, *pair)]
-        unheard = [each for each in unheard if not each.get_subscription_count()]
+        unheard = [publisher for publisher in unheard if not publisher.get_subscription_count()]
         if (pairs or unheard) and time.monotonic() > end:
-            lacking = [f"nobody subscribed to {each.topic_name}" for each in unheard]
+            lacking = [f"nobody subscribed to {publisher.topic_name}" for publisher in unheard]
             lacking += [f"{name} did not subscribe to {topic}" for name, topic in pairs]
             setting = "wait_for_subscribers" if unheard else "wait_for"
             raise SimjudgeError(
@@ -160,8 +124,7 @@ def _subscribes(node: SimjudgeNode, name: str, topic: str) -> bool:
     return any(info.node_name == name for info in infos)
 
 
-_MOST_NAMED = 5
-"""Topics that a message names."""
+_MOST_NAMED = 5  # Topics that a message names
 
 
 def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]:
@@ -183,11 +146,7 @@ def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]
 
 
 def remap_hint(node: Node, kind: str, wanted: str) -> str:
-    """The end of a message that nobody publishes a topic: who publishes its type, and the remapping.
-
-    Returns:
-        Text that begins with a semicolon; empty where nobody publishes the type.
-    """
+    """The end of a message that nobody publishes a topic: who publishes its type, and the remapping."""
     others = similar_topics(node, [kind], wanted)
     return f"; {others[0]} is of its type: remap with -r {wanted}:={others[0]}" if others else ""
 

@@ -26,14 +26,11 @@ from .recorded_topics import installed_definition, recorded_qos_profile, recordi
 from .runtime import load_shared_memory_profile, message_class
 
 NAME = "simjudge_doctor"
-_OWN = {"/rosout", "/parameter_events"}
-"""What every node publishes; nothing of it is looked at."""
-_DISCOVERY = 3.0
-"""Seconds, beside those asked for, in which the first topic must be found."""
+_OWN = {"/rosout", "/parameter_events"}  # What every node publishes; nothing of it is looked at
+_DISCOVERY = 3.0  # Seconds, beside those asked for, in which the first topic must be found
+# Seconds from the first topic on in which only latched messages are kept: topics are found one after the other.
 _SETTLE = 1.0
-"""Seconds from the first topic on in which only latched messages are kept: topics are found one after the other."""
-_MOST_BYTES = 1 << 30
-"""Bytes after which listening ends: a gigabyte of images says no more."""
+_MOST_BYTES = 1 << 30  # Bytes after which listening ends: a gigabyte of images says no more
 _DEPTH = 1000
 
 
@@ -41,7 +38,6 @@ class GraphSurvey:
     """Subscribes to every topic and writes what comes."""
 
     def __init__(self, node: Node, out: Path) -> None:
-        """Create the recording."""
         self._node = node
         self._recording = LiveRecording(out)
         self._taken: set[str] = set()
@@ -74,9 +70,11 @@ class GraphSurvey:
                 "name": name,
                 "types": sorted(types),
                 "trouble": self._troubles.get(name, ""),
-                "publishers": [_endpoint(each) for each in node.get_publishers_info_by_topic(name)],
+                "publishers": [_endpoint(publication) for publication in node.get_publishers_info_by_topic(name)],
                 "subscriptions": [
-                    _endpoint(each) for each in node.get_subscriptions_info_by_topic(name) if each.node_name != NAME
+                    _endpoint(subscription)
+                    for subscription in node.get_subscriptions_info_by_topic(name)
+                    if subscription.node_name != NAME
                 ],
             }
             for name, types in sorted(node.get_topic_names_and_types())
@@ -90,9 +88,9 @@ class GraphSurvey:
     def _take(self, name: str, message_type: str, publishers: list[Any]) -> None:
         kind, definition = message_class(message_type), installed_definition(message_type)
         offered = [publisher.qos_profile for publisher in publishers]
-        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
+        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(offer) for offer in offered])
         self._taken.add(name)
-        latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
+        latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offered)
         receive = partial(self._receive, name, latched)
         self._node.create_subscription(kind, name, receive, recording_qos(offered, _DEPTH), raw=True)
 

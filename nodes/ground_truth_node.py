@@ -29,12 +29,9 @@ from .parameters import settings_parameters
 from .pose_input import MotionInput, listen_to_images
 from .runtime import SimjudgeNode, run_node
 
-_NAMES_WAIT = 5
-"""Messages that may wait for the names of their stamp."""
-_NAMES_KEPT = 100
-"""Tables of names that are kept."""
-_POSES_WAIT = 100
-"""Messages that may wait for poses."""
+_NAMES_WAIT = 5  # Messages that may wait for the names of their stamp
+_NAMES_KEPT = 100  # Tables of names that are kept
+_POSES_WAIT = 100  # Messages that may wait for poses
 
 
 class _Waiting(NamedTuple):
@@ -52,7 +49,6 @@ class GroundTruthNode(SimjudgeNode):
     PARAMETERS = settings_parameters(GroundTruthSettings)
 
     def __init__(self) -> None:
-        """Read the simulator's file and subscribe."""
         super().__init__()
         given, self._form = self.settings["simulator"], self.settings["form"]
         simulator = with_classes(read_simulator(given).content, parse_classes(self.settings["classes"]))

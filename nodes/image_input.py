@@ -19,15 +19,11 @@ from .endpoints import similar_topics
 from .qos import MessageGaps, image_qos, subscription_events
 from .runtime import SimjudgeNode
 
-PATIENCE = 5.0
-"""Seconds without an image until the node says what it waits for; more where images come rarely."""
+PATIENCE = 5.0  # Seconds without an image until the node says what it waits for; more where images come rarely
 _LONGEST_PATIENCE = 60.0
-_MISSED = 3
-"""Times the former wait for an image, after which images count as missing."""
-_PERIOD = 0.1
-"""Seconds between looks at the publishers."""
-_OVERLAP = 1.0
-"""Seconds that a former subscription stays beside a new one."""
+_MISSED = 3  # Times the former wait for an image, after which images count as missing
+_PERIOD = 0.1  # Seconds between looks at the publishers
+_OVERLAP = 1.0  # Seconds that a former subscription stays beside a new one
 _KINDS = {"raw": Image, "compressed": CompressedImage}
 
 
@@ -52,11 +48,7 @@ class ImageInput:
         has_room: Callable[[], bool] = lambda: True,
         on_lost: Callable[[str, int], None] = lambda _topic, _count: None,
     ) -> None:
-        """Subscribe.
-
-        Args:
-            node: with the parameters `transport` and `reliability`.
-        """
+        """Subscribe (node: with the parameters `transport` and `reliability`)."""
         self.received = self.lost = 0
         self._node, self._take, self._depth, self._on_lost = node, take, depth, on_lost
         self._topics = {"raw": node.resolve_topic_name(topic), "compressed": _compressed_topic(node, topic)}

@@ -32,16 +32,11 @@ from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, 
 from simjudge.ros.viewers import missing_viewers
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
-_ENCLOSING = "ros_namespace"
-"""The launch configuration in which PushRosNamespace keeps the namespace."""
+_ENCLOSING = "ros_namespace"  # The launch configuration in which PushRosNamespace keeps the namespace
 
 
 def launch_description(graph: Graph) -> LaunchDescription:
-    """The launch description of a graph: its arguments, and its programs once the arguments are known.
-
-    Args:
-        graph: the description that `simjudge run` reads too.
-    """
+    """The launch description of a graph: its arguments, and its programs once the arguments are known."""
     return LaunchDescription(
         [*map(_declaration, graph.arguments), OpaqueFunction(function=_GraphLaunch(graph).actions)]
     )

@@ -25,8 +25,8 @@ from .runtime import SimjudgeNode
 from .validation_output import ValidationOutput, ValidationOverlay, contexts_message
 from .worker import WorkAbandonedError
 
+# Entries of result.json that take long, and are computed beside the live work.
 _CERTAINTY_NAMES = [field.name for field in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
-"""Entries of result.json that take long, and are computed beside the live work."""
 
 
 class _Frames(NamedTuple):
@@ -57,11 +57,7 @@ class LiveComparison:
         builder: LiveFrameBuilder,
         overlay: ValidationOverlay,
     ) -> None:
-        """Start without a reference.
-
-        Args:
-            node: that publishes; with the parameters `frame_id` and `both_directions`.
-        """
+        """Start without a reference (node: that publishes; with the parameters `frame_id` and `both_directions`)."""
         self._node, self._output, self._options = node, output, options
         self._builder, self._overlay = builder, overlay
         self._session: LiveSession | None = None
@@ -120,11 +116,7 @@ class LiveComparison:
         return described
 
     def judge(self, match: MatchedMessages, received: float) -> None:
-        """Compare a frame and publish its contexts.
-
-        Args:
-            received: when they were matched, seconds of `time.monotonic`.
-        """
+        """Compare a frame and publish its contexts (received: when they were matched, seconds of `time.monotonic`)."""
         if self._session is None:
             self._node.losses.add("frames that came while no reference was loaded", describe_message(match.first))
             return

@@ -26,10 +26,8 @@ from simjudge.core.errors import SimjudgeError
 
 from .runtime import SimjudgeNode
 
-UNDER_WAY = 0.3
-"""Seconds that a message may be under way when a node is deactivated."""
-_WAKE = 0.02
-"""Seconds between looks whether work is done."""
+UNDER_WAY = 0.3  # Seconds that a message may be under way when a node is deactivated
+_WAKE = 0.02  # Seconds between looks whether work is done
 
 
 class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
@@ -151,8 +149,8 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
             (self.publishers, self.destroy_publisher),
         )
         for made, destroy in kinds:
-            for each in [each for each in made if id(each) not in self._lasting]:
-                destroy(each)
+            for entity in [entity for entity in made if id(entity) not in self._lasting]:
+                destroy(entity)
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:

@@ -35,11 +35,7 @@ from .runtime import message_class
 
 
 def make_header(stamp: int, frame_id: str) -> Header:
-    """A header.
-
-    Args:
-        stamp: nanoseconds; a negative one becomes 0.
-    """
+    """A header (stamp: nanoseconds; a negative one becomes 0)."""
     seconds, nanoseconds = divmod(max(stamp, 0), 1_000_000_000)
     return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
 
@@ -54,8 +50,7 @@ def describe_message(message: Any, topic: str = "") -> str:
     return f"{topic or 'an image'} at {format_seconds(message_stamp(message))}"
 
 
-_SPACE = 0.5
-"""Width of a space over the height of a line."""
+_SPACE = 0.5  # Width of a space over the height of a line
 
 
 def erasing_marker(header: Header, namespace: str = "") -> Marker:
@@ -70,30 +65,19 @@ def erasing_marker(header: Header, namespace: str = "") -> Marker:
 def set_text_height(text: Marker, height: float) -> None:
     """Set how large a text is shown.
 
-    RViz takes the width of a space from `scale.x`; without it, from a line a metre high.
-
-    Args:
-        height: of a line, metres.
+    RViz takes the width of a space from `scale.x`; without it, from a line a metre high. `height` of a line, metres.
     """
     text.scale.x, text.scale.z = _SPACE * height, height
 
 
 def to_rgb(message: Any, topic: str = "") -> RgbImage:
-    """The pixels of a sensor_msgs Image or CompressedImage.
-
-    Args:
-        topic: names the culprit, together with the stamp, where the message is damaged.
-    """
+    """The pixels of a sensor_msgs Image or CompressedImage."""
     where = describe_message(message, topic)
     return compressed_to_rgb(message, where) if isinstance(message, CompressedImage) else raw_to_rgb(message, where)
 
 
 def image_message(pixels: RgbImage, header: Any) -> Image:
-    """An image as an rgb8 message, or a mono8 one.
-
-    Args:
-        pixels: (H, W, 3) uint8, RGB, or (H, W, 1).
-    """
+    """An image as an rgb8 message, or a mono8 one (pixels: (H, W, 3) uint8, RGB, or (H, W, 1))."""
     height, width, channels = pixels.shape
     encoding, step = "rgb8" if channels == 3 else "mono8", channels * width
     message = Image(header=header, height=height, width=width, encoding=encoding, is_bigendian=0, step=step)
@@ -103,22 +87,14 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
 
 
 def flip_rows(message: Image) -> None:
-    """Put the rows of a raw image into the opposite order, in place.
-
-    Args:
-        message: of any encoding; one whose data has the wrong size stays as it is.
-    """
+    """Put the rows of a raw image into the opposite order, in place."""
     data = np.frombuffer(message.data, np.uint8)
     if message.height and len(data) == message.step * message.height:
         message.data = array("B", data.reshape(message.height, message.step)[::-1].tobytes())
 
 
 def camera_info_message(calibration: Calibration) -> CameraInfo:
-    """A calibration as a message, without a header.
-
-    Args:
-        calibration: matrix, distortion, rectification and projection in pixels.
-    """
+    """A calibration as a message, without a header."""
     message = CameraInfo(width=calibration.size[0], height=calibration.size[1], distortion_model=calibration.model)
     message.d = calibration.distortion.tolist()
     message.k = calibration.matrix.reshape(-1).tolist()
@@ -147,12 +123,7 @@ def vision_types() -> VisionTypes | None:
 def detection_array(
     found: Detections, class_names: dict[int, str], header: Any, size: tuple[int, int]
 ) -> DetectionArray:
-    """Detections in one image as simjudge_msgs/DetectionArray.
-
-    Args:
-        found: boxes in pixels of the image.
-        size: width and height of the image, pixels.
-    """
+    """Detections in one image as simjudge_msgs/DetectionArray."""
     out = DetectionArray(header=header, image_width=size[0], image_height=size[1])
     out.class_names = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]
     rows = zip(found.class_id.tolist(), found.box.tolist(), found.score.tolist(), strict=True)
@@ -169,12 +140,7 @@ def detection_array(
 
 
 def vision_array(types: VisionTypes, found: Detections, class_names: dict[int, str], header: Any) -> Any:
-    """Detections in one image as vision_msgs/Detection2DArray.
-
-    Args:
-        found: boxes in pixels of the image.
-        class_names: by class id; a class without a name goes by its number.
-    """
+    """Detections in one image as vision_msgs/Detection2DArray (found: boxes in pixels of the image)."""
     out = types.array()
     out.header = header
     detections = []
@@ -192,23 +158,13 @@ def vision_array(types: VisionTypes, found: Detections, class_names: dict[int, s
     return out
 
 
-_RED = (0.85, 0.16, 0.1)
-"""Colour of cones on the right, RGB, 0 to 1."""
-_GREEN = (0.07, 0.55, 0.25)
-"""Colour of cones on the left, RGB, 0 to 1."""
-_PALE = 0.35
-"""Opacity of a cone that does not count yet, 0 to 1."""
+_RED = (0.85, 0.16, 0.1)  # Colour of cones on the right, RGB, 0 to 1
+_GREEN = (0.07, 0.55, 0.25)  # Colour of cones on the left, RGB, 0 to 1
+_PALE = 0.35  # Opacity of a cone that does not count yet, 0 to 1
 
 
 def vehicle_state(message: Odometry) -> VehicleState:
-    """How the car moves, from odometry.
-
-    Args:
-        message: pose in metres and quaternion in the odometry frame; twist in m/s and rad/s in the car's frame.
-
-    Returns:
-        The state; acceleration, steering and wheels, which odometry does not tell, are 0.
-    """
+    """How the car moves, from odometry: the state (message: pose in metres and quaternion in the odometry frame)."""
     pose, twist = message.pose.pose, message.twist.twist
     p, q, v, w = pose.position, pose.orientation, twist.linear, twist.angular
     velocity, turning = (v.x, v.y, v.z), (w.x, w.y, w.z)
@@ -219,27 +175,18 @@ def vehicle_state(message: Odometry) -> VehicleState:
 
 
 def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
-    """The detections of a simjudge_msgs/DetectionArray that are of a side's class.
-
-    Args:
-        sides: by a class's name or number, as text, the number it has here; others are left out.
-    """
+    """The detections of a simjudge_msgs/DetectionArray that are of a side's class."""
     rows = [
         (sides.get(normalized_name(detection.class_name), sides.get(str(detection.class_id))), detection)
         for detection in message.detections
     ]
-    kept = [(number, each) for number, each in rows if number is not None]
-    boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]
-    return Detections.build([number for number, _ in kept], boxes, [each.score for _, each in kept])
+    kept = [(number, message) for number, message in rows if number is not None]
+    boxes = [(message.box.x0, message.box.y0, message.box.x1, message.box.y1) for _, message in kept]
+    return Detections.build([number for number, _ in kept], boxes, [message.score for _, message in kept])
 
 
 def scan_points(message: Any) -> ScanPoints:
-    """The points of a scan (sensor_msgs/PointCloud2) with the fields x, y, z and, where it has one, time.
-
-    Args:
-        message: `time` is in seconds from the message's stamp. Points that are not finite are left out: drivers mark
-            beams without a return so.
-    """
+    """The points of a scan (sensor_msgs/PointCloud2), finite ones: x, y, z and perhaps time (from the stamp)."""
     where = describe_message(message, "scan/points")
     table = read_cloud(message, where)
     names = table.dtype.names or ()
@@ -253,12 +200,7 @@ def scan_points(message: Any) -> ScanPoints:
 
 
 def path_message(header: Header, line: FloatArray) -> Path:
-    """A line as a path, each pose facing the next.
-
-    Args:
-        header: with the frame of the points.
-        line: (P, 2) points, metres.
-    """
+    """A line as a path, each pose facing the next (header: with the frame of the points; line (P, 2) points)."""
     out = Path(header=header)
     if len(line) < 2:
         return out
@@ -272,14 +214,7 @@ def path_message(header: Header, line: FloatArray) -> Path:
 
 
 def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeShape) -> MarkerArray:
-    """The cones that a driver knows, as cylinders.
-
-    Args:
-        header: with the frame of the cones.
-        cones: positions in metres; those that do not count yet are pale.
-        right_class: class of the cones on the right, drawn red; others are green.
-        shape: radius and height of a cone, metres.
-    """
+    """The cones that a driver knows, as cylinders (header: with the frame of the cones; cones: positions in metres)."""
     out = MarkerArray(markers=[erasing_marker(header, "cones")])
     rows = zip(cones.position.tolist(), cones.class_id().tolist(), cones.trusted().tolist(), strict=True)
     for number, ((x, y), class_id, trusted) in enumerate(rows):

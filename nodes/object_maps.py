@@ -44,7 +44,6 @@ class ObjectMaps:
     """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], object]], None]) -> None:
-        """Subscribe."""
         self.changed, self.newest_stamp = False, 0
         self._node, self._post = node, post
         settings = OccupancySettings(**{name: node.settings[name] for name in LIVE_MAPPING})
@@ -56,24 +55,18 @@ class ObjectMaps:
         ]
 
     def settle(self, wait: float) -> None:
-        """Take the scans whose poses are known; give up those that waited too long.
-
-        Args:
-            wait: seconds.
-        """
-        for each in self._inputs:
-            each.settle(wait)
+        """Take the scans whose poses are known; give up those that waited too long (wait: seconds)."""
+        for scan_input in self._inputs:
+            scan_input.settle(wait)
 
     def counts(self) -> dict[str, int]:
         """Scans that came."""
-        return {f"{name} scans received": each.received for name, each in zip(SIDES, self._inputs, strict=True)}
+        return {
+            f"{name} scans received": scan_input.received for name, scan_input in zip(SIDES, self._inputs, strict=True)
+        }
 
     def publish(self) -> tuple[OccupancyMap, OccupancyMap] | None:
-        """Publish the maps' picture; runs on the worker's thread.
-
-        Returns:
-            The maps; None until each has a scan.
-        """
+        """Publish the maps' picture; runs on the worker's thread. The maps; None until each has a scan."""
         self.changed = False
         maps = self._maps.maps
         if maps is not None:
@@ -94,14 +87,11 @@ class ObjectMaps:
 
 _NAN = math.nan
 _SIDES = (("real", ONLY_REAL), ("virtual", ONLY_VIRTUAL))
-_DISTANCE = 1.0
-"""Metres before the camera of the plane in which boxes stand; the picture is as wide there."""
-_LINE, _TEXT = 0.003, 0.03
-"""Metres: thickness of a box's edges, height of a name."""
-_CELL = 0.02
-"""Height of a cell of a map, metres."""
+_DISTANCE = 1.0  # Metres before the camera of the plane in which boxes stand; the picture is as wide there
+_LINE, _TEXT = 0.003, 0.03  # Metres: thickness of a box's edges, height of a name
+_CELL = 0.02  # Height of a cell of a map, metres
+# Ends of a box's four edges, as columns of x0, y0, x1, y1.
 _CORNERS = ((0, 1), (2, 1), (2, 1), (2, 3), (2, 3), (0, 3), (0, 3), (0, 1))
-"""Ends of a box's four edges, as columns of x0, y0, x1, y1."""
 
 
 def object_summary(
@@ -111,12 +101,7 @@ def object_summary(
     maps: tuple[OccupancyMap, OccupancyMap] | None,
     losses: list[str],
 ) -> ObjectSummary:
-    """A summary.
-
-    Args:
-        head: stamp of the newest pair, frame of the real camera.
-        maps: of the real and the virtual lidar; None where there are none.
-    """
+    """A summary (head: stamp of the newest pair, frame of the real camera; maps of the real and the virtual lidar)."""
     out = ObjectSummary(header=head, pairs=pairs, metrics=[_metric(row) for row in rows], losses=losses)
     occupied = Agreement(0, 0, 0) if maps is None else map_agreement(*maps).occupied
     if maps is not None:
@@ -127,11 +112,7 @@ def object_summary(
 
 
 def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> MarkerArray:
-    """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.occupancy`).
-
-    Returns:
-        A list of cubes: white where both are occupied, red the real one alone, cyan the virtual one alone.
-    """
+    """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.occupancy`)."""
     side = 1 / real.extent.cells_per_metre
     cells = Marker(header=head, ns="occupied cells", type=Marker.CUBE_LIST, action=Marker.ADD)
     cells.pose.orientation.w = 1.0
@@ -140,19 +121,15 @@ def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> Mark
     left, bottom = real.extent.corner
     rows, columns = np.nonzero(real.occupied | virtual.occupied)
     x, y = left + (columns + 0.5) * side, bottom + (rows + 0.5) * side
-    cells.points = [Point(x=each[0], y=each[1]) for each in np.stack([x, y], 1).tolist()]
+    cells.points = [Point(x=corner[0], y=corner[1]) for corner in np.stack([x, y], 1).tolist()]
     state = 2 * real.occupied[rows, columns].astype(np.int64) + virtual.occupied[rows, columns] - 1
     colours = [_colour(rgb) for rgb in (ONLY_VIRTUAL, ONLY_REAL, OCCUPIED)]
-    cells.colors = [colours[each] for each in state.tolist()]
+    cells.colors = [colours[value] for value in state.tolist()]
     return MarkerArray(markers=[cells])
 
 
 def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sightings, Sightings]) -> MarkerArray:
-    """The boxes of a pair of frames, in a plane 1 m before the camera, in which a picture is 1 m wide.
-
-    Returns:
-        Boxes and names, real red and virtual cyan; earlier ones go.
-    """
+    """The boxes of a pair of frames, in a plane 1 m before the camera, in which a picture is 1 m wide."""
     out = MarkerArray(markers=[erasing_marker(head)])
     for (side, rgb), one, what in zip(_SIDES, frames, seen, strict=True):
         width, height = (float(value) for value in one.size[0])
@@ -211,7 +188,6 @@ class MountInput:
     """
 
     def __init__(self, node: SimjudgeNode) -> None:
-        """Subscribe to /tf_static."""
         self.links: dict[str, tuple[str, Pose]] = {}
         self._node = node
         declared_subscription(node, "/tf_static", self._take)
@@ -242,12 +218,7 @@ class ScanInput:
         limits: MotionLimits,
         take: Callable[[int, Cloud, Pose], None],
     ) -> None:
-        """Subscribe.
-
-        Args:
-            node: with the parameter `wait`; its `INTERFACE` declares SIDE/scan/points and SIDE/vehicle/odometry.
-            take: given stamp, cloud and pose of the lidar in the fixed frame.
-        """
+        """Subscribe (take: given stamp, cloud and pose of the lidar in the fixed frame)."""
         self.received, self.frame_id = 0, ""
         self._node, self._side, self._mounts, self._limits, self._hand_on = node, side, mounts, limits, take
         self.topic = str(node.resolve_topic_name(f"{side}/scan/points"))
@@ -258,11 +229,7 @@ class ScanInput:
         declared_subscription(node, f"{side}/vehicle/odometry", self._take_pose)
 
     def settle(self, wait: float) -> None:
-        """Hand on the scans whose poses are known, in order; give up those that waited too long.
-
-        Args:
-            wait: seconds.
-        """
+        """Hand on the scans whose poses are known, in order; give up those that waited too long (wait: seconds)."""
         while self._waiting:
             scan = self._waiting[0]
             stamp = message_stamp(scan.message)

@@ -38,10 +38,8 @@ from .validation_settings import image_size, matching_limits
 from .worker import Worker
 
 _SIDES = ("real", "virtual")
-_SILENCE = 5.0
-"""Seconds without a message until the node says what it waits for."""
-_CHECK_PERIOD = 0.1
-"""Seconds between looks at what has waited long enough."""
+_SILENCE = 5.0  # Seconds without a message until the node says what it waits for
+_CHECK_PERIOD = 0.1  # Seconds between looks at what has waited long enough
 
 
 class ObjectsNode(SimjudgeNode):
@@ -56,7 +54,6 @@ class ObjectsNode(SimjudgeNode):
     )
 
     def __init__(self) -> None:
-        """Subscribe."""
         super().__init__()
         follow = self.settings["follow"]
         self._labels = follow == FOLLOW_LABELS

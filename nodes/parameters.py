@@ -31,40 +31,27 @@ _REMEDIES = {RosParameter.Type.DOUBLE: "write it with a decimal point, e.g. 1.0"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One row of a node's parameter table.
-
-    Attributes:
-        default: the value where none is given, None for a number that may be left out; its type is the parameter's
-            type unless `kind` is given. A list's items are strings unless the default holds numbers.
-        description: what it does, with its unit.
-        choices: the values a text may have; empty for any.
-        low, high: the range of a number, inclusive; None for no bound.
-        changeable: may be set while the node runs.
-        required: the default stands for "not given", and must be replaced.
-        kind: bool, int, float or str; None for the default's type.
-        optional: "not given" is possible; its value is None.
-        at_rest: may be set while a node with a life cycle is unconfigured; the node refuses it else, and says why.
-    """
+    """One row of a node's parameter table."""
 
     name: str
+    # The value where none is given, None for a number that may be left out; its type is the parameter's type unless
+    # `kind` is given. A list's items are strings unless the default holds numbers.
     default: Value
-    description: str
-    choices: tuple[str, ...] = ()
+    description: str  # what it does, with its unit
+    choices: tuple[str, ...] = ()  # the values a text may have; empty for any
+    # low, high: the range of a number, inclusive; None for no bound.
     low: float | None = None
     high: float | None = None
-    changeable: bool = False
-    required: bool = False
-    kind: type | None = None
-    optional: bool = False
+    changeable: bool = False  # may be set while the node runs
+    required: bool = False  # the default stands for "not given", and must be replaced
+    kind: type | None = None  # bool, int, float or str; None for the default's type
+    optional: bool = False  # "not given" is possible; its value is None
+    # May be set while a node with a life cycle is unconfigured; the node refuses it else, and says why.
     at_rest: bool = False
 
     @classmethod
     def of(cls, row: Setting) -> Parameter:
-        """The parameter of a declared setting.
-
-        Args:
-            row: the setting. A number that is not given stays unset; a text that is not given is empty.
-        """
+        """The parameter of a declared setting: a number that is not given stays unset, such a text is empty."""
         texts = row.form is not None or row.kind in (str, Path)
         kind = str if texts else row.kind
         many = row.many and row.form is None
@@ -101,11 +88,7 @@ class Parameter:
         return _TYPES[self.value_type]
 
     def problem(self, value: Any) -> str | None:
-        """Why a value cannot be taken.
-
-        Returns:
-            A line for people; None where the value can be taken.
-        """
+        """Why a value cannot be taken: a line for people; None where the value can be taken."""
         if self.required and value in ("", []):
             return f"parameter {self.name} must be given: {self.description}"
         if self.choices and value not in self.choices and (value or self.default):
@@ -141,12 +124,6 @@ class ParameterValues:
     """The values of a node's parameters, always the current ones."""
 
     def __init__(self, node: Node, table: Sequence[Parameter], changed: Callable[[str, Any], None]) -> None:
-        """Declare the parameters and watch over their values.
-
-        Args:
-            changed: called with name and new value before a parameter changes while the node runs; a SimjudgeError it
-                raises refuses the value.
-        """
         self._node, self._changed = node, changed
         self._rows = {row.name: row for row in table}
         for row in table:

@@ -26,8 +26,7 @@ from .qos import publisher_events
 from .recorded_topics import has_installed_definition, playback_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
-_WAKE = 0.1
-"""Seconds between looks whether the node ends."""
+_WAKE = 0.1  # Seconds between looks whether the node ends
 
 
 class PlayNode(SimjudgeNode):

@@ -32,12 +32,6 @@ class PoseInput:
     """The poses of one body, as they come; may be asked from another thread."""
 
     def __init__(self, node: SimjudgeNode, limits: MotionLimits, lose: Callable[[str, str], None]) -> None:
-        """Subscribe.
-
-        Args:
-            node: with the parameters of `PoseSettings`.
-            lose: told of kind and place of poses that cannot be used.
-        """
         self.received = 0
         self.change = Condition()
         self._node, self._limits, self._lose = node, limits, lose
@@ -64,25 +58,12 @@ class PoseInput:
             return self._buffer.newest_stamp()
 
     def poses_between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
-        """The poses of an interval.
-
-        Args:
-            begin: nanoseconds.
-            end: nanoseconds.
-
-        Returns:
-            As `exposure_poses` of `simjudge.geometry.transforms`: poses, why there are none, or None while they may
-            come.
-        """
+        """The poses of an interval (begin: nanoseconds; end: nanoseconds)."""
         with self.change:
             return exposure_poses(self._buffer, begin, end, self._limits)
 
     def drop_before(self, stamp: int) -> None:
-        """Drop old poses.
-
-        Args:
-            stamp: nanoseconds; poses before it are dropped, but one that is needed to interpolate.
-        """
+        """Drop old poses (stamp: nanoseconds; poses before it are dropped, but one that is needed to interpolate)."""
         with self.change:
             self._buffer.forget(stamp)
 
@@ -117,21 +98,15 @@ class PoseInput:
             return None
 
 
-_PERIOD = 0.1
-"""Seconds between looks for topics that have come up, and at what waits."""
-_DEPTH = 100
-"""Messages that the middleware keeps of a topic of poses."""
+_PERIOD = 0.1  # Seconds between looks for topics that have come up, and at what waits
+_DEPTH = 100  # Messages that the middleware keeps of a topic of poses
 
 
 class MotionInput:
     """Feeds poses, transforms and camera_info into `LiveMotions`."""
 
     def __init__(self, node: SimjudgeNode, motions: LiveMotions, changed: Callable[[], None]) -> None:
-        """Subscribe; topics of poses as soon as somebody publishes them, because only then their type is known.
-
-        Args:
-            changed: called when something has come, and ten times a second.
-        """
+        """Subscribe; topics of poses as soon as somebody publishes them, because only then their type is known."""
         self._node, self._motions, self._changed = node, motions, changed
         self._waited = set(motions.topics)
         declared_subscription(node, "camera/camera_info", self._take_camera_info)

@@ -47,12 +47,7 @@ def latched_qos(depth: int = 1) -> QoSProfile:
 
 
 def image_qos(reliability: str = "auto", depth: int = 5) -> QoSProfile:
-    """For images, which the default transport loses where they are best effort.
-
-    Args:
-        reliability: "best_effort", "reliable", or "auto": best effort where the shared-memory profile is loaded,
-            reliable elsewhere.
-    """
+    """For images, which the default transport loses where they are best effort."""
     if reliability == "auto":
         reliability = "best_effort" if shared_memory_is_set() else "reliable"
     return sensor_data_qos(depth) if reliability == "best_effort" else reliable_qos(depth)
@@ -73,11 +68,7 @@ def shared_memory_is_set() -> bool:
 def subscription_events(
     diagnostics: Diagnostics, topic: str, parameter: str | None = None
 ) -> SubscriptionEventCallbacks:
-    """Callbacks that turn a publisher's unfitting offer into a diagnostic which names the fix.
-
-    Args:
-        parameter: the node's parameter that sets the reliability, if there is one.
-    """
+    """Callbacks that turn a publisher's unfitting offer into a diagnostic which names the fix."""
 
     def incompatible(event: object) -> None:
         kind = _kind(event)
@@ -93,11 +84,7 @@ def subscription_events(
 
 
 def publisher_events(diagnostics: Diagnostics, topic: str, parameter: str | None = None) -> PublisherEventCallbacks:
-    """Callbacks that turn a subscriber's unfitting request into a diagnostic which names the fix.
-
-    Args:
-        parameter: the node's parameter that sets the reliability, if there is one.
-    """
+    """Callbacks that turn a subscriber's unfitting request into a diagnostic which names the fix."""
 
     def incompatible(event: object) -> None:
         kind = _kind(event)
@@ -134,15 +121,14 @@ def _profile(depth: int, reliability: ReliabilityPolicy, durability: DurabilityP
 
 
 _HEAD = "qos_overrides."
+# What rclpy takes itself, where it goes by simulated time; `ros2 param dump` writes it.
 _OF_RCLPY = "qos_overrides./clock."
-"""What rclpy takes itself, where it goes by simulated time; `ros2 param dump` writes it."""
 
 
 class QosOverrides:
     """The overrides that a node was given, and those that met a publisher or subscription."""
 
     def __init__(self, node: Node) -> None:
-        """Look at what was given."""
         self._node = node
         given = getattr(node, "_parameter_overrides", {})
         self._given = [name for name in given if name.startswith(_HEAD) and not name.startswith(_OF_RCLPY)]
@@ -174,21 +160,12 @@ class MessageGaps:
     """Follows the numbers of the messages of one topic. Before the first message of a publisher nothing is missing."""
 
     def __init__(self, publisher_count: Callable[[], int]) -> None:
-        """Start with nothing.
-
-        Args:
-            publisher_count: says how many publishers the topic has; asked where a message does not name its publisher.
-        """
         self._publisher_count = publisher_count
         # By publisher: the number of its newest message, and when it was sent.
         self._last: dict[bytes | None, tuple[int, int]] = {}
 
     def missing_before(self, info: Any) -> int:
-        """How many messages are missing between the last one of a publisher and this one.
-
-        Returns:
-            The number, 0 where it is not known; negative: the message has come before.
-        """
+        """How many messages are missing between the last one of a publisher and this one."""
         number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
         # Before Kilted rclpy does not tell publishers apart.
         if number is None or (publisher is None and self._publisher_count() != 1):

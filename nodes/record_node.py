@@ -24,12 +24,10 @@ from .qos import MessageGaps, subscription_events
 from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
-_SCAN_PERIOD = 0.2
-"""Seconds between looks for new topics."""
-_FLUSH_PERIOD = 1.0
-"""Seconds between writes of what is buffered."""
+_SCAN_PERIOD = 0.2  # Seconds between looks for new topics
+_FLUSH_PERIOD = 1.0  # Seconds between writes of what is buffered
+# What every node publishes: recorded where it is named, not by a pattern.
 _OWN = {"/rosout", "/parameter_events", "/diagnostics"}
-"""What every node publishes: recorded where it is named, not by a pattern."""
 
 
 class RecordNode(SimjudgeNode):
@@ -113,7 +111,7 @@ class RecordNode(SimjudgeNode):
         kind, definition = message_class(message_type), installed_definition(message_type)
         if self._recording is None:
             return
-        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
+        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(offer) for offer in offered])
         self._taken.add(name)
         gaps = MessageGaps(partial(self.count_publishers, name))
         self.create_subscription(

@@ -32,27 +32,23 @@ from simjudge.data.rosbag2.storage import StoredTopic
 from .qos import reliable_qos
 
 _FOREVER = QosTime(9223372036, 854775807)
+# A reliable publisher keeps this many messages for subscribers that are late, or a fast replay would lose some.
 _DEEP = 100
-"""A reliable publisher keeps this many messages for subscribers that are late, or a fast replay would lose some."""
 
 
 def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
-    """What to publish a recorded topic with: what its publishers offered, in the way that suits all of them.
-
-    Args:
-        text: the YAML of the recording, empty where it has none.
-    """
+    """What to publish a recorded topic with: what its publishers offered (YAML), in the way that suits all of them."""
     try:
         offered = parse_qos(text) if text else []
     except (ReaderError, KeyError, TypeError, ValueError, AttributeError):
         offered = []
     profile = reliable_qos(_DEEP)
-    if offered and any(each.reliability == QosReliability.BEST_EFFORT for each in offered):
+    if offered and any(offer.reliability == QosReliability.BEST_EFFORT for offer in offered):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if reliability != "recorded":
         profile.reliability = ReliabilityPolicy[reliability.upper()]
-    depth = max([each.depth for each in offered], default=0)
-    if offered and all(each.durability == QosDurability.TRANSIENT_LOCAL for each in offered):
+    depth = max([offer.depth for offer in offered], default=0)
+    if offered and all(offer.durability == QosDurability.TRANSIENT_LOCAL for offer in offered):
         profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
         profile.depth = max(depth, 1)
     elif profile.reliability == ReliabilityPolicy.BEST_EFFORT:
@@ -64,8 +60,8 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
 
 def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
     """What to subscribe with to receive from every publisher of a topic."""
-    everyone_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
-    everyone_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
+    everyone_reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offered)
+    everyone_latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offered)
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=depth,
@@ -75,11 +71,7 @@ def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
 
 
 def recorded_qos_profile(profile: QoSProfile) -> Qos:
-    """A publisher's profile as a recording keeps it.
-
-    Args:
-        profile: as DDS tells it; a publisher's history is not told, and kept as unknown.
-    """
+    """A publisher's profile as a recording keeps it."""
     best_effort = profile.reliability == ReliabilityPolicy.BEST_EFFORT
     latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     known = profile.history in (HistoryPolicy.KEEP_LAST, HistoryPolicy.KEEP_ALL)
@@ -118,11 +110,7 @@ def installed_definition(name: str) -> MessageDefinition:
 
 
 def has_installed_definition(topic: StoredTopic) -> bool:
-    """Whether a recorded topic's type is the installed one of that name.
-
-    Returns:
-        True also where the recording or the installation does not hold the definition.
-    """
+    """Whether a recorded topic's type is the installed one of that name."""
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True
     try:

@@ -36,14 +36,10 @@ from .pose_input import PoseInput
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
 
-_DEPTH = 100
-"""Images that the middleware keeps."""
-_DROP_PERIOD = 1.0
-"""Seconds between drops of old poses."""
-_POLL = 0.02
-"""Seconds between looks for an image that has poses."""
-_KEPT_NS = 30_000_000_000
-"""Nanoseconds of poses that are kept for images that come late."""
+_DEPTH = 100  # Images that the middleware keeps
+_DROP_PERIOD = 1.0  # Seconds between drops of old poses
+_POLL = 0.02  # Seconds between looks for an image that has poses
+_KEPT_NS = 30_000_000_000  # Nanoseconds of poses that are kept for images that come late
 
 
 class _PendingFrame(NamedTuple):
@@ -62,7 +58,6 @@ class ReplayNode(SimjudgeNode):
     PARAMETERS = settings_parameters(ReplaySettings)
 
     def __init__(self) -> None:
-        """Set up the scene and start."""
         super().__init__()
         given = self.settings
         self._camera = read_camera(given["camera"])

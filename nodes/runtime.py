@@ -31,13 +31,10 @@ from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES, QosOverrides
 
-_WAKE = 0.1
-"""Seconds between looks whether the node ends."""
-_RECENT = 10.0
-"""Seconds for which a loss is a warning in diagnostics."""
+_WAKE = 0.1  # Seconds between looks whether the node ends
+_RECENT = 10.0  # Seconds for which a loss is a warning in diagnostics
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where POSIX puts shared memory
-_LEAST_SHARED_MEMORY = 256 << 20
-"""Bytes that must be free there for the profile with large shared memory."""
+_LEAST_SHARED_MEMORY = 256 << 20  # Bytes that must be free there for the profile with large shared memory
 # Newer releases warn of the former name of the variable that names the profile.
 _FORMER_NAME = {"humble", "iron", "jazzy"}
 
@@ -61,7 +58,6 @@ class SimjudgeNode(EndingNode):
     INTERFACE = NodeInterface()
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
         self.losses, self.unfinished = Losses(), False
@@ -84,10 +80,6 @@ class SimjudgeNode(EndingNode):
 
         rclpy answers a request for values with none at all if one of the names has no value, so that `ros2 param dump`
         would print an empty file.
-
-        Args:
-            prefixes: names, or their beginnings up to a dot; empty for all.
-            depth: dots that a name may have below its prefix; 0 for any number.
         """
         out = super().list_parameters(prefixes, depth)
         out.names = [name for name in out.names if self.get_parameter_or(name).value is not None]
@@ -111,11 +103,7 @@ class SimjudgeNode(EndingNode):
             self.get_logger().warning(f"{name} counted for nothing: this node had no such topic")
 
     def lose(self, kind: str, where: str, count: int = 1) -> None:
-        """Count input that is left out; the log names the first piece of each kind.
-
-        Args:
-            kind: a short plural phrase, as in `Losses.add`.
-        """
+        """Count input that is left out; the log names the first piece of each kind."""
         self.losses.add(kind, where, count)
         self._last_loss = time.monotonic()
         if self.losses.counts[kind] == count:
@@ -203,11 +191,7 @@ def load_shared_memory_profile() -> None:
 
 
 def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> bool:
-    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends.
-
-    Returns:
-        Whether it was told to end before its work was done.
-    """
+    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends."""
     signals = StopSignals()
     signals.listen()
     try:

@@ -45,12 +45,9 @@ from .sim_sensors import SimSensors
 from .simulated_camera import SimCameras
 from .simulated_car import SimulatedCar, VehicleInputs
 
-_WAKE = 0.1
-"""Seconds between looks whether the node ends."""
-_REST = 30.0
-"""Seconds that deactivation waits for a frame to be taken."""
-_LATE_NS = 200_000_000
-"""Nanoseconds that a free-running simulation may lag behind, and then catch up."""
+_WAKE = 0.1  # Seconds between looks whether the node ends
+_REST = 30.0  # Seconds that deactivation waits for a frame to be taken
+_LATE_NS = 200_000_000  # Nanoseconds that a free-running simulation may lag behind, and then catch up
 
 
 class SimNode(ManagedNode):
@@ -61,7 +58,6 @@ class SimNode(ManagedNode):
     PARAMETERS = settings_parameters(SimSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._thread: Thread | None = None
         self._made = self._open = False

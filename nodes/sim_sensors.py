@@ -57,11 +57,6 @@ class SimSensors:
         mounts: Mapping[str, Pose] | None = None,
         frames: Frames | None = None,
     ) -> None:
-        """Make the sensors and their publishers.
-
-        Args:
-            given: a file of sensors, or the name of one that comes with simjudge; "": none.
-        """
         names = frames or Frames()
         specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
         for spec in specs:
@@ -88,28 +83,20 @@ class SimSensors:
         return SensorFeed(self._engine, self._specs, self._seed) if self._specs else None
 
     def publish(self, batch: SensorBatch, offset: int) -> None:
-        """Publish readings.
-
-        Args:
-            offset: nanoseconds added to the engine's time.
-        """
+        """Publish readings (offset: nanoseconds added to the engine's time)."""
         for topic, _, message in self._messages.messages(batch.events, offset):
             kind = type(message)
             self._publisher(topic, f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}").publish(message)
             self._views.show(topic, message)
 
 
-_ALPHA = 0.35
-"""Opacity of a cube."""
-_TEXT = 0.12
-"""Height of a name above its cube, metres."""
+_ALPHA = 0.35  # Opacity of a cube
+_TEXT = 0.12  # Height of a name above its cube, metres
+# Length of an arrow for one m/s^2 and for one rad/s, metres.
 _METRES = {"linear_acceleration": 0.05, "angular_velocity": 0.5}
-"""Length of an arrow for one m/s^2 and for one rad/s, metres."""
 _COLOURS = {"linear_acceleration": "orange", "angular_velocity": "blue"}
-_THICKNESS = (0.02, 0.05, 0.06)
-"""Metres: diameter of an arrow's shaft and head, length of the head."""
-_MOST_FIXES = 2000
-"""Fixes of a path; older ones go."""
+_THICKNESS = (0.02, 0.05, 0.06)  # Metres: diameter of an arrow's shaft and head, length of the head
+_MOST_FIXES = 2000  # Fixes of a path; older ones go
 _TYPES = {"MarkerArray": "visualization_msgs/msg/MarkerArray", "Path": "nav_msgs/msg/Path"}
 
 
@@ -119,7 +106,6 @@ class SensorViews:
     def __init__(
         self, node: SimjudgeNode, specs: Sequence[SensorSpec], class_names: Mapping[int, str], frame: str
     ) -> None:
-        """Remember what is needed."""
         self._node, self._frame = node, frame
         self._names, self._colours = dict(class_names), class_colours(class_names.values())
         topics = sensor_topics(specs)
@@ -174,11 +160,7 @@ class SensorViews:
 
 
 def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> MarkerArray:
-    """Labelled boxes as cubes with their classes' names above them.
-
-    Args:
-        colours: RGB, 0-255, by the name of a class; white for a class that is not there.
-    """
+    """Labelled boxes as cubes with their classes' names above them (colours: RGB, 0-255)."""
     header = message.header
     out = MarkerArray(markers=[erasing_marker(header, namespace) for namespace in ("boxes", "names")])
     for number, box in enumerate(message.boxes):
@@ -201,9 +183,6 @@ def imu_markers(message: Any) -> MarkerArray:
     """The readings of an IMU as arrows from its place.
 
     The acceleration is 0.05 m long for each m/s^2; the turn rate lies along its axis, 0.5 m for each rad/s.
-
-    Args:
-        message: a sensor_msgs/Imu; a part whose covariance begins with -1 has no arrow.
     """
     out = MarkerArray()
     for number, (part, metres) in enumerate(_METRES.items()):

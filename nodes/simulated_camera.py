@@ -37,8 +37,7 @@ from .messages import camera_info_message, image_message, make_header
 from .runtime import SimjudgeNode
 from .simulated_car import SimulatedCar
 
-_JPEG_QUALITY = 95
-"""JPEG quality of compressed images, percent."""
+_JPEG_QUALITY = 95  # JPEG quality of compressed images, percent
 
 
 class SimulatedCamera:
@@ -53,13 +52,6 @@ class SimulatedCamera:
         frame_id: str = "",
         reliability: str = "auto",
     ) -> None:
-        """Create the publishers.
-
-        Args:
-            mounted: its name begins the topics, and its lens makes the camera_info.
-            frame_id: the optical frame's name in tf, for all headers; "": by the camera's name.
-            reliability: of images and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
-        """
         self.published = 0
         self._node, self._name, self._reliability = node, mounted.name, reliability
         self._frame_id = frame_id or optical_frame(mounted.name)
@@ -88,14 +80,12 @@ class SimulatedCamera:
     ) -> None:
         """Publish one frame.
 
-        Args:
-            stamp: nanoseconds, 0 or more, of all its messages.
-            image: the image; None: none was made, and none is published. A JPEG that the camera's chain ends in is
-                published as it is; else a JPEG of quality 95 is made where somebody subscribes to the compressed topic.
-            objects: the ground truth; all rows are taken as this frame's. Boxes in pixels, as in `frames`.
-            labels: class and instance images; None: neither is published.
-            frame_name: what the frame is called; by its stamp if not given.
-            depth: the depth image, metres; None where the camera has none.
+        `stamp`: nanoseconds, 0 or more, of all its messages; `image`: the image; None: none was made, and none is
+        published. A JPEG that the camera's chain ends in is published as it is; else a JPEG of quality 95 is made where
+        somebody subscribes to the compressed topic; `objects`: the ground truth; all rows are taken as this frame's.
+        Boxes in pixels, as in `frames`; `labels`: class and instance images; None: neither is published; `frame_name`:
+        what the frame is called; by its stamp if not given; `depth`: the depth image, metres; None where the camera has
+        none.
         """
         header = self.header(stamp)
         # Labels first: who waits for the image of a stamp then has all of it.
@@ -141,11 +131,7 @@ class SimulatedCamera:
         return camera_publisher(self._node, self._name, topic, self._reliability)
 
     def header(self, stamp: int) -> Header:
-        """The header of a frame's messages.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """The header of a frame's messages (stamp: nanoseconds)."""
         return make_header(stamp, self._frame_id)
 
     def _truth_message(self, header: Header, objects: Objects, frame_name: str) -> LabelledObjectArray:
@@ -203,7 +189,6 @@ class SimCameras:
         reliability: str,
         frame_prefix: str = "",
     ) -> None:
-        """Create the publishers."""
         self.cameras = cameras
         names = engine.scene.class_names
         self._captures = {
@@ -233,14 +218,7 @@ class SimCameras:
         return event.camera == self.cameras[0].name
 
     def publish(self, event: FrameEvent, offset: int, car: SimulatedCar) -> CapturedFrame | None:
-        """Take a frame and publish it. A frame of a camera that does not drive is made only where somebody looks.
-
-        Args:
-            offset: nanoseconds added to the engine's time.
-
-        Returns:
-            The frame; None where none was made.
-        """
+        """Take a frame and publish it; one of a camera that does not drive is made only where somebody looks."""
         topics, stamp = self._topics[event.camera], offset + event.stamp
         if event.camera in self._following:
             car.publish_camera(stamp, event.camera, event.exposure.middle.camera)

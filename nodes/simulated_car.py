@@ -46,11 +46,7 @@ class SimulatedCar:
         frames: Frames,
         vehicle: Vehicle | None = None,
     ) -> None:
-        """Create the publishers.
-
-        Args:
-            vehicle: whose description, joints and wheels are published; None: none are.
-        """
+        """Create the publishers (vehicle: whose description, joints and wheels are published; None: none are)."""
         self._messages = VehicleMessages(message_class, frames)
         self._mounts, self._cameras = mounts, cameras
         self._clock = declared_publisher(node, "/clock")
@@ -69,30 +65,16 @@ class SimulatedCar:
         self._description.publish(self._messages.description(text))
 
     def publish_static_transforms(self, stamp: int, links: Iterable[FrameLink] = ()) -> None:
-        """Publish what does not move: the map in which the odometry is, and where the sensors sit on the car.
-
-        Args:
-            stamp: nanoseconds.
-            links: of other parts of a car whose vehicle is not known.
-        """
+        """Publish what does not move: the map in which the odometry is, and where the sensors sit on the car."""
         body = links if self._vehicle is None else (BODY_LINK,)
         self._fixed.publish(self._messages.fixed(stamp, self._mounts, self._cameras, body))
 
     def publish_camera(self, stamp: int, name: str, pose: Pose) -> None:
-        """Publish where a camera is that follows the car.
-
-        Args:
-            stamp: nanoseconds.
-            pose: of its optical frame in the odometry frame.
-        """
+        """Publish where a camera is that follows the car."""
         self._transforms.publish(self._messages.placed(stamp, {optical_frame(name): pose}))
 
     def publish_clock(self, time: int) -> None:
-        """Publish the time alone.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Publish the time alone (time: nanoseconds)."""
         message = Clock()
         message.clock.sec, message.clock.nanosec = divmod(time, 1_000_000_000)
         self._clock.publish(message)
@@ -100,13 +82,7 @@ class SimulatedCar:
     def publish_state(
         self, time: int, state: VehicleState, joints: JointAngles | None = None, links: Iterable[FrameLink] = ()
     ) -> None:
-        """Publish the time, and how the car and its wheels move then.
-
-        Args:
-            time: nanoseconds.
-            state: pose in the odometry frame (metres), velocities in the car's frame (m/s, rad/s).
-            joints, links: of the wheels of a car whose vehicle is not known, after `publish_description`.
-        """
+        """Publish the time (nanoseconds), and how the car and its wheels move then."""
         self.publish_clock(time)
         self._odometry.publish(self._messages.odometry(time, state))
         if self._vehicle is None:
@@ -119,8 +95,7 @@ class SimulatedCar:
         self._transforms.publish(self._messages.moving(time, state, wheel_links(self._vehicle, joints)))
 
 
-_WAKE = 0.2
-"""Seconds between looks whether waiting is given up."""
+_WAKE = 0.2  # Seconds between looks whether waiting is given up
 
 
 class VehicleInputs:
@@ -132,14 +107,7 @@ class VehicleInputs:
     """
 
     def __init__(self, node: SimjudgeNode, topic: str, vehicle: Vehicle | None = None) -> None:
-        """Subscribe.
-
-        Args:
-            node: with the parameter `input_type`, the type of the commands: a header, and steering, throttle and
-                braking as in simjudge_msgs/msg/VehicleInput; or Twist, TwistStamped, AckermannDriveStamped, Joy. It
-                counts what is left out.
-            vehicle: the car; None where only pedals and steering are taken.
-        """
+        """Subscribe (vehicle: the car; None where only pedals and steering are taken)."""
         self.received = 0
         self._node, self._changed = node, Condition()
         self._latest: tuple[int, Command | WantedMotion] | None = None
@@ -168,17 +136,7 @@ class VehicleInputs:
     def wait_for_answer(
         self, stamp: int, seconds: float, given_up: Callable[[], bool], state: VehicleState, before: int
     ) -> Command | None:
-        """Wait for the command that answers a frame: whose stamp is not before the frame's, or that has none.
-
-        Of a type without a header the next message after it answers.
-
-        Args:
-            stamp: of the frame, nanoseconds.
-            given_up: asked several times a second.
-
-        Returns:
-            None where none came.
-        """
+        """Wait for the command that answers a frame: not stamped before it, or the next of a type without a header."""
         end = time.monotonic() + seconds
         with self._changed:
             self._now = state.time

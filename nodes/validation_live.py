@@ -43,10 +43,8 @@ from .validation_settings import image_size, live_options, matching_limits, opti
 from .worker import Worker
 
 TOPICS = ("camera/ground_truth", "camera/detections")
-_SILENCE = 5.0
-"""Seconds without a message until the node says what it waits for."""
-_CHECK_PERIOD = 0.1
-"""Seconds between looks at what has waited long enough."""
+_SILENCE = 5.0  # Seconds without a message until the node says what it waits for
+_CHECK_PERIOD = 0.1  # Seconds between looks at what has waited long enough
 _JUMP_POLICIES = {
     IGNORE: "frames with stamps that were judged before are not counted again (on_jump)",
     RESET: "the frames so far are forgotten (on_jump)",

@@ -22,10 +22,8 @@ from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
 from .worker import WorkAbandonedError, Worker
 
-_PATIENCE = 10.0
-"""Seconds that deactivation waits for frames that have come to be judged; the rest is judged after it."""
-_WAKE = 0.05
-"""Seconds between looks whether the node is active."""
+_PATIENCE = 10.0  # Seconds that deactivation waits for frames that have come to be judged; the rest is judged after it
+_WAKE = 0.05  # Seconds between looks whether the node is active
 
 
 class ValidationNode(ManagedNode):
@@ -36,7 +34,6 @@ class ValidationNode(ManagedNode):
     PARAMETERS = VALIDATION_PARAMETERS
 
     def __init__(self) -> None:
-        """Declare the parameters."""
         super().__init__()
         self._worker: Worker | None = None
         self._live: LiveValidation | DriveValidation | None = None

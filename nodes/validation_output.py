@@ -41,8 +41,7 @@ from .runtime import SimjudgeNode
 from .validation_settings import optional_path
 from .worker import WorkAbandonedError
 
-_PROGRESS_PERIOD = 5
-"""Seconds between lines about the progress of long work."""
+_PROGRESS_PERIOD = 5  # Seconds between lines about the progress of long work
 
 
 class ValidationOutput:
@@ -53,11 +52,7 @@ class ValidationOutput:
     """
 
     def __init__(self, node: SimjudgeNode) -> None:
-        """Create the publishers.
-
-        Args:
-            node: with the parameters `out` and `report`.
-        """
+        """Create the publishers (node: with the parameters `out` and `report`)."""
         self._node = node
         self.out = optional_path(node.settings["out"])
         if self.out is not None:
@@ -75,12 +70,7 @@ class ValidationOutput:
         losses: list[str],
         certainty_frames: int,
     ) -> list[SummaryLine]:
-        """Publish a summary, and its numbers for RViz.
-
-        Args:
-            reverse: the same for the other direction, None where it is not computed.
-            certainty_frames: live frames (or frames of both sets) that the certainty is computed from.
-        """
+        """Publish a summary, the other direction's where it is computed, and their numbers for RViz."""
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
         lines = summary_lines(numbers, about["class_names"])
         self._markers.publish(marker_message(head, lines))
@@ -100,11 +90,7 @@ class ValidationOutput:
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Advance]:
-        """Report the progress of long work in the log.
-
-        Yields:
-            A function to call with pieces done and pieces in all; it raises WorkAbandonedError once the node ends.
-        """
+        """Report the progress of long work in the log."""
         lines = ProgressLines(task, _PROGRESS_PERIOD)
 
         def advance(done: int, total: int) -> None:
@@ -119,14 +105,10 @@ class ValidationOutput:
 _NAN = math.nan
 _REAL = ("theta", "min_score", "margin")
 _OPTIONAL = ("mask_factor", "block")
-_MARKER_DISTANCE = 1.0
-"""Metres before the camera at which the text stands."""
-_MARKER_HEIGHT = 0.08
-"""Height of a line of text, metres."""
-_TEXT_ABOVE = 0.5
-"""Metres above the camera at which the one text hangs."""
-_TEXT_HEIGHT = 0.06
-"""Height of a line of it, metres."""
+_MARKER_DISTANCE = 1.0  # Metres before the camera at which the text stands
+_MARKER_HEIGHT = 0.08  # Height of a line of text, metres
+_TEXT_ABOVE = 0.5  # Metres above the camera at which the one text hangs
+_TEXT_HEIGHT = 0.06  # Height of a line of it, metres
 
 
 def summary_message(
@@ -137,11 +119,7 @@ def summary_message(
     losses: list[str],
     certainty_frames: int,
 ) -> ValidationSummary:
-    """A summary.
-
-    Args:
-        backward: the same for the other direction, None where it is not computed.
-    """
+    """A summary (backward: the same for the other direction, None where it is not computed)."""
     names = about["class_names"]
     out = ValidationSummary(header=head, version=version(), losses=losses, certainty_frames=certainty_frames)
     out.a, out.b = (_set(about["inputs"][side]) for side in ("a", "b"))
@@ -155,11 +133,7 @@ def summary_message(
 
 
 def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> ContextPerformanceArray:
-    """The contexts of a live frame.
-
-    Args:
-        head: stamp and frame of the message.
-    """
+    """The contexts of a live frame (head: stamp and frame of the message)."""
     frames = judged.frames
     width, height = (int(v) for v in frames.size[0])
     out = ContextPerformanceArray(header=head, frame_name=frames.frame_name[0], image_width=width, image_height=height)
@@ -168,11 +142,7 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
 
 
 def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
-    """Lines of text for RViz: in front of the camera, in its optical frame.
-
-    Args:
-        head: stamp and frame of the message.
-    """
+    """Lines of text for RViz: in front of the camera, in its optical frame (head: stamp and frame of the message)."""
     out = MarkerArray(markers=[erasing_marker(head, "validation")])
     for number, (text, colour) in enumerate(lines):
         marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
@@ -188,11 +158,7 @@ def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
 
 
 def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
-    """The same lines as one text that hangs above the camera and turns to whoever looks, for RViz and Foxglove.
-
-    Args:
-        head: the frame counts; the text stays with it as it moves.
-    """
+    """The same lines as one text that hangs above the camera and turns to whoever looks, for RViz and Foxglove."""
     still = Header(frame_id=head.frame_id)
     text = Marker(header=still, ns="validation", type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, frame_locked=True)
     text.pose.orientation.w = 1.0
@@ -281,12 +247,9 @@ def _number(value: Any) -> float:
     return _NAN if value is None else float(value)
 
 
-_CHECK_PERIOD = 0.5
-"""Seconds between looks whether somebody subscribes."""
-_KEPT_IMAGES = 30
-"""Images that wait for their frames."""
-_KEPT_FRAMES = 120
-"""Frames that wait for their images."""
+_CHECK_PERIOD = 0.5  # Seconds between looks whether somebody subscribes
+_KEPT_IMAGES = 30  # Images that wait for their frames
+_KEPT_FRAMES = 120  # Frames that wait for their images
 
 
 class ValidationOverlay:
@@ -297,12 +260,6 @@ class ValidationOverlay:
     """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
-        """Publish `validation/overlay`.
-
-        Args:
-            node: with the parameters `transport` and `reliability` of the images.
-            post: has something done on the thread that judges, which is where images are drawn.
-        """
         self._node, self._post = node, post
         self._publisher = declared_publisher(node, "validation/overlay")
         self._input: ImageInput | None = None

@@ -21,17 +21,13 @@ _ALL = (
     *settings_parameters(CompareSettings),
     *(Parameter.of(row) for row in DRIVE_ROWS),
 )
+# The parameters of the validation node: what `configure` reads may change while the node is unconfigured.
 VALIDATION_PARAMETERS = tuple(replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL)
-"""The parameters of the validation node: what `configure` reads may change while the node is unconfigured."""
 _AT_REST = frozenset(row.name for row in VALIDATION_PARAMETERS if row.at_rest)
 
 
 def refuse_while_configured(name: str, node: str) -> None:
-    """Refuse a new value of what counts for a whole comparison.
-
-    Args:
-        node: the full name of the node, for the commands that mend it.
-    """
+    """Refuse a new value of what counts for a whole comparison."""
     if name in _AT_REST:
         raise SimjudgeError(
             f"{name} is read when {node} is configured: all frames of a result are compared by the same rules. To begin"
@@ -90,11 +86,7 @@ def matching_limits(settings: ParameterValues) -> MatchingLimits:
 
 
 def image_size(settings: ParameterValues) -> tuple[int, int]:
-    """The size of the images, where the messages do not say it.
-
-    Returns:
-        Width and height, pixels; (0, 0) where they are not given.
-    """
+    """The size of the images, width and height, where the messages do not say it; (0, 0) where it is not given."""
     text = settings["image_size"]
     if not text:
         return 0, 0

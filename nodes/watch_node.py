@@ -35,8 +35,7 @@ from .parameters import settings_parameters
 from .qos import reliable_qos, sensor_data_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
-_DEEP = 100
-"""Images that the middleware keeps."""
+_DEEP = 100  # Images that the middleware keeps
 _LABELS = (255, 255, 255)
 _ALL = "all classes"
 
@@ -49,7 +48,6 @@ class WatchNode(SimjudgeNode):
     PARAMETERS = settings_parameters(WatchSettings)
 
     def __init__(self) -> None:
-        """Open the screen and listen."""
         super().__init__()
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])
@@ -110,15 +108,15 @@ class WatchNode(SimjudgeNode):
 
     def _ground_truth(self, message: Any) -> None:
         self._others += 1
-        labels = [each.class_name or str(each.class_id) for each in message.objects]
+        labels = [labelled.class_name or str(labelled.class_id) for labelled in message.objects]
         colours = [_LABELS] * len(labels)
         self._screen.show_boxes(message_stamp(message), "ground_truth", _boxes(message.objects, colours, labels))
 
     def _detections(self, message: Any) -> None:
         self._others += 1
         found = message.detections
-        colours = [class_colour(each.class_id, each.class_name) for each in found]
-        labels = [f"{each.class_name or each.class_id} {each.score:.2f}" for each in found]
+        colours = [class_colour(detection.class_id, detection.class_name) for detection in found]
+        labels = [f"{detection.class_name or detection.class_id} {detection.score:.2f}" for detection in found]
         self._screen.show_boxes(message_stamp(message), "detections", _boxes(found, colours, labels))
 
     def _contexts(self, message: Any) -> None:
@@ -131,8 +129,12 @@ class WatchNode(SimjudgeNode):
     def _summary(self, message: Any) -> None:
         self._others += 1
         states = [
-            _state(each, each.class_name or str(each.class_id), class_colour(each.class_id, each.class_name))
-            for each in message.by_class
+            _state(
+                class_summary,
+                class_summary.class_name or str(class_summary.class_id),
+                class_colour(class_summary.class_id, class_summary.class_name),
+            )
+            for class_summary in message.by_class
         ]
         states.append(_state(message.overall, _ALL, NO_W1_COLOUR))
         about = {
@@ -164,24 +166,19 @@ def main() -> None:
     run_node(WatchNode)
 
 
-_LOOK = 1.0
-"""Seconds between looks for new topics."""
+_LOOK = 1.0  # Seconds between looks for new topics
 
 
 class SensorWatch:
     """Subscribes to the sensors of a graph; shows readings in the frame of the car, where tf_static tells it."""
 
     def __init__(self, node: SimjudgeNode, screen: Screen, has_room: Callable[[str], bool]) -> None:
-        """Begin to look for topics.
-
-        Args:
-            has_room: says for a topic whether another point cloud of it may be shown.
-        """
+        """Begin to look for topics (has_room: says for a topic whether another point cloud of it may be shown)."""
         self.received = 0
         self._node, self._screen, self._has_room = node, screen, has_room
         self._tree = TransformTree("/tf_static")
         self._known: set[str] = set()
-        self._depth = {each.type: each.depth for each in WATCHED_SENSORS}
+        self._depth = {sensor.type: sensor.depth for sensor in WATCHED_SENSORS}
         self._show: dict[str, Callable[[str, Any], None]] = {
             "sensor_msgs/msg/PointCloud2": self._cloud,
             "sensor_msgs/msg/LaserScan": self._scan,
@@ -198,10 +195,10 @@ class SensorWatch:
         """Subscribe to what is new."""
         below = self._node.get_namespace().rstrip("/") + "/"
         for topic, types in self._node.get_topic_names_and_types():
-            kind = next((each for each in types if each in self._show), None)
+            kind = next((type_name for type_name in types if type_name in self._show), None)
             if kind is None or topic in self._known or topic.endswith(TRUTH) or not topic.startswith(below):
                 continue
-            offers = [each.qos_profile.reliability for each in self._node.get_publishers_info_by_topic(topic)]
+            offers = [info.qos_profile.reliability for info in self._node.get_publishers_info_by_topic(topic)]
             if not offers:
                 continue
             self._known.add(topic)

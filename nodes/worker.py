@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-_POLL = 0.002
-"""Seconds that the executor's thread gives a piece of work before it serves other callbacks again."""
+_POLL = 0.002  # Seconds that the executor's thread gives a piece of work before it serves other callbacks again
 
 
 class WorkAbandonedError(Exception):
@@ -18,14 +17,10 @@ class WorkResult:
     """The result of a piece of work; a coroutine callback of a node can await it."""
 
     def __init__(self, future: Future[Any]) -> None:
-        """Wrap a future."""
         self._future = future
 
     def __await__(self) -> Generator[None, None, Any]:
-        """Wait; other callbacks are served meanwhile.
-
-        rclpy resumes a waiting coroutine at once and without pause, so the wait itself takes the time.
-        """
+        """Wait while other callbacks are served; rclpy resumes a waiting coroutine at once, so this takes time."""
         while not self._future.done():
             wait([self._future], _POLL)
             yield
@@ -36,11 +31,7 @@ class Worker:
     """Does pieces of work one after the other on a thread of its own; among themselves they need no locks."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
-        """Start the thread.
-
-        Args:
-            failed: called, on the worker's thread, with what a posted piece of work raised.
-        """
+        """Start the thread (failed: called, on the worker's thread, with what a posted piece of work raised)."""
         self._failed = failed
         self._pool = ThreadPoolExecutor(1, "worker")
         self._posted = self._begun = 0
@@ -51,19 +42,11 @@ class Worker:
         return self._posted - self._begun
 
     def post(self, piece: Callable[[], object]) -> None:
-        """Queue a piece of work whose result nobody needs.
-
-        Args:
-            piece: called on the worker's thread; an exception goes to `failed`, except a `WorkAbandonedError`.
-        """
+        """Queue a piece of work whose result nobody needs."""
         self._submit(piece).add_done_callback(self._check)
 
     def ask(self, piece: Callable[[], Any]) -> WorkResult:
-        """Queue a piece of work and get its result.
-
-        Returns:
-            An awaitable of what the piece returns; awaiting it raises what the piece raises.
-        """
+        """Queue a piece of work and get its result."""
         return WorkResult(self._submit(piece))
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes CHANGELOG.rst, which ROS tools such as bloom read, from CHANGELOG.md: `scripts/changelog_rst.py`."""
+"""Writes CHANGELOG.rst, which ROS tools such as bloom read, from CHANGELOG.md; `make generated` writes it."""
 
 import re
 from collections.abc import Iterator
@@ -59,5 +59,6 @@ def _piece(found: re.Match[str]) -> str:
     return bold or f"\\{sign}"
 
 
-if __name__ == "__main__":
-    (ROOT / "CHANGELOG.rst").write_text(to_rst((ROOT / "CHANGELOG.md").read_text("utf-8")), "utf-8")
+def files() -> dict[Path, str]:
+    """What the file should say."""
+    return {ROOT / "CHANGELOG.rst": to_rst((ROOT / "CHANGELOG.md").read_text("utf-8"))}

@@ -2,8 +2,7 @@
 
 The rooms stand in the order that pyproject.toml holds them to (`make lint`). A dot says that the room of the row
 imports the room of the column. Every import downwards is a dot right of the diagonal. An import upwards would be a red
-dot left of it. Run `python scripts/draw_rooms.py` when the test says that the drawing is old. It needs grimp
-(`make setup-docs`).
+dot left of it. `make generated` draws it. It needs grimp (`make setup-test`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,11 @@ import sys
 from pathlib import Path
 
 import grimp
-import tomllib
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/images/rooms.svg"
@@ -100,5 +103,6 @@ def drawing() -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-if __name__ == "__main__":
-    PICTURE.write_text(drawing(), encoding="utf-8")
+def files() -> dict[Path, str]:
+    """The file with the drawing."""
+    return {PICTURE: drawing()}

@@ -131,7 +131,7 @@ def course(scans: list[Scan]) -> tuple[Any, FloatArray]:
     tree = cKDTree(place)
     for index in range(len(place)):
         if left[index]:
-            near = [each for each in tree.query_ball_point(place[index], _SAME) if left[each]]
+            near = [row for row in tree.query_ball_point(place[index], _SAME) if left[row]]
             left[near] = False
             group.append(near)
     classes = [int(np.bincount(kind[near]).argmax()) for near in group]
@@ -154,8 +154,8 @@ def fitted_camera(scans: list[Scan], start: Pose) -> Pose:
 
     # The photographs look down by more than a local search finds: the best of some starts.
     starts = [np.array([tilt, 0, 0]) for tilt in np.radians([0, -8, 8, -16, 16])]
-    found = [least_squares(off, each, loss="soft_l1", f_scale=5) for each in starts]
-    return _turned(start, min(found, key=lambda each: float(each.cost)).x)
+    found = [least_squares(off, begin, loss="soft_l1", f_scale=5) for begin in starts]
+    return _turned(start, min(found, key=lambda fit: float(fit.cost)).x)
 
 
 def misses(scans: list[Scan], camera: Pose) -> FloatArray:
@@ -230,9 +230,9 @@ def _make_photographs(folder: Path, out: Path, scans: list[Scan]) -> None:
     print_note(f"{len(frames)} photographs in {out / 'real.mcap'}")
     camera = given_camera()
     fitted = fitted_camera(seen, camera)
-    for name, each in (("given", camera), ("fitted", fitted)):
-        left = np.median(np.linalg.norm(misses(seen, each), axis=1))
-        print_note(f"the camera as {name}, {left:.0f} px beside the boxes (median): --mount={mount_text(each)}")
+    for name, calibration in (("given", camera), ("fitted", fitted)):
+        left = np.median(np.linalg.norm(misses(seen, calibration), axis=1))
+        print_note(f"the camera as {name}, {left:.0f} px beside the boxes (median): --mount={mount_text(calibration)}")
 
 
 def _poses_from(scans: list[Scan], seen: list[Scan], index: int) -> list[tuple[str, Any]]:

@@ -57,13 +57,13 @@ def ring(kind: str, reach: float, height: float) -> npt.NDArray[np.float64]:
 
 def write(path: Path, height: float) -> None:
     """Write one file, the cone scaled to a height in metres."""
-    rings = [ring(*each) for each in RINGS]
+    rings = [ring(*size) for size in RINGS]
     steps = [float(np.linalg.norm(b[0] - a[0])) for a, b in pairwise(rings)]
     along = np.concatenate([[0], np.cumsum(steps)]) / (sum(steps) + RINGS[-1][1])
     scale = height / HEIGHT
     size = "" if scale == 1 else f", {1000 * height:g} mm high"
     lines = [f"# ART-1's cone{size}; made by scripts/make_cone_mesh.py. Metres, z up."]
-    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for each in rings for x, y, z in (scale * each).tolist()]
+    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for circle in rings for x, y, z in (scale * circle).tolist()]
     lines += [f"v 0 0 {scale * RINGS[0][2]:.6f}", f"v 0 0 {scale * RINGS[-1][2]:.6f}"]
     columns = SEGMENTS + 1
     lines += [f"vt {k / SEGMENTS:.6f} {v:.6f}" for v in along.tolist() for k in range(columns)]

@@ -1,8 +1,6 @@
-"""Makes the tables and the picture of docs/reference/ros.md, and config/params/, anew from the graphs' description.
+"""Makes the tables and the picture of docs/reference/ros.md, and config/params/, from the graphs' description.
 
-Run it as `python scripts/ros_page.py`.
-
-Needs rclpy (make setup-ros), for the nodes' parameters.
+`make generated` writes them. Needs rclpy (make setup-ros), for the nodes' parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +14,8 @@ from simjudge.ros.ros_page import regenerate_parts
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/reference/ros.md"
 
-if __name__ == "__main__":
-    for graph in GRAPHS.values():
-        (ROOT / f"config/params/{graph.name}.yaml").write_text(sample_text(graph), encoding="utf-8")
-    PAGE.write_text(regenerate_parts(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+def files() -> dict[Path, str]:
+    """What each file should say."""
+    samples = {ROOT / f"config/params/{graph.name}.yaml": sample_text(graph) for graph in GRAPHS.values()}
+    return {**samples, PAGE: regenerate_parts(PAGE.read_text(encoding="utf-8"))}

@@ -1,4 +1,4 @@
-"""Makes config/schema/*.schema.json anew from the models that read the files: `python scripts/schemas.py`.
+"""Makes config/schema/*.schema.json from the models that read the files; `make generated` writes them.
 
 Editors complete and check a file by the schema that its first line names: "# yaml-language-server: $schema=PATH".
 """
@@ -84,7 +84,7 @@ def without_titles(part: Any) -> Any:
         part: the schema, or a part of it.
     """
     if isinstance(part, list):
-        return [without_titles(each) for each in part]
+        return [without_titles(item) for item in part]
     if not isinstance(part, dict):
         return part
     return {key: without_titles(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
@@ -97,7 +97,7 @@ def with_draws(part: Any) -> Any:
         part: the schema, or a part of it.
     """
     if isinstance(part, list):
-        return [with_draws(each) for each in part]
+        return [with_draws(item) for item in part]
     if not isinstance(part, dict):
         return part
     out = {key: with_draws(value) for key, value in part.items() if key != "required"}
@@ -117,9 +117,9 @@ def or_draw(value: dict[str, Any]) -> dict[str, Any]:
         value: the schema of the value.
     """
     about = {key: value[key] for key in ("description", "default") if key in value}
-    rest = {key: each for key, each in value.items() if key not in about}
+    rest = {key: entry for key, entry in value.items() if key not in about}
     choices = rest["anyOf"] if set(rest) == {"anyOf"} else [rest]
-    return {"anyOf": [*(each for each in choices if each != NULL), {"$ref": "#/$defs/Draw"}, NULL], **about}
+    return {"anyOf": [*(choice for choice in choices if choice != NULL), {"$ref": "#/$defs/Draw"}, NULL], **about}
 
 
 def text(name: str) -> str:
@@ -131,6 +131,6 @@ def text(name: str) -> str:
     return json.dumps(schema(name), indent=1, allow_nan=False) + "\n"
 
 
-if __name__ == "__main__":
-    for each in MODELS:
-        (FOLDER / f"{each}.schema.json").write_text(text(each), encoding="utf-8")
+def files() -> dict[Path, str]:
+    """What each file of the folder should say."""
+    return {FOLDER / f"{name}.schema.json": text(name) for name in MODELS}

@@ -146,7 +146,7 @@ def _placeholder(parameter: object) -> str:
 
 
 def _row(parameter: object) -> str:
-    names = ", ".join(f"`{each}`" for each in (*parameter.opts, *parameter.secondary_opts))
+    names = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
     if not parameter.opts[0].startswith("-"):
         names = f"`{_placeholder(parameter)}`"
     default = "required" if parameter.required else _default(parameter.default)
@@ -166,7 +166,7 @@ def _escaped(text: str) -> str:
 def settings_page() -> str:
     """The page of the method's settings, from their one declaration."""
     compared, swept = declared(CompareSettings), declared(SweepSettings)
-    more = [row for row in swept if row.name not in {each.name for each in compared}]
+    more = [row for row in swept if row.name not in {common.name for common in compared}]
     tables = [f"## {group}\n\n{markdown_table(rows)}\n" for group, rows in by_group(compared).items()]
     return "\n".join([SETTINGS_INTRODUCTION, *tables, f"## Of a sweep\n\n{markdown_table(more)}\n"])
 

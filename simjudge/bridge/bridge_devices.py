@@ -31,8 +31,7 @@ from simjudge.sim.sensors.sensor_file import sensor_from_fields
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import VehicleState
 
-_NEAR = 0.01
-"""Metres within which a point and the surface of a labelled body are one."""
+_NEAR = 0.01  # Metres within which a point and the surface of a labelled body are one
 _NOWHERE = Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64), np.zeros((0, 2)), np.zeros((0, 3)))
 
 
@@ -43,7 +42,6 @@ class LiveLidar:
     """
 
     def __init__(self, world: LiveSystem, spec: LidarSpec, views: ChronoViews) -> None:
-        """Put the lidar into the system."""
         self._world, self._views, self._spec = world, views, spec
         # What is not labelled sends light back too: one more thing, nowhere, stands for all of it.
         rest = Thing("everything else", _NOWHERE, Surface(reflectance=1.0))
@@ -74,7 +72,7 @@ class LiveLidar:
         distance = np.where(ranges > 0, ranges, np.inf)
         thing = np.where(np.isfinite(distance), len(self.things) - 1, -1)
         if len(self.things) > 1:
-            own = self._rays.cast(origins, directions, [poses[each.name] for each in self._world.things])
+            own = self._rays.cast(origins, directions, [poses[body.name] for body in self._world.things])
             both = np.isfinite(distance) & np.isfinite(own.distance)
             met = np.abs(np.where(both, own.distance, np.inf) - np.where(both, distance, 0.0)) <= _NEAR
             thing[met] = own.thing[met]
@@ -82,11 +80,7 @@ class LiveLidar:
 
 
 def lidar_views(world: LiveSystem, body: Any, frame: Any, manager: Any) -> ChronoViews:
-    """The pictures that a lidar on a body takes.
-
-    Args:
-        frame: ChFrame of the lidar in the body's reference frame.
-    """
+    """The pictures that a lidar on a body takes (frame: ChFrame of the lidar in the body's reference frame)."""
     return ChronoViews(world.modules, world.release, world.system, body, manager, frame)
 
 
@@ -98,7 +92,6 @@ class BridgeViews:
     """
 
     def __init__(self, world: LiveSystem, manager: Any, stack: ExitStack) -> None:
-        """Make nothing yet."""
         self._world, self.manager, self._stack = world, manager, stack
         self._probed: ProbeResult | None = None
         self._views: list[ChronoViews] = []
@@ -147,7 +140,6 @@ class BridgeDevices:
     """
 
     def __init__(self, world: LiveSystem, views: BridgeViews, labelling: Labelling, seed: int) -> None:
-        """Begin without any."""
         self._world, self._views, self._labelling, self._seed = world, views, labelling, seed
         self._cameras: dict[str, tuple[MountedCamera, CameraPlace, bool]] = {}
         self._specs: dict[str, tuple[SensorSpec, CameraPlace]] = {}
@@ -159,22 +151,13 @@ class BridgeDevices:
             raise UsageError(f"{name}: there is a camera or sensor of that name; give another name")
 
     def add_camera(self, name: str, camera: Camera, body: Any, pose: Pose) -> None:
-        """Add a camera.
-
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: of the camera (x ahead) in the body's reference frame, or in base_link.
-        """
+        """Add a camera (body: ChBody that carries it; pose of the camera (x ahead) in the body's reference frame)."""
         carrier, mount = self._world.mount_on(body, pose)
         place = CameraPlace(*self._world.carrier(body, pose))
         self._cameras[name] = (MountedCamera(name, camera, mount), place, carrier != CAR)
 
     def adopt_camera(self, name: str, sensor: Any) -> tuple[str, ...]:
-        """Take over a camera that the program made.
-
-        Returns:
-            What was wrong in it, one line each, and what became of it.
-        """
+        """Take over a camera that the program made: what was wrong in it, one line each, and what became of it."""
         adopted = AdoptedCamera(self._world, sensor, name, self._views.probe(), self._labelling)
         carrier, mount = self._world.mount_on(adopted.place.body, adopted.place.pose)
         adopted.mounted = replace(adopted.mounted, mount=mount)
@@ -185,12 +168,7 @@ class BridgeDevices:
         return adopted.notes
 
     def add_sensor(self, name: str, body: Any, pose: Pose, fields: Mapping[str, Any]) -> SensorSpec:
-        """Add a sensor beside the cameras.
-
-        Args:
-            body: ChBody that carries it; None: the vehicle.
-            pose: in the body's reference frame, or in base_link.
-        """
+        """Add a sensor beside the cameras (body: ChBody that carries it; None; pose: in the body's reference frame)."""
         carrier, mount = self._world.mount_on(body, pose)
         spec = replace(sensor_from_fields(name, dict(fields)), mount=mount, body=carrier)
         self._specs[name] = (spec, CameraPlace(*self._world.carrier(body, pose)))

@@ -76,13 +76,7 @@ def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
 def choose_camera(
     given: str | Path | Camera | None, name: str, fields: Mapping[str, Any], filters: str | Path | tuple[Any, ...]
 ) -> Camera:
-    """The camera.
-
-    Args:
-        given: a camera's file or name, or a camera; None: of the fields.
-        fields: as a camera's file has them; what is None is not given.
-        filters: a camera's file whose filters, gain and exposure are taken, or a list of filters.
-    """
+    """The camera of a file or name with its fields replaced: those that are not None, and `filters`."""
     stated = {key: value for key, value in fields.items() if value is not None}
     if given is not None:
         rate = stated.pop("rate", None)
@@ -412,7 +406,7 @@ class ChronoBridge:
             "cameras": {
                 camera.name: {"name": camera.camera.name, "path": str(camera.camera.path)} for camera in setup.cameras
             },
-            "adopted": {name: list(each.notes) for name, each in self._devices.adopted.items()},
+            "adopted": {name: list(adoption.notes) for name, adoption in self._devices.adopted.items()},
             "labels": {"min_size": limits.min_size, "min_visible": limits.min_visible},
             "seed": self._seed,
         }

@@ -49,14 +49,10 @@ from simjudge.sim.sensors.camera.rig import MountedCamera
 
 @dataclass(frozen=True)
 class CameraPlace:
-    """Where a camera is.
-
-    Attributes:
-        pose: of the camera's body (x ahead, y left, z up) in the body's reference frame, metres.
-    """
+    """Where a camera is."""
 
     body: Any
-    pose: Pose
+    pose: Pose  # of the camera's body (x ahead, y left, z up) in the body's reference frame, metres
 
     def optical_pose(self) -> Pose:
         """The optical frame in the world now."""
@@ -65,13 +61,9 @@ class CameraPlace:
 
 @dataclass(frozen=True)
 class LiveFrame:
-    """A frame that is handed over.
+    """A frame that is handed over."""
 
-    Attributes:
-        time: nanoseconds from which on it may be.
-    """
-
-    time: int
+    time: int  # nanoseconds from which on it may be
     captured: CapturedFrame
 
 
@@ -134,11 +126,7 @@ class LiveCamera:
         self._labelled: SceneState | None = None
 
     def observe(self, time: int) -> None:
-        """Look at the system now if a picture is due.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Look at the system now if a picture is due (time: nanoseconds)."""
         if time < self._due:
             return
         if self._stamp < 0:
@@ -161,11 +149,7 @@ class LiveCamera:
             self._skip(time, taken)
 
     def take(self, time: int) -> list[LiveFrame]:
-        """The frames that may be handed over now, each once.
-
-        Args:
-            time: nanoseconds.
-        """
+        """The frames that may be handed over now, each once (time: nanoseconds)."""
         found = []
         while self._waiting and self._waiting[0].time <= time:
             found.append(self._waiting.popleft())
@@ -198,8 +182,7 @@ class LiveCamera:
             self.observe(time)
 
 
-_MODELS = {0: "pinhole", 1: "FOV lens", 2: "radial"}
-"""CameraLensModelType (ChSensorRenderTypes.h)."""
+_MODELS = {0: "pinhole", 1: "FOV lens", 2: "radial"}  # CameraLensModelType (ChSensorRenderTypes.h)
 
 
 def sensor_place(sensor: Any) -> CameraPlace:
@@ -209,11 +192,7 @@ def sensor_place(sensor: Any) -> CameraPlace:
 
 
 def true_lens(sensor: Any, probed: ProbeResult) -> tuple[Lens, float]:
-    """The lens that a camera's rays truly follow.
-
-    Returns:
-        The lens, and by how many pixels Chrono's rays miss it at most.
-    """
+    """The lens that a camera's rays truly follow: the lens, and by how many pixels Chrono's rays miss it at most."""
     size, field = (int(sensor.GetWidth()), int(sensor.GetHeight())), float(sensor.GetHFOV())
     factor: Factor = probed.factors["camera"]
     model = _MODELS.get(int(sensor.GetLensModelType()), "unknown lens")
@@ -251,11 +230,6 @@ class AdoptedCamera:
         probed: ProbeResult,
         labelling: Labelling,
     ) -> None:
-        """Take it over as it is.
-
-        Args:
-            sensor: a ChCameraSensor that is in a manager of the program's, with a ChFilterRGBA8Access.
-        """
         if not hasattr(sensor, "GetMostRecentRGBA8Buffer") or not hasattr(sensor, "GetHFOV"):
             raise UsageError(f"adopt: a ChCameraSensor is needed; this is a {type(sensor).__name__}")
         lens, miss = true_lens(sensor, probed)
@@ -281,11 +255,7 @@ class AdoptedCamera:
         self._cameras = cameras
 
     def observe(self, time: int) -> None:
-        """See whether the sensor was launched at this step, and label what it sees.
-
-        Args:
-            time: nanoseconds.
-        """
+        """See whether the sensor was launched at this step, and label what it sees (time: nanoseconds)."""
         launched = int(self._sensor.GetNumLaunches())
         if launched != self._launched and self._cameras is not None:
             self._launched = launched
@@ -298,11 +268,7 @@ class AdoptedCamera:
                 break
 
     def take(self, time: int) -> list[LiveFrame]:
-        """The frames that may be handed over now, each once.
-
-        Args:
-            time: nanoseconds.
-        """
+        """The frames that may be handed over now, each once (time: nanoseconds)."""
         found = [frame for frame in self._ready if frame.time <= time]
         self._ready.clear()
         return found

@@ -80,7 +80,6 @@ class BridgeSetup:
         wheels: Mapping[str, WheelFigures] | None = None,
         centres: Callable[[], Mapping[str, tuple[float, float, float]]] | None = None,
     ) -> None:
-        """Remember all."""
         self.wheels, self.centres = wheels, centres
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
 
@@ -114,11 +113,7 @@ class BridgeRecorder:
     """Writes into a recording."""
 
     def __init__(self, recording: MessageRecording, setup: BridgeSetup, start: int) -> None:
-        """Begin with the transforms that stay.
-
-        Args:
-            start: nanoseconds.
-        """
+        """Begin with the transforms that stay (start: nanoseconds)."""
         self._recording, types = recording, standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
         self._cameras = {
@@ -145,11 +140,7 @@ class BridgeRecorder:
         )
 
     def clock(self, time: int) -> None:
-        """A recording has its own times.
-
-        Args:
-            time: nanoseconds.
-        """
+        """A recording has its own times (time: nanoseconds)."""
 
     def readings(self, batch: SensorBatch) -> None:
         """Write readings."""
@@ -161,11 +152,7 @@ class BridgeRecorder:
         self._cameras[camera].record(frame.time, frame.captured)
 
     def command(self, time: int, command: Command) -> None:
-        """Write what the driver does.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Write what the driver does (time: nanoseconds)."""
         self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, command))
 
 
@@ -173,27 +160,18 @@ class BridgeOutputs:
     """All outputs of a bridge; they end when its stack is closed."""
 
     def __init__(self, stack: ExitStack) -> None:
-        """Open nothing yet."""
         self._stack = stack
         self._outputs: list[BridgeOutput] = []
         self._node: Any = None
 
     def record(self, out: Path, setup: BridgeSetup, start: int, about: Mapping[str, Any]) -> None:
-        """Open the recording.
-
-        Args:
-            start: nanoseconds.
-        """
+        """Open the recording (start: nanoseconds)."""
         written = {"simjudge": json.dumps(about, indent=2)}
         recording = self._stack.enter_context(record_messages(out, written))
         self._outputs.append(BridgeRecorder(recording, setup, start))
 
     def publish(self, setup: BridgeSetup, start: int) -> None:
-        """Open the topics.
-
-        Args:
-            start: nanoseconds.
-        """
+        """Open the topics (start: nanoseconds)."""
         try:
             topics = import_module("simjudge.nodes.bridge_topics")
         except ImportError as error:
@@ -213,20 +191,12 @@ class BridgeOutputs:
         return self._node is None or bool(self._node.ok())
 
     def clock(self, time: int) -> None:
-        """Hand over the time where there is no vehicle.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Hand over the time where there is no vehicle (time: nanoseconds)."""
         for output in self._outputs:
             output.clock(time)
 
     def motion(self, time: int, sample: MotionSample, command: Command, joints: JointAngles | None = None) -> None:
-        """Hand over how the vehicle moves, and what the driver does.
-
-        Args:
-            time: nanoseconds.
-        """
+        """Hand over how the vehicle moves, and what the driver does (time: nanoseconds)."""
         for output in self._outputs:
             output.motion(sample, joints)
             output.command(time, command)

@@ -32,11 +32,7 @@ class LiveWheels:
     """
 
     def __init__(self, wheeled: Any, base: Pose) -> None:
-        """Measure the wheels.
-
-        Args:
-            base: base_link in the frame of the chassis.
-        """
+        """Measure the wheels (base: base_link in the frame of the chassis)."""
         self._wheeled, self._base, self._tracker = wheeled, base, JointTracker()
         self.figures: dict[str, WheelFigures] = {}
         for (name, centre), (axle, side) in zip(self.centres().items(), SPINDLES, strict=True):
@@ -58,24 +54,12 @@ class LiveWheels:
         return bicycle_angle(*wheel_angles(self._wheeled)), (front_left, front_right, rear_left, rear_right)
 
     def joints(self, time: float) -> JointAngles:
-        """The joints now.
-
-        Args:
-            time: simulated seconds, later than at the call before.
-        """
+        """The joints now (time: simulated seconds, later than at the call before)."""
         return self._tracker.follow(time, wheel_angles(self._wheeled), self.motion()[1])
 
 
 def find_wheels(vehicle: Any, base: Pose) -> LiveWheels | None:
-    """The wheels of what a program calls its vehicle.
-
-    Args:
-        vehicle: a Chrono::Vehicle, a model of one (ARTcar, HMMWV_Full), or a body.
-        base: base_link in the frame of the chassis.
-
-    Returns:
-        The wheels; None for a body, a tracked vehicle, other numbers of axles, and a vehicle without tyres.
-    """
+    """The wheels of what a program calls its vehicle; None for a body, tracks, or a vehicle without tyres."""
     wheeled = vehicle.GetVehicle() if hasattr(vehicle, "GetVehicle") else vehicle
     if not all(hasattr(wheeled, name) for name in _CALLS) or int(wheeled.GetNumberAxles()) != _AXLES:
         return None
@@ -101,7 +85,6 @@ class LiveSystem:
     name = "chrono"
 
     def __init__(self, modules: Modules, release: Release, system: Any) -> None:
-        """Take the system as it is."""
         self.modules, self.release, self.system = modules, release, system
         self.vehicle: Any = None
         self.wheels: LiveWheels | None = None
@@ -120,12 +103,7 @@ class LiveSystem:
         return float(self.system.GetChTime())
 
     def set_vehicle(self, vehicle: Any, base: Pose | None = None) -> None:
-        """Say what the odometry is of.
-
-        Args:
-            vehicle: a Chrono::Vehicle of any kind, a model of one (ARTcar, HMMWV_Full), or a body.
-            base: base_link in the frame of the chassis (a plain body's own frame); None: that frame itself.
-        """
+        """Say what the odometry is of: a vehicle, a model of one or a body, `base` being base_link in its frame."""
         body = vehicle.GetChassisBody() if hasattr(vehicle, "GetChassisBody") else vehicle
         if not hasattr(body, "GetFrameRefToAbs"):
             raise UsageError(f"vehicle: a Chrono::Vehicle or a ChBody is needed; this is a {type(vehicle).__name__}")
@@ -133,12 +111,7 @@ class LiveSystem:
         self.wheels = find_wheels(vehicle, self._base)
 
     def mount_on(self, body: Any, pose: Pose) -> tuple[str, Pose]:
-        """The name of a body that carries a sensor, and the sensor's pose in the frame of that name.
-
-        Args:
-            body: a ChBody; None: the vehicle's.
-            pose: of the sensor in the body's reference frame; in base_link where the body is None.
-        """
+        """The name of a body that carries a sensor, and the sensor's pose in the frame of that name."""
         if body is None:
             if self.vehicle is None:
                 raise UsageError("there is no vehicle: give the body that carries the sensor, or call vehicle() before")
@@ -153,20 +126,11 @@ class LiveSystem:
         return name, pose
 
     def carrier(self, body: Any, pose: Pose) -> tuple[Any, Pose]:
-        """The ChBody that carries a sensor, and the sensor's pose in its reference frame.
-
-        Args:
-            body: a ChBody; None: the vehicle's.
-        """
+        """The ChBody that carries a sensor, and the sensor's pose in its reference frame (body: a ChBody; None)."""
         return (self.vehicle, self._base @ pose) if body is None else (body, pose)
 
     def label(self, bodies: Sequence[Any], class_name: str, *, counted: bool = True) -> int:
-        """Label bodies as one object.
-
-        Args:
-            bodies: one or more, parts of one object; an SCMTerrain only where it is not counted.
-            counted: False for stuff (road, soil) that has a class in the semantic image and no box.
-        """
+        """Label bodies as one object, or (not counted) as stuff with a class in the semantic image and no box."""
         numbers = {name: number for number, name in self.class_names.items()}
         class_id = numbers.get(class_name, len(numbers) + 1)
         instance = self._instances + 1 if counted else NO_INSTANCE
@@ -207,12 +171,7 @@ class LiveSystem:
         return Scene("chrono", self.things, (), class_names=dict(self.class_names))
 
     def own_labels(self, class_id: Any, instance: Any) -> tuple[Any, Any]:
-        """Label images without the labels that the program itself has put on materials.
-
-        Args:
-            class_id: uint8 (H, W).
-            instance: uint16 (H, W).
-        """
+        """Label images, uint8 and uint16 (H, W), without the labels that the program itself has put on materials."""
         classes = np.zeros(_MOST_INSTANCES + 1, np.uint8)
         known = np.zeros(_MOST_INSTANCES + 1, np.uint16)
         for thing in self.things:

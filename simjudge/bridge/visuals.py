@@ -20,42 +20,24 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import frame_pose
 from simjudge.sim.scene.model import Mesh
 
-_SLICES = 96
-"""Sides of the prism that stands for a round shape: its outline is within 0.06 % of the circle's radius."""
+_SLICES = 96  # Sides of the prism that stands for a round shape: its outline is within 0.06 % of the circle's radius
 _IDS = ("ClassID", "InstanceID")
 
 
 def reference_pose(body: Any) -> Pose:
-    """The pose of a body's reference frame, which its shapes and sensors are placed in.
-
-    Args:
-        body: any ChBody; the reference frame of a plain one is its centre of mass.
-
-    Returns:
-        The pose in the world, metres.
-    """
+    """The pose, in the world, of a body's reference frame: its shapes and sensors are placed in it."""
     frame = body.GetFrameRefToAbs()
     return frame_pose(frame)
 
 
 def chrono_frame(core: Any, pose: Pose) -> Any:
-    """A pose as a ChFrame.
-
-    Args:
-        pose: metres.
-    """
+    """A pose as a ChFrame (pose: metres)."""
     x, y, z, w = pose.orientation
     return core.ChFramed(core.ChVector3d(*pose.position), core.ChQuaterniond(w, x, y, z))
 
 
 def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted: float) -> None:
-    """Put a class and an instance on all that is seen of a body.
-
-    Args:
-        body: with visual shapes; an SCMTerrain.
-        instance: 1 to 65535, or 0 for stuff that is not counted.
-        unpainted: grey value that the renderer shows a shape in that has no material.
-    """
+    """Put a class and an instance (0: stuff that is not counted) on all that is seen of a body or an SCMTerrain."""
     shapes = _shapes(body)
     name = f"body {body.GetName()!r}" if hasattr(body, "GetName") else type(body).__name__
     if not shapes:
@@ -112,11 +94,7 @@ def copy_material(core: Any, material: Any) -> Any:
 
 
 def body_mesh(core: Any, body: Any) -> tuple[Mesh, tuple[str, ...]]:
-    """The triangles that Chrono::Sensor shows of a body.
-
-    Returns:
-        The triangles in the body's reference frame, and the kinds of shapes that Chrono::Sensor leaves out.
-    """
+    """The triangles that Chrono::Sensor shows of a body: the triangles in the body's reference frame."""
     parts, unseen = [], []
     for shape, pose in _shapes(body):
         found = _triangles(core, shape)
@@ -129,11 +107,7 @@ def body_mesh(core: Any, body: Any) -> tuple[Mesh, tuple[str, ...]]:
 
 
 def merge_meshes(parts: Sequence[tuple[FloatArray, Any]]) -> Mesh:
-    """One mesh of several.
-
-    Args:
-        parts: vertices (V, 3) and faces (F, 3) of each.
-    """
+    """One mesh of several (parts: vertices (V, 3) and faces (F, 3) of each)."""
     offset, vertices, faces = 0, [np.zeros((0, 3))], [np.zeros((0, 3), np.int64)]
     for corners, triangles in parts:
         vertices.append(corners)
@@ -182,14 +156,7 @@ def _triangles(core: Any, shape: Any) -> tuple[FloatArray, Any] | None:
 
 
 def box_triangles(x: float, y: float, z: float) -> tuple[FloatArray, Any]:
-    """A box around the origin.
-
-    Args:
-        x, y, z: its sides, metres.
-
-    Returns:
-        Vertices (8, 3) and faces (12, 3), counter-clockwise seen from outside.
-    """
+    """A box around the origin: vertices (8, 3) and faces (12, 3); x, y, z: its sides, metres."""
     corners = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * [x, y, z]
     faces = [
         [0, 1, 3],
@@ -209,11 +176,7 @@ def box_triangles(x: float, y: float, z: float) -> tuple[FloatArray, Any]:
 
 
 def cylinder_triangles(radius: float, height: float) -> tuple[FloatArray, Any]:
-    """A cylinder around the origin, its axis along z as Chrono has it.
-
-    Args:
-        radius, height: metres.
-    """
+    """A cylinder around the origin, its axis along z as Chrono has it (radius, height: metres)."""
     angles = np.arange(_SLICES) / _SLICES * 2 * np.pi
     ring = np.stack([radius * np.cos(angles), radius * np.sin(angles)], 1)
     below, above = (np.column_stack([ring, np.full(_SLICES, side * height / 2)]) for side in (-1, 1))
@@ -231,11 +194,7 @@ def cylinder_triangles(radius: float, height: float) -> tuple[FloatArray, Any]:
 
 
 def ball_triangles(radius: float) -> tuple[FloatArray, Any]:
-    """A ball around the origin.
-
-    Args:
-        radius: metres.
-    """
+    """A ball around the origin (radius: metres)."""
     rows = _SLICES // 2
     down = np.arange(rows + 1) / rows * np.pi
     around = np.arange(_SLICES) / _SLICES * 2 * np.pi

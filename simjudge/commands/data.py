@@ -15,7 +15,7 @@ from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import LONGEST_TIME
 from simjudge.sim.sensors.filter_settings import FilterSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
@@ -265,19 +265,18 @@ def lidar(
     The exit code is 1 where a check fails, and 0 where none does; checks that cannot be made do not count.
     """
     from simjudge.sim.sensors.lidar.contract import check_lidar
-    from simjudge.terminal.common import print_table
 
     columns = None if fields is None else [name.strip() for name in fields.split(",")]
     found = check_lidar(source, topic=topic, fields=columns, most=most)
-    for each in found:
-        typer.echo(f"{each.name}: {each.headline}")
-        print_table(each.table)
-    failed = [f"{each.name}: {', '.join(each.failed)}" for each in found if not each.passed]
+    for check in found:
+        typer.echo(f"{check.name}: {check.headline}")
+        print_table(check.table)
+    failed = [f"{check.name}: {', '.join(check.failed)}" for check in found if not check.passed]
     for line in failed:
         print_note(f"failed: {line}")
     if failed:
         raise typer.Exit(EXIT_FAILED)
-    exit_if_lost(*(each.losses for each in found))
+    exit_if_lost(*(check.losses for check in found))
 
 
 @takes_settings
@@ -294,7 +293,6 @@ def info(
         return
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.questions.info import info as run
-    from simjudge.terminal.common import print_table
 
     found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside)
     out = Console(soft_wrap=True, highlight=False)

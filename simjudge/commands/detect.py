@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
+from simjudge.core.installed import DETECTOR, find_file
 from simjudge.detectors.detector_settings import DetectSettings
 from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
@@ -52,7 +53,6 @@ def detect(
     A net of the task segment-semantic writes predicted label pictures, which --to yolo holds.
     For clouds, --model lidar_cuboids finds ground, clusters and cuboids, also without training.
     """
-    from simjudge.core.installed import DETECTOR, find_file
     from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 
     file = find_file(settings.model, DETECTOR)
@@ -125,8 +125,10 @@ def _print_pixels(frames: FrameSet, name: str) -> Losses:
     table = Table(title=f"{name} on {frames.name}", title_justify="left")
     for column in ("class", "share of pixels", "IoU"):
         table.add_column(column, justify="left" if column == "class" else "right")
-    for each in scores.classes:
-        table.add_row(each.name, f"{each.share:.4f}", "-" if each.iou is None else f"{each.iou:.3f}")
+    for class_score in scores.classes:
+        table.add_row(
+            class_score.name, f"{class_score.share:.4f}", "-" if class_score.iou is None else f"{class_score.iou:.3f}"
+        )
     console = Console(soft_wrap=True)
     console.print(table)
     console.print(f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import need_ros
 from simjudge.core.processes import DONE
-from simjudge.terminal.common import print_note
+from simjudge.terminal.common import print_note, print_table
 
 if TYPE_CHECKING:
     from simjudge.ros.description import Graph
@@ -37,7 +39,6 @@ def run(
         SimjudgeError: ROS 2 or a program is not installed here.
         Exit: with the exit code of the run where it is not 0.
     """
-    from simjudge.core.errors import UsageError
     from simjudge.ros.description import normalize_namespace, parse_arguments
     from simjudge.ros.graphs import GRAPHS
 
@@ -49,7 +50,6 @@ def run(
         return
     values = chosen.complete(parse_arguments(arguments or []))
     processes = chosen.processes(values)
-    from simjudge.core.installed import need_ros
     from simjudge.ros.runner import Runner
     from simjudge.ros.viewers import missing_viewers
 
@@ -70,7 +70,6 @@ def _show_result(out: Path) -> None:
     if not (out / "result.json").is_file():
         return
     from simjudge.questions.compare.result import ComparisonResult, load_result
-    from simjudge.terminal.common import print_table
 
     print_table(load_result(out, ComparisonResult).table)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
@@ -137,13 +136,10 @@ def watch(
         SimjudgeError: ROS 2 or rerun is not installed here.
         Exit: with the exit code of the node where it is not 0.
     """
-    from simjudge.core.errors import SimjudgeError, UsageError
-    from simjudge.core.installed import need_ros
     from simjudge.questions.watch import MISSING, is_installed
     from simjudge.ros.description import Process, Value, normalize_namespace
     from simjudge.ros.robot_file import read_robot
     from simjudge.ros.runner import Runner
-    from simjudge.terminal.common import print_note
 
     if save is not None and browser:
         raise UsageError("give --save or --browser, not both")

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from simjudge.core import installed
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 from simjudge.core.processes import EXIT_FAILED
@@ -44,8 +45,6 @@ def _print_names(value: bool) -> None:
         return
     from rich.console import Console
     from rich.table import Table
-
-    from simjudge.core import installed
 
     table = Table(show_header=False, box=None, pad_edge=False)
     for heading, kind in KINDS.items():

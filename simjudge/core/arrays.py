@@ -14,6 +14,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+# What NumPy raises for bytes that are no .npy or .npz file.
 NO_ARRAYS = (
     ValueError,
     TypeError,
@@ -29,4 +30,3 @@ NO_ARRAYS = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy raises for bytes that are no .npy or .npz file."""

@@ -24,19 +24,12 @@ _PALETTE: tuple[Colour, ...] = (
 )
 _NAMED: dict[str, Colour] = {"red": (255, 60, 40), "green": (60, 220, 90), "yellow": (255, 220, 40)}
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
-_DASH_PX = 8
-"""Length of a dash, and of the gap after it, pixels."""
-_BRIGHT_LUMA = 128
-"""Luma (ITU-R BT.601, 0-255) above which a label is written in black."""
+_DASH_PX = 8  # Length of a dash, and of the gap after it, pixels
+_BRIGHT_LUMA = 128  # Luma (ITU-R BT.601, 0-255) above which a label is written in black
 
 
 def class_colour(class_id: int, name: str = "") -> Colour:
-    """The colour of a class.
-
-    Args:
-        class_id: chooses a colour of the palette, which repeats after seven classes.
-        name: of the class; if it is itself a colour (red, green, yellow), that colour is used.
-    """
+    """The colour of a class (name of the class; if it is itself a colour (red, green, yellow), that colour is used)."""
     return _NAMED.get(name.strip().lower(), _PALETTE[class_id % len(_PALETTE)])
 
 
@@ -47,18 +40,7 @@ def draw_boxes(
     labels: Sequence[str] = (),
     dashed: npt.ArrayLike = False,  # noqa: FBT002 - an array as well
 ) -> RgbImage:
-    """Draw boxes on a copy of an image.
-
-    Args:
-        image: (H, W, 3) uint8, RGB; it stays as it is.
-        boxes: (N, 4), x0, y0, x1, y1 in pixels, half-open; parts outside the image are not drawn.
-        colours: (N, 3) or (3,), RGB, 0-255.
-        labels: N texts, or none; an empty text is not drawn.
-        dashed: (N,) or one for all boxes; whether the outline is dashed.
-
-    Returns:
-        (H, W, 3) uint8, RGB.
-    """
+    """Draw boxes on a copy of an image: (H, W, 3) uint8, RGB (boxes (N, 4); colours: (N, 3) or (3,), RGB, 0-255)."""
     out = np.array(image, np.uint8, order="C", copy=True)
     height, width = out.shape[:2]
     edges = np.asarray(boxes, np.float64).reshape(-1, 4)
@@ -81,13 +63,7 @@ def draw_boxes(
 
 
 def draw_lines(image: RgbImage, lines: Sequence[str], colours: Sequence[Colour]) -> None:
-    """Write lines of text, each on its colour, one above the other in the lower left corner of an image.
-
-    Args:
-        image: (H, W, 3) uint8, RGB; it is written on.
-        lines: N texts. Those that do not fit into the lower half are left out, and the last line counts them.
-        colours: N colours, RGB, 0-255.
-    """
+    """Write on an image lines of text, each on its colour, from the lower left corner up; the last counts the rest."""
     height = len(image)
     _, line_height, _ = _text_size("W", _text_scale(image))
     room = max(1, height // 2 // line_height)

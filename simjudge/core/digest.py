@@ -14,12 +14,7 @@ from simjudge.core.errors import SimjudgeError
 
 
 def hash_value(value: Any) -> str:
-    """Hash a value by its content; two runs give the same hash.
-
-    Args:
-        value: dataclasses, arrays, mappings (their order does not count), lists, tuples and plain values, nested at
-            will. Paths count for nothing, because where something was read from is not what it is.
-    """
+    """Hash a value by its content; two runs give the same hash."""
     digest = hashlib.sha256()
     _add(digest, value)
     return digest.hexdigest()
@@ -40,8 +35,8 @@ def _add(digest: Any, value: Any) -> None:
             _add(digest, value[key])
     elif isinstance(value, tuple | list):
         digest.update(f"row {len(value)} ".encode())
-        for each in value:
-            _add(digest, each)
+        for item in value:
+            _add(digest, item)
     elif value is None or isinstance(value, str | bytes | int | float | bool | np.generic):
         digest.update(f"{type(value).__name__} {value!r} ".encode())
     elif not isinstance(value, Path):  # where a thing was read from is not what it is

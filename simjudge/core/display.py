@@ -10,36 +10,26 @@ from typing import Any
 
 import numpy as np
 
-_LABEL_WIDTH = 12
-"""Characters of a row's label, which a space and the value follow."""
-_LONGEST_VALUE = 60
-"""Characters of a field's value in a short representation."""
+_LABEL_WIDTH = 12  # Characters of a row's label, which a space and the value follow
+_LONGEST_VALUE = 60  # Characters of a field's value in a short representation
 
 
 @dataclass(frozen=True)
 class SummaryTable:
-    """A small table of a summary.
-
-    Attributes:
-        rows: the cells, one list of texts a row.
-        text_columns: how many columns from the left hold text; numbers in the others are aligned to the right.
-    """
+    """A small table of a summary."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    text_columns: int = 1
+    rows: Sequence[Sequence[str]]  # the cells, one list of texts a row
+    text_columns: int = 1  # how many columns from the left hold text; numbers in the others are aligned to the right
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What an object holds, in about ten lines.
-
-    Attributes:
-        blocks: rows (label, value), tables and single lines, in the order in which a person reads them.
-    """
+    """What an object holds, in about ten lines."""
 
     name: str
     kind: str
+    # Rows (label, value), tables and single lines, in the order in which a person reads them.
     blocks: Sequence[tuple[str, str] | SummaryTable | str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -68,11 +58,7 @@ class Summary:
 
 
 def summary_line(block: tuple[str, str] | str) -> str:
-    """Lay out a row of a summary as one line of text.
-
-    Args:
-        block: a label and its value, or a line as it is.
-    """
+    """Lay out a row of a summary as one line of text (block: a label and its value, or a line as it is)."""
     return block if isinstance(block, str) else f"{block[0]:<{_LABEL_WIDTH}} {block[1]}"
 
 
@@ -102,7 +88,6 @@ class ShortRepr:
     """
 
     def __repr__(self) -> str:
-        """The class and its fields."""
         shown = [f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.repr]  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -68,15 +68,11 @@ class Fields(BaseModel):
 
 @dataclass(frozen=True)
 class Document(Generic[ModelType]):
-    """A file that was read.
+    """A file that was read."""
 
-    Attributes:
-        path: the file, as messages name it.
-        sources: the file and those that it builds upon, the most particular first; they know their lines.
-    """
-
-    path: Path
+    path: Path  # the file, as messages name it
     content: ModelType
+    # The file and those that it builds upon, the most particular first; they know their lines.
     sources: tuple[YamlFile, ...]
 
     def error(self, location: Location, message: str) -> SimjudgeError:
@@ -106,11 +102,7 @@ def check_content(
 
 
 def error_at(path: Path, sources: Sequence[YamlFile], location: Location, message: str) -> SimjudgeError:
-    """The error about a value of a file.
-
-    Args:
-        sources: the files that may hold the value, the most particular first.
-    """
+    """The error about a value of a file (sources: the files that may hold the value, the most particular first)."""
     field = field_name(location)
     lines = ((source.path, source.line(location)) for source in sources)
     where = next((f"{file}:{line}" for file, line in lines if line is not None), str(path))
@@ -184,7 +176,7 @@ def _location(found: tuple[int | str, ...], content: Any) -> tuple[int | str, ..
 def _needed_at(location: Location, model: type[BaseModel]) -> str:
     """What the model needs at a place: "a number above 0 is needed"."""
     for _, info in _fields_at(location, model):
-        kind = next((each for each in info.metadata if isinstance(each, FieldType)), None)
+        kind = next((part for part in info.metadata if isinstance(part, FieldType)), None)
         if kind is not None:
             return need(kind.needed)
         below = next(_models_in(info.annotation), None)
@@ -205,7 +197,7 @@ def _fields_at(location: Location, model: type[BaseModel]) -> list[tuple[str, Fi
     annotation: Any = model
     found: list[tuple[str, FieldInfo]] = []
     for part in location:
-        own = [field for each in _models_in(annotation) for field in each.model_fields.items()]
+        own = [field for model in _models_in(annotation) for field in model.model_fields.items()]
         found = [(name, field) for name, field in own if part in (name, field.alias)]
         # A part that is no field is a name or an index within the annotation at hand.
         annotation = found[0][1].annotation if found else annotation

@@ -17,8 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from simjudge.core.text import nearest_name, one_line, parse_number
 
-LARGEST = 1e300
-"""Beyond it a number is none: its square would not be finite."""
+LARGEST = 1e300  # Beyond it a number is none: its square would not be finite
 
 
 def need(phrase: str) -> str:
@@ -34,21 +33,12 @@ def refusal(phrase: str) -> PydanticCustomError:
 
 
 def conflict(message: str, *at: int | str) -> PydanticCustomError:
-    """The error of fields that do not suit each other.
-
-    Args:
-        message: what is wrong and what to do, as it is shown.
-        at: the field, or the way to it, below the table that is being checked.
-    """
+    """The error of fields that do not suit each other."""
     return PydanticCustomError("conflict", "{message}", {"message": message, "at": at})
 
 
 def shown(value: Any, *, numeric: bool = False) -> str:
-    """How a message ends that says what was found.
-
-    Args:
-        numeric: whether a number is needed: YAML reads 1e1 as a text.
-    """
+    """How a message ends that says what was found (numeric: whether a number is needed: YAML reads 1e1 as a text)."""
     if value is None:
         return "; nothing is given"
     if numeric and isinstance(value, str) and parse_number(value) is not None:
@@ -70,14 +60,7 @@ class FieldType(ABC):
         """What is needed, as a phrase without a verb."""
 
     def read(self, value: Any) -> Any:
-        """The value as the model holds it.
-
-        Args:
-            value: what YAML made of it.
-
-        Raises:
-            PydanticCustomError: it is something else.
-        """
+        """The value as the model holds it (value: what YAML made of it)."""
         return self._read(value)
 
     @abstractmethod
@@ -99,17 +82,13 @@ class FieldType(ABC):
 
 @dataclass(frozen=True)
 class Number(FieldType):
-    """A finite number.
-
-    Attributes:
-        of: what it counts or measures, e.g. "seconds"; "" for a plain number.
-    """
+    """A finite number."""
 
     ge: float | None = None
     le: float | None = None
     gt: float | None = None
     lt: float | None = None
-    of: str = ""
+    of: str = ""  # what it counts or measures, e.g. "seconds"; "" for a plain number
     largest: float = LARGEST
 
     @property
@@ -177,20 +156,15 @@ class Whole(FieldType):
 
 @dataclass(frozen=True)
 class Vector(FieldType):
-    """A list of numbers, each with a name, as a tuple.
-
-    Attributes:
-        ge, le: limits of each that are included.
-        gt: a limit of each that is not.
-        largest: the largest absolute value of each.
-    """
+    """A list of numbers, each with a name, as a tuple."""
 
     names: str
+    # ge, le: limits of each that are included.
     ge: float | None = None
     le: float | None = None
-    gt: float | None = None
+    gt: float | None = None  # a limit of each that is not
     whole: bool = False
-    largest: float = LARGEST
+    largest: float = LARGEST  # the largest absolute value of each
 
     @property
     def needed(self) -> str:
@@ -205,10 +179,10 @@ class Vector(FieldType):
         if not isinstance(value, list | tuple) or len(value) != len(self.names.split()):
             raise refusal(self.needed)
         try:
-            numbers = tuple(one.read(each) for each in value)
+            numbers = tuple(one.read(number) for number in value)
         except PydanticCustomError as error:
             raise refusal(self.needed) from error
-        if self.whole and not all(type(each) is int for each in value):
+        if self.whole and not all(type(number) is int for number in value):
             raise refusal(self.needed)
         return tuple(value) if self.whole else numbers
 
@@ -221,13 +195,9 @@ class Vector(FieldType):
 
 @dataclass(frozen=True)
 class Text(FieldType):
-    """A text that is not empty.
+    """A text that is not empty."""
 
-    Attributes:
-        of: what it is, e.g. "the path of a file".
-    """
-
-    of: str = "a text"
+    of: str = "a text"  # what it is, e.g. "the path of a file"
 
     @property
     def needed(self) -> str:
@@ -267,16 +237,12 @@ class Label(FieldType):
 
 @dataclass(frozen=True)
 class NumberList(FieldType):
-    """A list of finite numbers, as a tuple.
+    """A list of finite numbers, as a tuple."""
 
-    Attributes:
-        ge, le: limits of each that are included.
-        most: how many there may be; None: any number.
-    """
-
+    # ge, le: limits of each that are included.
     ge: float | None = None
     le: float | None = None
-    most: int | None = None
+    most: int | None = None  # how many there may be; None: any number
 
     @property
     def needed(self) -> str:
@@ -288,9 +254,9 @@ class NumberList(FieldType):
         """The numbers."""
         if not isinstance(value, list | tuple) or (self.most is not None and len(value) > self.most):
             raise refusal(self.needed)
-        if not all(is_number(each) and self._inside(each) for each in value):
+        if not all(is_number(number) and self._inside(number) for number in value):
             raise refusal(self.needed)
-        return tuple(float(each) for each in value)
+        return tuple(float(number) for number in value)
 
     def _inside(self, value: float) -> bool:
         return (self.ge is None or value >= self.ge) and (self.le is None or value <= self.le)
@@ -347,7 +313,6 @@ class Choice(FieldType):
         return {"type": "string", "enum": list(self.words)}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads it."""
         self.words = self.words or get_args(source)
         return super().__get_pydantic_core_schema__(source, handler)
 

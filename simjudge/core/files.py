@@ -22,17 +22,12 @@ from pathlib import Path
 from simjudge.core.errors import SimjudgeError, UsageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
-"""How an address such as s3://bucket/x begins."""
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")  # How an address such as s3://bucket/x begins
 
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
-    """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed.
-
-    Args:
-        path: the final name. Its folder is made where it does not exist; a file that is there is replaced.
-    """
+    """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed."""
     path = Path(path)
     path = output_path(path)
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
@@ -48,11 +43,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed.
-
-    Args:
-        overwrite: whether a folder or file that is there may be replaced.
-    """
+    """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed."""
     path = Path(path)
     path = output_path(path)
     if not overwrite:
@@ -98,14 +89,7 @@ def record_beside(path: Path, text: str) -> Iterator[None]:
 
 
 def output_path(path: Path) -> Path:
-    """The path that an output really gets.
-
-    Args:
-        path: as a person gave it; folders in it need not exist yet.
-
-    Returns:
-        The path without `..`: `new/../x` is `x`, whether there is a folder `new` or not.
-    """
+    """The path that an output really gets."""
     head, *rest = path.parts or ("",)
     if rest and _SCHEME.fullmatch(head) and not Path(head).exists():
         address = f"{head}//{'/'.join(rest)}"
@@ -114,14 +98,7 @@ def output_path(path: Path) -> Path:
 
 
 def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool = False) -> bool:
-    """Make sure, before long work, that an output replaces nothing that a person may need.
-
-    Args:
-        path: the output; an empty folder may be there.
-        is_own: tells whether what is there is an earlier output of the same kind, which may be replaced; None where
-            nothing may be.
-        overwrite: whether a file that something else wrote may be replaced; asked for by a person.
-    """
+    """Make sure, before long work, that an output replaces nothing but an earlier output of its kind (`is_own`)."""
     path = output_path(path)
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return False
@@ -143,11 +120,7 @@ def begins_with(path: Path, text: str) -> bool:
 
 
 def hash_files(path: str | Path) -> str:
-    """Hash a file, or all files below a folder.
-
-    Returns:
-        SHA-256 over the file's bytes, or over the sorted relative names and bytes of all files; 64 hexadecimal digits.
-    """
+    """Hash a file, or all files below a folder: SHA-256 over the file's bytes."""
     path = Path(path)
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -194,12 +167,9 @@ def plain_os_errors(path: Path) -> Iterator[None]:
         raise
 
 
-LARGEST_TEXT = 2**31
-"""Bytes of the largest text that is read whole."""
-LARGEST_IMAGE_FILE = 2**30
-"""Bytes of the largest image file that is read."""
-_LARGEST_POINTER = 1024
-"""Bytes of a pointer of Git LFS or git-annex at most."""
+LARGEST_TEXT = 2**31  # Bytes of the largest text that is read whole
+LARGEST_IMAGE_FILE = 2**30  # Bytes of the largest image file that is read
+_LARGEST_POINTER = 1024  # Bytes of a pointer of Git LFS or git-annex at most
 _RECORDING_SUFFIXES = (".bag", ".mcap", ".db3")
 _LFS = b"version https://git-lfs.github.com/spec/"
 _ANNEX = b"/annex/objects/"
@@ -225,11 +195,7 @@ def is_folder(path: Path) -> bool:
 
 
 def check_file(path: Path, largest: int | None = None) -> None:
-    """Make sure that a path can be opened and read to its end.
-
-    Args:
-        largest: its size at most, bytes; None for any.
-    """
+    """Make sure that a path can be opened and read to its end (largest: its size at most, bytes; None for any)."""
     size = _ordinary_size(path, largest)
     if size > _LARGEST_POINTER and path.suffix not in _RECORDING_SUFFIXES:
         return
@@ -305,16 +271,11 @@ _SIGNATURES = (
     (b"PK\x03\x04", "a ZIP archive"),
     (b"version https://git-lfs", "a pointer of Git LFS (git lfs pull fetches the file)"),
 )
-_DEPTH_HEAD = 12
-"""Bytes that compressed_depth_image_transport puts before its PNG."""
+_DEPTH_HEAD = 12  # Bytes that compressed_depth_image_transport puts before its PNG
 
 
 def name_format(head: bytes) -> str:
-    """Name the format of a file.
-
-    Returns:
-        The format, such as "AVIF"; "" where it is not known, or one that simjudge reads.
-    """
+    """Name the format of a file: the format, such as "AVIF"; "" where it is not known, or one that simjudge reads."""
     if head[4:8] == b"ftyp":
         return _BRANDS.get(head[8:12], "video (MP4)")
     if head[_DEPTH_HEAD : _DEPTH_HEAD + 4] == b"\x89PNG":

@@ -26,16 +26,11 @@ from simjudge.core.object_tables import (
 )
 from simjudge.core.text import check_unicode
 
-_MOST_SIZES = 8
-"""Image sizes that are listed."""
+_MOST_SIZES = 8  # Image sizes that are listed
 
 
 def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
-    """Describe a data set: frames, labels, image sizes, time span, objects, predictions and classes.
-
-    Args:
-        kind: what to call it, such as the name of its format.
-    """
+    """Describe a data set: frames, labels, image sizes, time span, objects, predictions and classes."""
     images = sum(frames.images is not None and frames.images.has(i) for i in range(len(frames)))
     objects, predictions = frames.objects, frames.predictions
     masks = 0 if objects.masks is None else int((objects.masks.shape[:, 0] > 0).sum())
@@ -48,8 +43,8 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         ("objects", f"{len(objects)}, {masks} with a mask, {instances} instances"),
     ]
     pixels = [
-        0 if each is None else sum(map(each.has, range(len(frames))))
-        for each in (frames.semantic, frames.predicted_semantic)
+        0 if label_set is None else sum(map(label_set.has, range(len(frames))))
+        for label_set in (frames.semantic, frames.predicted_semantic)
     ]
     if any(pixels):
         blocks.append(("pixel labels", f"{pixels[0]} label pictures, {pixels[1]} predicted ones"))

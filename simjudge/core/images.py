@@ -19,15 +19,15 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, check_file, name_format, read_bytes
 
+# File endings, lower case, taken for an image.
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
-"""File endings, lower case, taken for an image."""
 
+# What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs.
 IMAGE_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
-"""What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs."""
 
 _HEAD_BYTES = 64
+# Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS).
 LARGEST_IMAGE = 89_478_485
-"""Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS)."""
 
 # What Pillow warns of is refused here, in one line.
 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
@@ -51,13 +51,11 @@ DAMAGED_IMAGE = (
 ultralytics before: it replaces `Image.open` by a function that imports a package for HEIC at every damaged image.
 """
 
-_PNG_BIT_DEPTH = 24
-"""Offset of the bit depth in a PNG file: byte 8 of IHDR's data (PNG specification, 11.2.2)."""
-_TIFF_BITS_PER_SAMPLE = 258
-"""The tag BitsPerSample (TIFF 6.0)."""
+_PNG_BIT_DEPTH = 24  # Offset of the bit depth in a PNG file: byte 8 of IHDR's data (PNG specification, 11.2.2)
+_TIFF_BITS_PER_SAMPLE = 258  # The tag BitsPerSample (TIFF 6.0)
 _LARGEST_16_BIT = 65535
-_ORIENTATION = 274
-"""The tag Orientation (EXIF, TIFF 6.0)."""
+_ORIENTATION = 274  # The tag Orientation (EXIF, TIFF 6.0)
+# What makes an image of an orientation upright.
 _TURNS: dict[int, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
     2: np.fliplr,
     3: lambda pixels: np.rot90(pixels, 2),
@@ -67,12 +65,9 @@ _TURNS: dict[int, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
     7: lambda pixels: np.swapaxes(np.rot90(pixels, 2), 0, 1),
     8: np.rot90,
 }
-"""What makes an image of an orientation upright."""
-_SIDEWAYS = (5, 6, 7, 8)
-"""Orientations whose width is stored as the height."""
+_SIDEWAYS = (5, 6, 7, 8)  # Orientations whose width is stored as the height
 
-RgbImage = npt.NDArray[np.uint8]
-"""An image: height x width x 3, red first, 8 bit."""
+RgbImage = npt.NDArray[np.uint8]  # An image: height x width x 3, red first, 8 bit
 
 
 class ImageError(SimjudgeError):
@@ -84,8 +79,7 @@ class EncodedImage:
     """An image as its file's bytes, which travel unchanged from a folder into a bag and back."""
 
     data: bytes
-    suffix: str
-    """The file ending that suits the bytes: ".jpg", ".png", ..."""
+    suffix: str  # The file ending that suits the bytes: ".jpg", ".png", ...
 
 
 class Images(Protocol):
@@ -95,40 +89,13 @@ class Images(Protocol):
         """The number of frames, with or without an image."""
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has an image at all.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            True where there is one, readable or not.
-        """
+        """Tell whether a frame has an image at all (index: the frame's number)."""
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a frame's image.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no whole image.
-        """
+        """Read the pixels of a frame's image: uint8 (H, W, 3), red first (index: the frame's number)."""
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Read a frame's image as it is stored.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            The bytes of a JPEG, PNG or other file; None where the image is raw pixels or absent.
-
-        Raises:
-            ImageError: what is stored cannot be read.
-        """
+        """Read a frame's image as it is stored: the bytes of a JPEG (index: the frame's number)."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +105,6 @@ class FileImages:
     paths: Sequence[Path | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.paths)
 
     def has(self, index: int) -> bool:
@@ -170,7 +136,6 @@ class ArrayImages(ShortRepr):
     arrays: Sequence[RgbImage | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.arrays)
 
     def has(self, index: int) -> bool:
@@ -198,7 +163,6 @@ class ImageSubset(ShortRepr):
     indices: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of chosen frames."""
         return len(self.indices)
 
     def has(self, index: int) -> bool:
@@ -218,23 +182,13 @@ def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
     """Decode JPEG, PNG, ... as OpenCV, browsers and labelling tools show them: turned as EXIF says.
 
     16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
-
-    Args:
-        upright: whether an EXIF orientation counts; else the pixels come as they are stored.
-
-    Returns:
-        uint8 (H, W, 3), red first.
     """
     values = decode_values(data, where, upright=upright)
     return values if values.dtype == np.uint8 else scale_to_8_bit(values)
 
 
 def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArray[Any]:
-    """Decode JPEG, PNG, ... with all bits.
-
-    Returns:
-        uint8 or uint16 (H, W, 3), red first.
-    """
+    """Decode JPEG, PNG, ... with all bits: uint8 or uint16 (H, W, 3), red first."""
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
     try:
@@ -251,11 +205,7 @@ def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArr
 
 
 def is_turned(data: bytes) -> bool:
-    """Tell whether an image file says that it is to be shown otherwise than it is stored.
-
-    Args:
-        data: the bytes of an image file; False for what is none.
-    """
+    """Tell whether the bytes of an image file say that it is to be shown otherwise than it is stored."""
     try:
         with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
             return _exif_orientation(image) in _TURNS
@@ -283,25 +233,14 @@ def _exif_orientation(image: Image.Image) -> int:
 
 
 def check_image_size(width: int, height: int, where: str) -> None:
-    """Refuse an image that would take too much memory.
-
-    Args:
-        width, height: of the image, pixels.
-    """
+    """Refuse an image that would take too much memory (width, height of the image, pixels)."""
     if width * height > LARGEST_IMAGE:
         most = f"{LARGEST_IMAGE / 1e6:.0f} million pixels"
         raise ImageError(f"{where}: {width}x{height} is over {most}; make it smaller")
 
 
 def scale_to_8_bit(values: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
-    """Scale 16-bit values to 8 bits: 0 stays 0, 65535 becomes 255, each value goes to the nearest (v / 257).
-
-    Args:
-        values: any shape.
-
-    Returns:
-        uint8 of the same shape.
-    """
+    """Scale 16-bit values to 8 bits: 0 stays 0, 65535 becomes 255, each value goes to the nearest (v / 257)."""
     return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
 
 
@@ -331,11 +270,7 @@ def _deep_values(image: Image.Image, data: bytes, where: str) -> npt.NDArray[np.
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
-    """Read width and height, turned as EXIF says, from an image file's header, without decoding it.
-
-    Returns:
-        Width and height in pixels.
-    """
+    """Read width and height, pixels, turned as EXIF says, from an image file's header, without decoding it."""
     path = Path(path)
     try:
         check_file(path)
@@ -373,20 +308,12 @@ def _not_read(head: bytes) -> str:
 
 
 def as_rgb(pixels: RgbImage) -> RgbImage:
-    """An image with three channels: one of a single channel gets it three times.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-    """
+    """An image with three channels: one of a single channel gets it three times (pixels: uint8 (H, W, 3))."""
     return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else pixels
 
 
 def encode_png(pixels: RgbImage) -> bytes:
-    """Encode pixels losslessly.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-    """
+    """Encode pixels losslessly (pixels: uint8 (H, W, 3), red first, or (H, W, 1))."""
     done, buffer = cv2.imencode(".png", _for_opencv(pixels), [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
         raise ImageError("an image could not be encoded as PNG")
@@ -394,11 +321,7 @@ def encode_png(pixels: RgbImage) -> bytes:
 
 
 def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
-    """Encode pixels as JPEG.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-    """
+    """Encode pixels as JPEG (pixels: uint8 (H, W, 3), red first, or (H, W, 1))."""
     done, buffer = cv2.imencode(".jpg", _for_opencv(pixels), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
         raise ImageError("an image could not be encoded as JPEG")

@@ -21,25 +21,19 @@ from simjudge.core.files import is_file
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of file that users give by its path, or by its name if it comes with simjudge.
+    """A kind of file that users give by its path, or by its name if it comes with simjudge."""
 
-    Attributes:
-        noun: what such a file describes, with its article.
-        patterns: where those that come with simjudge are, below the folder that has config/ and models/ in it.
-        but: files of other kinds among them.
-    """
-
-    noun: str
+    noun: str  # what such a file describes, with its article
+    # Where those that come with simjudge are, below the folder that has config/ and models/ in it.
     patterns: tuple[str, ...]
-    but: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()  # files of other kinds among them
 
 
 CALIBRATION = FileKind("a calibration", ("config/*_camera.yaml",))
 CHECKPOINT = FileKind("a checkpoint", ("models/*.pt",))
 CAMERA = FileKind("a camera", ("config/cameras/*.yaml",))
 DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
-DEFAULT_CAMERA = "plain_half"
-"""The camera of whoever names none: a pinhole at 640 x 360, quick to render."""
+DEFAULT_CAMERA = "plain_half"  # The camera of whoever names none: a pinhole at 640 x 360, quick to render
 RIG = FileKind("a set of cameras", ("config/rigs/*.yaml",))
 PARAMETERS = FileKind("a parameter file", ("config/params/*.yaml",))
 ROBOT = FileKind("a robot", ("config/*.yaml", "config/robots/*.yaml"), but=CALIBRATION.patterns)
@@ -53,7 +47,7 @@ VEHICLE = FileKind("a vehicle", ("config/vehicles/*.yaml",))
 def roots() -> list[Path]:
     """The folders that have config/ and models/ in them, the checkout first."""
     package = Path(__file__).resolve().parents[1]
-    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     # colcon and pip install into PREFIX/lib/pythonX.Y/site-packages, Debian sometimes a folder deeper.
     prefixes += [Path(sys.prefix), *package.parents[:6]]
     shares = [prefix / "share" / "simjudge" for prefix in prefixes]
@@ -61,11 +55,7 @@ def roots() -> list[Path]:
 
 
 def installed_file(name: str) -> Path:
-    """A file that comes with simjudge: in the checkout, else as pip or colcon installed it.
-
-    Args:
-        name: below the folder that has config/ and models/ in it, e.g. "config/art1.yaml".
-    """
+    """A file that comes with simjudge: in the checkout, else as pip or colcon installed it."""
     for root in roots():
         if (root / name).is_file():
             return root / name
@@ -84,14 +74,7 @@ def shipped_files(kind: FileKind) -> dict[str, Path]:
 
 
 def first_sentence(file: Path) -> str:
-    """What a file that comes with simjudge says of itself.
-
-    Args:
-        file: a YAML file whose comment begins with a sentence, or a model with a card beside it.
-
-    Returns:
-        The first sentence of the comment; of a model, the classes that its card names. Empty without either.
-    """
+    """What a file that comes with simjudge says of itself."""
     if file.suffix != ".yaml":
         card = file.with_suffix(".md")
         lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []

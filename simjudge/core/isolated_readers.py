@@ -10,6 +10,7 @@ import json
 import sys
 from typing import Any
 
+# What OpenCV's samples and tutorials call the fields of a calibration in a cv::FileStorage.
 OPENCV_NAMES = {
     "matrix": ("camera_matrix", "Camera_Matrix", "cameraMatrix", "K", "M1"),
     "distortion": ("distortion_coefficients", "Distortion_Coefficients", "distCoeffs", "dist_coeffs", "D", "D1"),
@@ -17,9 +18,7 @@ OPENCV_NAMES = {
     "height": ("image_height", "image_Height", "height"),
     "fisheye": ("fisheye_model",),
 }
-"""What OpenCV's samples and tutorials call the fields of a calibration in a cv::FileStorage."""
-_MATLAB_NEEDED = ("ImageSize", "RadialDistortion")
-"""The fields by which MATLAB's struct is known."""
+_MATLAB_NEEDED = ("ImageSize", "RadialDistortion")  # The fields by which MATLAB's struct is known
 _MATLAB_NAMES = (
     *_MATLAB_NEEDED,
     "FocalLength",
@@ -60,8 +59,8 @@ def matlab(path: str) -> dict[str, list[float]] | None:
     return None
 
 
+# What the authors of NIQE call its parameters, and what ports to Python do.
 NIQE_NAMES = {"mean": ("mu_prisparam", "mu_pris_param"), "covariance": ("cov_prisparam", "cov_pris_param")}
-"""What the authors of NIQE call its parameters, and what ports to Python do."""
 
 
 def niqe(path: str) -> dict[str, Any]:

@@ -17,17 +17,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS, ImageError, check_image_size
 
-LabelPicture = npt.NDArray[np.uint8]
-"""(H, W): the class id of each pixel, `UNLABELLED` or `UNKNOWN`."""
-UNLABELLED = 255
-"""Of a pixel that has no class."""
-UNKNOWN = 254
-"""Of a pixel whose colour stands in no table of classes."""
-MOST_CLASSES = 254
-"""Class ids of label pictures are below this."""
+LabelPicture = npt.NDArray[np.uint8]  # (H, W): the class id of each pixel, `UNLABELLED` or `UNKNOWN`
+UNLABELLED = 255  # Of a pixel that has no class
+UNKNOWN = 254  # Of a pixel whose colour stands in no table of classes
+MOST_CLASSES = 254  # Class ids of label pictures are below this
 
+# Class ids by red, green and blue, 0 to 255; `UNLABELLED` for a colour that means no class.
 ColourTable = dict[tuple[int, int, int], int]
-"""Class ids by red, green and blue, 0 to 255; `UNLABELLED` for a colour that means no class."""
 
 
 class LabelPictures(Protocol):
@@ -37,40 +33,21 @@ class LabelPictures(Protocol):
         """The number of frames, with or without a label picture."""
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has a label picture.
-
-        Args:
-            index: the frame's number.
-        """
+        """Tell whether a frame has a label picture (index: the frame's number)."""
 
     def read(self, index: int) -> LabelPicture:
-        """Read the classes of a frame's pixels.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W).
-
-        Raises:
-            ImageError: there is no whole label picture.
-        """
+        """Read the classes of a frame's pixels: uint8 (H, W); index: the frame's number."""
 
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Label pictures that are files.
+    """Label pictures that are files."""
 
-    Attributes:
-        paths: of each frame, None where it has none.
-        decode: class ids from a file's bytes; its second argument names the file in messages.
-    """
-
-    paths: Sequence[Path | None]
+    paths: Sequence[Path | None]  # of each frame, None where it has none
+    # Class ids from a file's bytes; its second argument names the file in messages.
     decode: Callable[[bytes, str], LabelPicture]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.paths)
 
     def has(self, index: int) -> bool:
@@ -96,7 +73,6 @@ class EncodedLabels(ShortRepr):
     data: Sequence[bytes | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.data)
 
     def has(self, index: int) -> bool:
@@ -119,7 +95,6 @@ class LabelSubset(ShortRepr):
     indices: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of chosen frames."""
         return len(self.indices)
 
     def has(self, index: int) -> bool:
@@ -132,14 +107,7 @@ class LabelSubset(ShortRepr):
 
 
 def decode_label_numbers(data: bytes, where: str) -> LabelPicture:
-    """Class ids from a picture of one channel whose values they are.
-
-    Args:
-        data: the bytes of a PNG or another lossless file; of one with a palette, the indices count.
-
-    Returns:
-        uint8 (H, W).
-    """
+    """Class ids from a picture of one channel whose values they are: uint8 (H, W)."""
     image = _open(data, where)
     if image.mode not in {"L", "P"} and not image.mode.startswith("I"):
         raise ImageError(f"{where}: a label picture of class numbers has one channel, this one is {image.mode}")
@@ -150,11 +118,7 @@ def decode_label_numbers(data: bytes, where: str) -> LabelPicture:
 
 
 def decode_label_colours(data: bytes, where: str, table: ColourTable) -> LabelPicture:
-    """Class ids from a picture in which each class has a colour.
-
-    Returns:
-        uint8 (H, W); `UNKNOWN` where a colour stands in no row of the table.
-    """
+    """Class ids from a picture in which each class has a colour: uint8 (H, W)."""
     image = _open(data, where)
     if image.format == "JPEG":
         raise ImageError(f"{where}: a label picture as JPEG, which changes colours; store it as PNG")

@@ -11,16 +11,11 @@ from typing import Any
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import one_line, parse_integer
 
-LARGEST_CLASS_ID = 2**31 - 1
-"""A class id beyond is a slip; messages hold no larger one."""
+LARGEST_CLASS_ID = 2**31 - 1  # A class id beyond is a slip; messages hold no larger one
 
 
 def normalized_name(name: str) -> str:
-    """Reduce a class name to what is compared: neither case nor the character between words counts.
-
-    Args:
-        name: the name as a data set or a detector writes it.
-    """
+    """Reduce a class name to what is compared: neither case nor the character between words counts."""
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 
@@ -30,23 +25,14 @@ def is_class_id(number: int) -> bool:
 
 
 def free_class_id(used: Iterable[int]) -> int:
-    """Choose a class id that is not in use.
-
-    Returns:
-        The one after the largest in use; where that one is the last there is, the smallest that is free.
-    """
+    """Choose a class id that is not in use."""
     taken = {number for number in used if is_class_id(number)}
     following = max(taken, default=-1) + 1
     return following if is_class_id(following) else next(number for number in count() if number not in taken)
 
 
 def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, str]:
-    """Make class names of what a file lists.
-
-    Args:
-        pairs: class id and name of each class, as the file has them.
-        where: names the list to a person: the file, and the field.
-    """
+    """Make class names of what a file lists."""
     names: dict[int, str] = {}
     for key, name in pairs:
         class_id = None if isinstance(key, bool) else parse_integer(key)
@@ -70,26 +56,19 @@ def equal_names(names: dict[int, str]) -> list[list[int]]:
     ids: dict[str, list[int]] = {}
     for class_id, name in names.items():
         ids.setdefault(normalized_name(name), []).append(class_id)
-    return [each for each in ids.values() if len(each) > 1]
+    return [same_name for same_name in ids.values() if len(same_name) > 1]
 
 
-DIGITS_SHOWN = 8
-"""Digits of a detector's digest that people read."""
+DIGITS_SHOWN = 8  # Digits of a detector's digest that people read
 
 
 @dataclass(frozen=True)
 class DetectorRecord:
-    """A detector as it ran.
+    """A detector as it ran."""
 
-    Attributes:
-        name: what it is called: the stem of its file.
-        sha256: of its file, 64 hexadecimal digits; "" where it was no file.
-        settings: what it ran with, such as imgsz and min_score.
-    """
-
-    name: str
-    sha256: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # what it is called: the stem of its file
+    sha256: str = ""  # of its file, 64 hexadecimal digits; "" where it was no file
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what it ran with, such as imgsz and min_score
 
     def __str__(self) -> str:
         """The detector as people read it: "yolo11n (3f2a01bc, imgsz 640, min_score 0.05)"."""
@@ -103,11 +82,7 @@ class DetectorRecord:
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> DetectorRecord:
-        """Read a record.
-
-        Args:
-            where: names the place to a person: the file, and the field.
-        """
+        """Read a record (where: names the place to a person: the file, and the field)."""
         found = content if isinstance(content, dict) else {}
         name, sha256, settings = found.get("name"), found.get("sha256", ""), found.get("settings", {})
         if not isinstance(name, str) or not isinstance(sha256, str) or not isinstance(settings, dict):
@@ -121,30 +96,17 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-NO_STAMP = -1
-"""The stamp of a frame that has none."""
-_MOST_DIGITS = 10
-"""Digits of the seconds of a stamp; in nanoseconds it has 64 bits."""
+NO_STAMP = -1  # The stamp of a frame that has none
+_MOST_DIGITS = 10  # Digits of the seconds of a stamp; in nanoseconds it has 64 bits
 
 
 def stamp_to_name(stamp: int) -> str:
-    """Make the frame name that carries a stamp.
-
-    Args:
-        stamp: nanoseconds, 0 or more.
-
-    Returns:
-        "{seconds}_{nanoseconds:09d}".
-    """
+    """Make the frame name that carries a stamp: "{seconds}_{nanoseconds:09d}" (stamp: nanoseconds, 0 or more)."""
     return f"{stamp // 1_000_000_000}_{stamp % 1_000_000_000:09d}"
 
 
 def name_to_stamp(name: str) -> int:
-    """Read the stamp that a frame name carries.
-
-    Returns:
-        Nanoseconds, NO_STAMP where the name carries none.
-    """
+    """Read the stamp that a frame name carries: nanoseconds, NO_STAMP where the name carries none."""
     seconds, _, nanoseconds = name.partition("_")
     if not (seconds.isdecimal() and nanoseconds.isdecimal() and len(seconds) <= _MOST_DIGITS and len(nanoseconds) == 9):
         return NO_STAMP

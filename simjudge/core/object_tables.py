@@ -18,27 +18,12 @@ from simjudge.core.display import ShortRepr
 
 
 def round_to_pixels(box: FloatArray) -> IntArray:
-    """Round box edges to the pixel grid, halves upwards.
-
-    Args:
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
-
-    Returns:
-        int64 (N, 4), floor(v + 0.5) of each edge; not clipped to the image.
-    """
+    """Round box edges to the pixel grid, halves upwards: int64 (N, 4); box: float64 (N, 4)."""
     return np.floor(box + 0.5).astype(np.int64)
 
 
 def whole_pixel_boxes(box: FloatArray, size: IntArray) -> IntArray:
-    """Boxes as the authors' tool has them (preset cpd): edges rounded half to even, then kept inside the image.
-
-    Args:
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
-        size: int64 (N, 2), width and height of each box's image.
-
-    Returns:
-        int64 (N, 4): x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.
-    """
+    """Boxes int64 (N, 4) as the authors' tool (preset cpd) has them: rounded half to even, kept inside the image."""
     rounded = np.rint(box).astype(np.int64)
     low = np.clip(rounded[:, :2], 0, size - 2)
     high = np.clip(rounded[:, 2:], low + 1, size - 1)
@@ -50,32 +35,19 @@ BoolImage = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, repr=False)
 class Masks(ShortRepr):
-    """N masks. Mask i covers the pixels that its crop sets; the crop's upper left pixel is `origin[i]` in the image.
+    """N masks. Mask i covers the pixels that its crop sets; the crop's upper left pixel is `origin[i]` in the image."""
 
-    Attributes:
-        origin: int32 (N, 2), column and row of each crop's upper left pixel.
-        shape: int32 (N, 2), height and width of each crop; (0, 0) for an object that has no mask.
-        bits: uint8, all crops' pixels, row-major, packed to bits, each crop padded to whole bytes.
-        start: int64 (N + 1,), where each crop's bytes start in `bits`.
-    """
-
-    origin: npt.NDArray[np.int32]
-    shape: npt.NDArray[np.int32]
-    bits: npt.NDArray[np.uint8]
-    start: npt.NDArray[np.int64]
+    origin: npt.NDArray[np.int32]  # int32 (N, 2), column and row of each crop's upper left pixel
+    shape: npt.NDArray[np.int32]  # int32 (N, 2), height and width of each crop; (0, 0) for an object that has no mask
+    bits: npt.NDArray[np.uint8]  # uint8, all crops' pixels, row-major, packed to bits, each crop padded to whole bytes
+    start: npt.NDArray[np.int64]  # int64 (N + 1,), where each crop's bytes start in `bits`
 
     def __len__(self) -> int:
-        """The number of objects, with or without a mask."""
         return len(self.origin)
 
     @classmethod
     def from_crops(cls, crops: Sequence[BoolImage | None], origins: npt.ArrayLike) -> Masks:
-        """Pack boolean crops.
-
-        Args:
-            crops: bool (h, w) each, None where an object has no mask.
-            origins: integers (N, 2), column and row of each crop's upper left pixel in the image.
-        """
+        """Pack boolean crops (crops: bool (h, w) each, None where an object has no mask; origins: integers (N, 2))."""
         shape = np.array([(0, 0) if c is None else c.shape for c in crops], np.int32).reshape(-1, 2)
         packed = [np.packbits(c) if c is not None else np.empty(0, np.uint8) for c in crops]
         start = np.concatenate([[0], np.cumsum([len(p) for p in packed])]).astype(np.int64)
@@ -84,11 +56,7 @@ class Masks(ShortRepr):
 
     @classmethod
     def from_images(cls, images: Sequence[BoolImage | None]) -> Masks:
-        """Pack masks as large as their images, keeping only each one's bounding crop.
-
-        Args:
-            images: bool (H, W) each, None where an object has no mask; one without a set pixel counts as none.
-        """
+        """Pack masks as large as their images, keeping only each one's bounding crop (images: bool (H, W) each)."""
         crops: list[BoolImage | None] = []
         origins: list[tuple[int, int]] = []
         for image in images:
@@ -112,25 +80,13 @@ class Masks(ShortRepr):
         return bool(self.shape[index, 0] > 0)
 
     def crop(self, index: int) -> BoolImage:
-        """Unpack the crop of a mask.
-
-        Returns:
-            bool (h, w), its upper left pixel at `origin[index]`; (0, 0) in size where there is no mask.
-        """
+        """Unpack the crop of a mask: bool (h, w)."""
         height, width = (int(v) for v in self.shape[index])
         packed = self.bits[self.start[index] : self.start[index + 1]]
         return np.unpackbits(packed, count=height * width).reshape(height, width).astype(np.bool_)
 
     def to_image(self, index: int, width: int, height: int) -> BoolImage:
-        """Unpack a mask onto its whole image; what hangs over the edge is cut.
-
-        Args:
-            width: of the image, pixels.
-            height: of the image, pixels.
-
-        Returns:
-            bool (height, width).
-        """
+        """Unpack a mask onto its whole image, bool (height, width); what hangs over the edge is cut."""
         out = np.zeros((height, width), np.bool_)
         crop, (x0, y0) = self.crop(index), self.origin[index]
         top, left = max(0, -int(y0)), max(0, -int(x0))
@@ -139,11 +95,7 @@ class Masks(ShortRepr):
         return out
 
     def take(self, indices: npt.NDArray[np.int64]) -> Masks:
-        """Take the masks of some objects.
-
-        Args:
-            indices: int64 (M,), object numbers.
-        """
+        """Take the masks of some objects (indices: int64 (M,), object numbers)."""
         lengths = np.diff(self.start)[indices]
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         pieces = [self.bits[self.start[i] : self.start[i + 1]] for i in indices]
@@ -165,8 +117,7 @@ class Masks(ShortRepr):
         )
 
 
-NO_INSTANCE = -1
-"""The instance id of an object that has none."""
+NO_INSTANCE = -1  # The instance id of an object that has none
 AnyTable = TypeVar("AnyTable", "Objects", "Predictions")
 
 
@@ -333,14 +284,7 @@ class Predictions(ShortRepr):
 
 
 def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
-    """Find where each frame's rows start in a table that is ordered by frame.
-
-    Args:
-        frame: int64 (N,), ascending: the table's column of frame numbers.
-
-    Returns:
-        int64 (F + 1,): the rows of frame i are offsets[i] to offsets[i + 1] - 1.
-    """
+    """Find where each frame's rows start in a table that is ordered by frame: int64 (F + 1,); frame: int64 (N,)."""
     return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
 
 
@@ -352,12 +296,7 @@ def order_by_frame(table: AnyTable) -> AnyTable:
 
 
 def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
-    """Put the rows of several tables into one.
-
-    Returns:
-        The table, ordered by frame; of one frame, the rows of earlier tables come first. It has cuboids where all
-        tables have.
-    """
+    """Put the rows of several tables into one."""
     kind = type(tables[0])
     names = [column.name for column in fields(kind) if column.name not in {"masks", "cuboid"}]
     cuboids = [table.cuboid for table in tables if table.cuboid is not None]

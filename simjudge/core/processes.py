@@ -21,21 +21,15 @@ from simjudge.core import isolated_readers
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, check_file
 
-EXIT_OK = 0
-"""The work is done."""
-EXIT_FAILED = 1
-"""An error that the user can act on; one line on stderr says which."""
-EXIT_USAGE = 2
-"""The request itself makes no sense."""
-EXIT_LOST = 3
-"""The work is done, and pieces of the input were left out; warnings on stderr count them."""
+EXIT_OK = 0  # The work is done
+EXIT_FAILED = 1  # An error that the user can act on; one line on stderr says which
+EXIT_USAGE = 2  # The request itself makes no sense
+EXIT_LOST = 3  # The work is done, and pieces of the input were left out; warnings on stderr count them
+# The work is done, and a gap is as large as `--fail-on` allows none to be. Losses are said, but do not change it.
 EXIT_GAP = 4
-"""The work is done, and a gap is as large as `--fail-on` allows none to be. Losses are said, but do not change it."""
-EXIT_STOPPED = 130
-"""Stopped by Ctrl-C: 128 + SIGINT, as shells have it."""
+EXIT_STOPPED = 130  # Stopped by Ctrl-C: 128 + SIGINT, as shells have it
 
-DONE = (EXIT_OK, EXIT_LOST)
-"""The codes of work that is done."""
+DONE = (EXIT_OK, EXIT_LOST)  # The codes of work that is done
 
 
 _STREAMS = (0, 1, 2)
@@ -89,11 +83,7 @@ def silent_output() -> Iterator[None]:
 
 
 def read_isolated(reader: str, path: Path, refusal: str) -> Any:
-    """What a function of `isolated_readers` gives for a file.
-
-    Args:
-        refusal: what is wrong with a file that it cannot read, and the remedy.
-    """
+    """What a function of `isolated_readers` gives for a file."""
     check_file(path, LARGEST_TEXT)
     words = [sys.executable, isolated_readers.__file__, reader, str(path)]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)

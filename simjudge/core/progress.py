@@ -10,12 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-Log = Callable[[str], None]
-"""Receives one line that a person should read, without a line end."""
-Advance = Callable[[int, int], None]
-"""Receives how many pieces of work are done, and how many there are."""
+Log = Callable[[str], None]  # Receives one line that a person should read, without a line end
+Advance = Callable[[int, int], None]  # Receives how many pieces of work are done, and how many there are
+# Opens a task of the given name; the context manager yields the function that advances it.
 ProgressBar = Callable[[str], AbstractContextManager[Advance]]
-"""Opens a task of the given name; the context manager yields the function that advances it."""
 
 
 def no_log(line: str) -> None:
@@ -38,12 +36,7 @@ class ProgressLines:
     """Lines that say now and then how far a task is, for what is no terminal: a file, or a node's log."""
 
     def __init__(self, task: str, period: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin a task.
-
-        Args:
-            period: seconds between lines.
-            clock: gives the time, seconds.
-        """
+        """Begin a task (period: seconds between lines; clock: gives the time, seconds)."""
         self._task, self._period, self._clock = task, period, clock
         self._said = clock()
         self._first: tuple[int, float] | None = None

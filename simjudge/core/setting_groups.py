@@ -11,11 +11,7 @@ from simjudge.core.settings import Settings, TextForm, setting
 
 
 def file_or_name(metavar: str = "FILE|NAME") -> TextForm:
-    """How a file is written, or the name of one that comes with simjudge; or what else a text may stand for.
-
-    Args:
-        metavar: the form in a word.
-    """
+    """How a file is written, or the name of one that comes with simjudge; or what else a text may stand for."""
 
     def parse(given: Any) -> Any:
         if isinstance(given, str | Path):

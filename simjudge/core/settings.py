@@ -50,10 +50,9 @@ from simjudge.core.errors import UsageError
 
 Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
-LARGEST_NUMBER = 2**53
-"""Beyond it a number is none that a person means, and whole numbers are not exact in JSON."""
+LARGEST_NUMBER = 2**53  # Beyond it a number is none that a person means, and whole numbers are not exact in JSON
+# Seconds, about 127 years: the stamps of any clock that counts from 1970. In nanoseconds they fit into 64 bits.
 LONGEST_TIME = 4e9
-"""Seconds, about 127 years: the stamps of any clock that counts from 1970. In nanoseconds they fit into 64 bits."""
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _METADATA = "setting"
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
@@ -61,64 +60,41 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 @dataclass(frozen=True)
 class TextForm:
-    """How a setting that is no plain number or text is written.
+    """How a setting that is no plain number or text is written."""
 
-    Attributes:
-        parse: makes the value from text, or from another Python value that means the same; raises UsageError.
-        format: makes the text from the value.
-        metavar: the form in a word, e.g. "HEIGHTxWIDTH".
-        several: the option may be given several times; `parse` then gets a list of texts.
-    """
-
+    # Makes the value from text, or from another Python value that means the same; raises UsageError.
     parse: Callable[[Any], Any]
-    format: Callable[[Any], str]
-    metavar: str
-    several: bool = False
+    format: Callable[[Any], str]  # makes the text from the value
+    metavar: str  # the form in a word, e.g. "HEIGHTxWIDTH"
+    several: bool = False  # the option may be given several times; `parse` then gets a list of texts
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is declared of one setting.
+    """What is declared of one setting."""
 
-    Attributes:
-        name: an identifier; the option is `--name` with hyphens (see `option`), the ROS parameter and the launch
-            argument are `name`.
-        kind: bool, int, float, str or Path; with `many`, of each item; with `form`, str.
-        default: the value where none is given; None where there is none (see `required`).
-        help: a phrase that stands alone, without the unit and the default.
-        unit: of a number, e.g. "s" or "px"; empty for none.
-        low, high: range of a number, inclusive; None for no bound.
-        choices: the texts it may be, or a function that returns them; empty for any.
-        by_preset: what "not given" means, by name of the preset; empty where it does not depend on one.
-        form: how its text is written, where it is no plain value.
-        many: a tuple of values rather than one.
-        optional: None is a value: "not given".
-        required: it has no default and must be given.
-        changeable: a node lets it be changed while it runs.
-        option: name of the option, where Python has another meaning for it than as the name of the setting.
-        short: another name of the option, of one letter, such as "-j".
-        common: most people who run the command look for it.
-        group: title of the group that declares it; empty for a setting of one question alone.
-    """
-
+    # An identifier; the option is `--name` with hyphens (see `option`), the ROS parameter and the launch argument are
+    # `name`.
     name: str
-    kind: type
-    default: Any
-    help: str
-    unit: str = ""
+    kind: type  # bool, int, float, str or Path; with `many`, of each item; with `form`, str
+    default: Any  # the value where none is given; None where there is none (see `required`)
+    help: str  # a phrase that stands alone, without the unit and the default
+    unit: str = ""  # of a number, e.g. "s" or "px"; empty for none
+    # low, high: range of a number, inclusive; None for no bound.
     low: float | None = None
     high: float | None = None
-    choices: Choices = ()
+    choices: Choices = ()  # the texts it may be, or a function that returns them; empty for any
+    # What "not given" means, by name of the preset; empty where it does not depend on one.
     by_preset: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    form: TextForm | None = None
-    many: bool = False
-    optional: bool = False
-    required: bool = False
-    changeable: bool = False
-    option: str = ""
-    short: str = ""
-    common: bool = False
-    group: str = ""
+    form: TextForm | None = None  # how its text is written, where it is no plain value
+    many: bool = False  # a tuple of values rather than one
+    optional: bool = False  # None is a value: "not given"
+    required: bool = False  # it has no default and must be given
+    changeable: bool = False  # a node lets it be changed while it runs
+    option: str = ""  # name of the option, where Python has another meaning for it than as the name of the setting
+    short: str = ""  # another name of the option, of one letter, such as "-j"
+    common: bool = False  # most people who run the command look for it
+    group: str = ""  # title of the group that declares it; empty for a setting of one question alone
 
     @property
     def panel(self) -> str:
@@ -253,7 +229,6 @@ class Settings:
         cls._panel = panel
 
     def __post_init__(self) -> None:
-        """Check every value."""
         for row in declared(type(self)):
             object.__setattr__(self, row.name, row.check(getattr(self, row.name)))
 
@@ -278,12 +253,7 @@ def setting(
     choices: Choices = (),
     **more: Any,
 ) -> Any:
-    """A field of a settings class.
-
-    Args:
-        default: the value where none is given; left out, it must be given.
-        choices: the texts it may be, or a function that returns them.
-    """
+    """A field of a settings class."""
     row = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, **more}
     return dataclasses.field(default=default, metadata={_METADATA: row})
 
@@ -330,11 +300,7 @@ def _groups(kind: type[Any]) -> list[type[Any]]:
 
 
 def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str] = ()) -> tuple[Setting, ...]:
-    """Some settings of a settings class.
-
-    Args:
-        names: which, in this order; empty for all.
-    """
+    """Some settings of a settings class (names: which, in this order; empty for all)."""
     rows = {row.name: row for row in declared(kind)}
     left_out = set(without)
     return tuple(rows[name] for name in (tuple(names) or rows) if name not in left_out)
@@ -431,10 +397,6 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
     """A function that takes every declared setting as a keyword, beside its parameter `settings`.
 
     `help` and notebooks show the keywords with their defaults; the docstring gets a line for each.
-
-    Args:
-        function: has a parameter `settings`, annotated with a settings class. It is called with an object of that
-            class: the given one, or a new one, with the given keywords.
     """
     kind = get_type_hints(function)[_SETTINGS]
     rows = {row.name: row for row in declared(kind)}
@@ -444,7 +406,7 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
     def with_keywords(*arguments: Any, **keywords: Any) -> Returned:
         given = {name: keywords.pop(name) for name in list(keywords) if name in rows}
         for name in keywords:
-            if all(name != each.name for each in own):
+            if all(name != row.name for row in own):
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{_hint(name, rows)}")
         start = keywords.pop(_SETTINGS, None)
         if not isinstance(start, kind | None):
@@ -452,7 +414,7 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
         return function(*arguments, settings=kind(**given) if start is None else replace(start, **given), **keywords)
 
     added = [inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=row.default) for row in rows.values()]
-    shown = [each.replace(default=None) if each.name == _SETTINGS else each for each in own]
+    shown = [parameter.replace(default=None) if parameter.name == _SETTINGS else parameter for parameter in own]
     with_keywords.__signature__ = inspect.Signature([*shown, *added])  # type: ignore[attr-defined]
     with_keywords.__doc__ = _with_lines(inspect.getdoc(function) or "", rows.values())
     return with_keywords

@@ -20,12 +20,9 @@ from defusedxml.ElementTree import fromstring
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, read_bytes
 
-MOST_LEVELS = 64
-"""Levels of lists and tables within each other that a JSON or YAML file may have."""
-_BLOCK = 1 << 20
-"""Bytes whose brackets are counted at once."""
-_BRACKETS = np.zeros(256, np.int8)
-"""What each byte does to the number of open brackets."""
+MOST_LEVELS = 64  # Levels of lists and tables within each other that a JSON or YAML file may have
+_BLOCK = 1 << 20  # Bytes whose brackets are counted at once
+_BRACKETS = np.zeros(256, np.int8)  # What each byte does to the number of open brackets
 _BRACKETS[[ord("["), ord("{")]] = 1
 _BRACKETS[[ord("]"), ord("}")]] = -1
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -64,7 +61,7 @@ def _open_brackets(text: str) -> int:
 def _levels_end(content: Any) -> bool:
     level = [content]
     for _ in range(MOST_LEVELS):
-        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        inside = (node.values() if isinstance(node, dict) else node for node in level)
         level = [part for parts in inside for part in parts if isinstance(part, dict | list)]
         if not level:
             return False
@@ -131,11 +128,7 @@ def load_xml(path: str | Path) -> Element:
 
 
 def parse_number(value: Any) -> float | None:
-    """Read a value out of a file as a number.
-
-    Returns:
-        The number, perhaps NaN or infinite; None where it is none.
-    """
+    """Read a value out of a file as a number: the number, perhaps NaN or infinite; None where it is none."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -143,11 +136,7 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_integer(value: Any) -> int | None:
-    """Read a value out of a file as a whole number.
-
-    Returns:
-        The number, below 2^53 in size; None where it is none.
-    """
+    """Read a value out of a file as a whole number: the number, below 2^53 in size; None where it is none."""
     read = parse_number(value)
     return int(read) if read is not None and abs(read) < 2**53 and read == int(read) else None
 
@@ -175,8 +164,7 @@ def _is_unicode(name: str) -> bool:
     return True
 
 
-_LONGEST_NAME = 100
-"""Characters of a name in a list: a damaged file may name anything."""
+_LONGEST_NAME = 100  # Characters of a name in a list: a damaged file may name anything
 
 
 def list_some(names: Sequence[str], most: int = 8) -> str:

@@ -16,35 +16,21 @@ import yaml
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import MOST_LEVELS, one_line, read_text
 
-MOST_VALUES = 200_000
-"""Values that a file may have, those counted again that an alias repeats."""
-_LONGEST_PROBLEM = 200
-"""Characters of a message of PyYAML's that are shown."""
+MOST_VALUES = 200_000  # Values that a file may have, those counted again that an alias repeats
+_LONGEST_PROBLEM = 200  # Characters of a message of PyYAML's that are shown
 _SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """What a YAML file holds.
-
-    Attributes:
-        root: the same as nodes, which know their lines; None for an empty file.
-    """
+    """What a YAML file holds."""
 
     path: Path
     content: Any
-    root: yaml.Node | None
+    root: yaml.Node | None  # the same as nodes, which know their lines; None for an empty file
 
     def line(self, location: Iterable[object]) -> int | None:
-        """The line of a value.
-
-        Args:
-            location: fields and indices that lead to the value from the top of the file.
-
-        Returns:
-            The line, from 1 on, of the field or, where the file has no such field, of the last part on the way that it
-            has; None where it has not even the first.
-        """
+        """The line, from 1 on, of a value or of the last part of the way to it that the file has; None without any."""
         node, line = self.root, None
         for part in location:
             found = _child(node, part)
@@ -56,20 +42,12 @@ class YamlFile:
 
 
 def read_yaml(path: Path, *, unique: bool = True) -> YamlFile:
-    """Read a YAML file.
-
-    Args:
-        unique: whether to refuse a field that stands twice in one table, of which YAML takes the last.
-    """
+    """Read a YAML file."""
     return parse_yaml(read_text(path), path, unique=unique)
 
 
 def parse_yaml(text: str, path: Path, *, unique: bool = True) -> YamlFile:
-    """Parse YAML text that is held in a file of another kind.
-
-    Args:
-        unique: whether to refuse a field that stands twice in one table.
-    """
+    """Parse YAML text that is held in a file of another kind."""
     try:
         _check_bounds(text)
         loader = (_UniqueLoader if unique else _Loader)(text)

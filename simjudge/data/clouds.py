@@ -23,30 +23,22 @@ from simjudge.core.names import NO_STAMP
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need
 
-Table = npt.NDArray[np.void]
-"""Points, a row each."""
+Table = npt.NDArray[np.void]  # Points, a row each
+# Of a sensor: x, y, z, metres, and a quaternion w, x, y, z, as PCD files have it.
 Viewpoint = tuple[float, float, float, float, float, float, float]
-"""Of a sensor: x, y, z, metres, and a quaternion w, x, y, z, as PCD files have it."""
 NO_VIEWPOINT: Viewpoint = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cloud(ShortRepr):
-    """The points of one turn or one shot.
+    """The points of one turn or one shot."""
 
-    Attributes:
-        table: a row a point, with the fields of its source.
-        height: rows of an organized cloud, which the table holds one after the other; 1 for others.
-        where: names the cloud in messages: its file, or recording, topic and stamp.
-    """
-
-    table: Table
-    height: int = 1
+    table: Table  # a row a point, with the fields of its source
+    height: int = 1  # rows of an organized cloud, which the table holds one after the other; 1 for others
     viewpoint: Viewpoint = NO_VIEWPOINT
-    where: str = "a cloud"
+    where: str = "a cloud"  # names the cloud in messages: its file, or recording, topic and stamp
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.table)
 
     @property
@@ -57,53 +49,33 @@ class Cloud(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CloudBoxes(ShortRepr):
-    """N labelled things in space. Rows are ordered by cloud.
+    """N labelled things in space. Rows are ordered by cloud."""
 
-    Attributes:
-        cloud: int64 (N,), the number of the cloud that each box belongs to.
-        class_id: int64 (N,).
-        instance: int64 (N,), the same thing has the same number in all clouds; -1 where unknown.
-        centre: float64 (N, 3), metres, in the clouds' frame.
-        orientation: float64 (N, 4), quaternions x, y, z, w, box to the clouds' frame.
-        size: float64 (N, 3), metres, along the box's own x (ahead), y (left) and z (up).
-    """
-
-    cloud: IntArray
-    class_id: IntArray
-    instance: IntArray
-    centre: FloatArray
-    orientation: FloatArray
-    size: FloatArray
+    cloud: IntArray  # int64 (N,), the number of the cloud that each box belongs to
+    class_id: IntArray  # int64 (N,)
+    instance: IntArray  # int64 (N,), the same thing has the same number in all clouds; -1 where unknown
+    centre: FloatArray  # float64 (N, 3), metres, in the clouds' frame
+    orientation: FloatArray  # float64 (N, 4), quaternions x, y, z, w, box to the clouds' frame
+    size: FloatArray  # float64 (N, 3), metres, along the box's own x (ahead), y (left) and z (up)
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.cloud)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CloudPredictions(CloudBoxes, ShortRepr):
-    """N boxes that a detector found in clouds. Rows are ordered by cloud.
+    """N boxes that a detector found in clouds. Rows are ordered by cloud."""
 
-    Attributes:
-        score: float64 (N,), in [0, 1].
-        points: int64 (N,), the points that each was made of; -1 where nobody counted.
-    """
-
-    score: FloatArray
-    points: IntArray
+    score: FloatArray  # float64 (N,), in [0, 1]
+    points: IntArray  # int64 (N,), the points that each was made of; -1 where nobody counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CameraCalibration(ShortRepr):
-    """A camera beside a lidar. Its images are rectified: it has no distortion.
+    """A camera beside a lidar. Its images are rectified: it has no distortion."""
 
-    Attributes:
-        matrix: (3, 3), the camera matrix, pixels.
-        pose: of its optical frame (x right, y down, z ahead) in the clouds' frame.
-    """
-
-    matrix: FloatArray
-    pose: Pose
+    matrix: FloatArray  # (3, 3), the camera matrix, pixels
+    pose: Pose  # of its optical frame (x right, y down, z ahead) in the clouds' frame
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,11 +26,7 @@ from simjudge.data.sets import (
 
 
 def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
-    """Leave out the labels of small objects. People label what a simulator does not, or the other way round.
-
-    Args:
-        min_size: labels whose box is narrower or lower are left out, pixels.
-    """
+    """Leave out the labels of objects under `min_size` pixels, which people or a simulator may not label."""
     if not 0 <= min_size < np.inf:
         raise UsageError(f"--min-size {min_size}: 0 px or more is needed")
     box = frames.objects.box
@@ -102,7 +98,7 @@ def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topi
         return True
     if isinstance(source, FrameSet):
         return False
-    writers = [each for each in all_formats() if each.write_clouds is not None]
+    writers = [form for form in all_formats() if form.write_clouds is not None]
     if any(to == writer.name and writer.write is None for writer in writers):
         return True
     found = find_format(source)

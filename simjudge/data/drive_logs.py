@@ -30,27 +30,16 @@ from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, FARTHEST
 
 log = logging.getLogger(__name__)
 
-_STEPS = 3.0
-"""A hole is longer than this many usual steps of time."""
-_CHORD = 0.25
-"""Metres that a car may move unseen in a hole that is shorter than the longest that is believed."""
-_JITTER = 0.1
-"""Metres that an estimate may move at once."""
-_FASTER = 3.0
-"""A jump is faster than this many times the speed around it."""
-_NEIGHBOURS = 11
-"""Steps whose median speed is the speed around one."""
-HOLES, JUMPS, BACK = "holes in drives", "jumps in drives", "clocks of drives that jump back"
-"""Kinds of losses."""
+_STEPS = 3.0  # A hole is longer than this many usual steps of time
+_CHORD = 0.25  # Metres that a car may move unseen in a hole that is shorter than the longest that is believed
+_JITTER = 0.1  # Metres that an estimate may move at once
+_FASTER = 3.0  # A jump is faster than this many times the speed around it
+_NEIGHBOURS = 11  # Steps whose median speed is the speed around one
+HOLES, JUMPS, BACK = "holes in drives", "jumps in drives", "clocks of drives that jump back"  # Kinds of losses
 
 
 def drive_pieces(time: FloatArray, position: FloatArray) -> list[slice]:
-    """The unbroken pieces of a drive, in the order of its rows.
-
-    Args:
-        time: (N,), seconds; ascending within a piece.
-        position: (N, 2), metres.
-    """
+    """The unbroken pieces of a drive, in the order of its rows (time (N,); position (N, 2), metres)."""
     broken = np.logical_or.reduce(_breaks(time, position))
     ends = [0, *(np.flatnonzero(broken) + 1).tolist(), len(time)]
     return [slice(first, last) for first, last in pairwise(ends) if last > first]
@@ -79,35 +68,25 @@ def _breaks(time: FloatArray, position: FloatArray) -> tuple[BoolArray, BoolArra
     return back, jump, hole
 
 
-LOCK, RADIANS = "of full lock", "rad"
-"""Units of steering: -1 to 1, or the angle of the front wheels."""
+LOCK, RADIANS = "of full lock", "rad"  # Units of steering: -1 to 1, or the angle of the front wheels
 _ACKERMANN = ("ackermann_msgs/msg/AckermannDriveStamped", "ackermann_msgs/msg/AckermannDrive")
 
 
 def steering_unit(kind: str) -> str | None:
-    """The unit in which messages of a type say how a car is steered.
-
-    Returns:
-        LOCK or RADIANS; None where it does not say it (a Twist asks for a turn, not for an angle).
-    """
+    """LOCK or RADIANS, the unit in which messages of a type say how a car is steered; None where they do not."""
     if kind in _ACKERMANN:
         return RADIANS
     return LOCK if kind.endswith("/VehicleInput") else None
 
 
-_SLOWEST = 1e-4
-"""m/s from which a vehicle is taken to move; a table in milliseconds says a thousandth of its speed."""
-_MOST_TIMES = 2.0
-"""Speeds that are so many times off are of another unit."""
-_FAR_OFF = 0.35
-"""Radians from the course; a sliding car is nearer."""
+_SLOWEST = 1e-4  # m/s from which a vehicle is taken to move; a table in milliseconds says a thousandth of its speed
+_MOST_TIMES = 2.0  # Speeds that are so many times off are of another unit
+_FAR_OFF = 0.35  # Radians from the course; a sliding car is nearer
+# Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1.
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
-"""Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1."""
 NEEDED = ("time", "x", "y")
-_SPEED_SPAN = 0.1
-"""Seconds over which speed is the difference of two positions, where nothing else tells it."""
-JUMP_BACK = 1.0
-"""Seconds that a time must lie before the latest one for a clock to have jumped; else the row is late."""
+_SPEED_SPAN = 0.1  # Seconds over which speed is the difference of two positions, where nothing else tells it
+JUMP_BACK = 1.0  # Seconds that a time must lie before the latest one for a clock to have jumped; else the row is late
 _NO_POSITION = "rows without time, x or y"
 _LATE = "rows without a time after the last one"
 _BEYOND = f"rows with numbers beyond {FARTHEST:g}"
@@ -115,31 +94,20 @@ _BEYOND = f"rows with numbers beyond {FARTHEST:g}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveLog(ShortRepr):
-    """One drive of a car.
-
-    Attributes:
-        time: float64 (N,), seconds, ascending except where the clock jumped back; of a recording, from its first pose
-            on.
-        position: float64 (N, 2), x and y of the car, metres.
-        yaw: float64 (N,), radians, continuous: full turns add up.
-        speed: float64 (N,), m/s along the car, negative backwards.
-        steering: float64 (N,), left positive, in `steering_unit`; NaN where nobody said.
-        throttle: float64 (N,), 0 to 1; NaN where nobody said.
-        losses: rows and messages that were left out.
-    """
+    """One drive of a car."""
 
     name: str
+    # float64 (N,), seconds, ascending except where the clock jumped back; of a recording, from its first pose on.
     time: FloatArray
-    position: FloatArray
-    yaw: FloatArray
-    speed: FloatArray
-    steering: FloatArray
-    throttle: FloatArray
+    position: FloatArray  # float64 (N, 2), x and y of the car, metres
+    yaw: FloatArray  # float64 (N,), radians, continuous: full turns add up
+    speed: FloatArray  # float64 (N,), m/s along the car, negative backwards
+    steering: FloatArray  # float64 (N,), left positive, in `steering_unit`; NaN where nobody said
+    throttle: FloatArray  # float64 (N,), 0 to 1; NaN where nobody said
     steering_unit: str = LOCK
-    losses: Losses = field(default_factory=Losses)
+    losses: Losses = field(default_factory=Losses)  # rows and messages that were left out
 
     def __len__(self) -> int:
-        """How many instants it has."""
         return len(self.time)
 
     def pieces(self) -> list[DriveLog]:
@@ -148,28 +116,20 @@ class DriveLog(ShortRepr):
         return [piece for piece in found if len(piece) > 1]
 
     def __getitem__(self, rows: slice | BoolArray | IntArray) -> DriveLog:
-        """Some of its instants."""
         columns = ("time", "position", "yaw", "speed", "steering", "throttle")
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
 
 @dataclass(frozen=True)
 class DriveCommands:
-    """What the driver asked for.
+    """What the driver asked for."""
 
-    Attributes:
-        rows: stamp in nanoseconds, steering (left positive) and throttle of each command, in any order.
-    """
-
+    # Stamp in nanoseconds, steering (left positive) and throttle of each command, in any order.
     rows: Sequence[tuple[int, float, float]] = ()
     unit: str = LOCK
 
     def at(self, stamps: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Steering and throttle at all stamps: those of the last command up to there; NaN before the first one.
-
-        Args:
-            stamps: (N,), nanoseconds.
-        """
+        """Steering and throttle at all stamps: those of the last command up to there; NaN before the first one."""
         table = np.array(sorted(row for row in self.rows if np.isfinite(row[1])), np.float64)
         if not len(table):
             nothing = np.full(len(stamps), np.nan)
@@ -180,13 +140,7 @@ class DriveCommands:
 
 
 def read_drive(path: str | Path, topic: str | None = None) -> DriveLog:
-    """Read one drive.
-
-    Args:
-        path: a .csv file with the columns COLUMNS (of which NEEDED must be there), or a recording with poses (Odometry,
-            PoseStamped or tf) and, where it has one, a topic with the driver's steering.
-        topic: of a recording: the topic of poses; None: there must be only one.
-    """
+    """Read one drive: a .csv file with the columns COLUMNS, or a recording with poses and perhaps the steering."""
     path = Path(path)
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist; give a recording with poses, or a .csv with {', '.join(COLUMNS)}")
@@ -304,12 +258,7 @@ def _read_recording(path: Path, topic: str | None) -> DriveLog:
 def assemble_drive(
     name: str, path: Trajectory, speeds: Mapping[int, float], commands: DriveCommands, losses: Losses
 ) -> DriveLog:
-    """Make a drive of what messages say, recorded or live.
-
-    Args:
-        speeds: along the car, m/s, by the stamp of the pose; where one is missing, or all are 0, speed is taken from
-            the positions.
-    """
+    """Make a drive of what messages say, recorded or live (speeds: along the car, m/s)."""
     # From the first pose on: seconds since 1970 have no room for nanoseconds.
     time, position = (path.stamp - path.stamp[0]) / 1e9, path.position[:, :2]
     yaw = np.unwrap(_yaw(path))
@@ -347,17 +296,7 @@ def _stamps(decoded: Sequence[tuple[StoredMessage, Any]], where: str) -> list[in
 
 
 def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> FloatArray:
-    """Speed along the car from its positions.
-
-    Args:
-        time: (N,), seconds, ascending.
-        position: (N, 2), metres.
-        yaw: (N,), radians.
-
-    Returns:
-        (N,), m/s: the difference of the positions half of a tenth of a second before and after, within the same
-        unbroken piece, negative backwards; NaN where a piece is one instant.
-    """
+    """Speed along the car from its positions: (N,); time (N,); position (N, 2), metres; yaw (N,), radians."""
     along = np.full(len(time), np.nan)
     for rows in drive_pieces(time, position):
         now = time[rows]
@@ -396,11 +335,7 @@ def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, flo
 
 
 def command_numbers(message: Any) -> tuple[float, float]:
-    """Steering and throttle that a driver asks for.
-
-    Returns:
-        Steering in that unit, left positive, and throttle; NaN where nobody said.
-    """
+    """Steering and throttle that a driver asks for."""
     inner = getattr(message, "drive", message)
     steering = inner.steering_angle if hasattr(inner, "steering_angle") else inner.steering
     return float(steering), float(getattr(inner, "throttle", np.nan))

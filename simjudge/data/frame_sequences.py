@@ -18,73 +18,49 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 
+# Roboflow names the variants of photo.jpg photo_jpg.rf.<hash>.
 _ROBOFLOW_NAME = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
-"""Roboflow names the variants of photo.jpg photo_jpg.rf.<hash>."""
 
 
 def source_photograph(frame_name: str) -> str:
-    """Find the photograph that an image was made from.
-
-    Args:
-        frame_name: the name of a frame, such as the image's file name without its suffix.
-
-    Returns:
-        What Roboflow's names keep before `_jpg.rf.`; the whole name where it is none of Roboflow's.
-    """
+    """Find the photograph that an image was made from."""
     found = _ROBOFLOW_NAME.match(frame_name)
     return found["source"] if found else frame_name
 
 
-STAMPS = "stamps"
-"""The unit of positions that are the frames' own stamps, nanoseconds."""
-NUMBERS = "numbers"
-"""The unit of positions that are mere numbers."""
-ALONE = -1
-"""The run of a frame that is in no sequence."""
-_FEWEST = 10
-"""Names that a sequence needs."""
-_EVEN_SHARE = 0.6
-"""Share of the steps that must be within half of the median step from it. Of random numbers 0.35 are."""
+STAMPS = "stamps"  # The unit of positions that are the frames' own stamps, nanoseconds
+NUMBERS = "numbers"  # The unit of positions that are mere numbers
+ALONE = -1  # The run of a frame that is in no sequence
+_FEWEST = 10  # Names that a sequence needs
+_EVEN_SHARE = 0.6  # Share of the steps that must be within half of the median step from it. Of random numbers 0.35 are.
+# Share of the numbers from first to last that must be there where steps are uneven: a part of a numbered sequence.
 _DENSE = 0.3
-"""Share of the numbers from first to last that must be there where steps are uneven: a part of a numbered sequence."""
-_LONGEST_NUMBER = 18
-"""Digits; longer ones do not fit 64 bits."""
+_LONGEST_NUMBER = 18  # Digits; longer ones do not fit 64 bits
 _DIGITS = re.compile(r"\d+")
+# Length of the texts HHMMSS with a fraction, and the parts of a second that the fraction counts.
 _CLOCKS = {12: 10**6, 9: 10**3}
-"""Length of the texts HHMMSS with a fraction, and the parts of a second that the fraction counts."""
+# Units of time, nanoseconds each, and the least step that is read so: 250 frames a second. A counter has no such.
 _UNITS = (("nanoseconds", 1, 4_000_000), ("microseconds", 1000, 4_000))
-"""Units of time, nanoseconds each, and the least step that is read so: 250 frames a second. A counter has no such."""
-_SLOWEST = 1000
-"""Times the least step: a frame in 4 s is the slowest sequence whose numbers are read as times."""
-_FEWEST_STAMPS = 3
-"""Different stamps in names that make a sequence."""
-_EPOCH = (10**18, 2 * 10**18)
-"""Nanoseconds from 1970 that a clock of today shows: 2001 to 2033."""
+_SLOWEST = 1000  # Times the least step: a frame in 4 s is the slowest sequence whose numbers are read as times
+_FEWEST_STAMPS = 3  # Different stamps in names that make a sequence
+_EPOCH = (10**18, 2 * 10**18)  # Nanoseconds from 1970 that a clock of today shows: 2001 to 2033
+# Unit and nanoseconds of stamps since 1970, by their digits.
 _EPOCH_DIGITS = {19: ("nanoseconds", 1), 16: ("microseconds", 10**3), 13: ("milliseconds", 10**6)}
-"""Unit and nanoseconds of stamps since 1970, by their digits."""
+# Seconds since 1970 and their fraction, as TUM names its images.
 _EPOCH_SECONDS = re.compile(r"(?<!\d)(1\d{9})([._-])(\d{1,9})(?!\d)")
-"""Seconds since 1970 and their fraction, as TUM names its images."""
+# Seconds of any clock, such as a simulator's, with micro- or nanoseconds.
 _CLOCK_SECONDS = re.compile(r"(?<![\d.])(\d{1,9})(\.)(\d{6}|\d{9})(?![\d.])")
-"""Seconds of any clock, such as a simulator's, with micro- or nanoseconds."""
-_EPOCH_MS = (10**12, 2 * 10**12)
-"""Milliseconds from 1970 that a clock of today shows: 2001 to 2033."""
+_EPOCH_MS = (10**12, 2 * 10**12)  # Milliseconds from 1970 that a clock of today shows: 2001 to 2033
 
 
 @dataclass(frozen=True, repr=False)
 class FrameSequence(ShortRepr):
-    """Where the frames of a set are in sequences.
+    """Where the frames of a set are in sequences."""
 
-    Attributes:
-        run: int64 (F,), number of the sequence of each frame; ALONE for a frame that is in none.
-        position: int64 (F,), place in it: nanoseconds, or numbers where `unit` is NUMBERS.
-        step: median distance of neighbours, in the unit of `position`, at least 1.
-        unit: STAMPS, NUMBERS, or the unit of time in which the names are read.
-    """
-
-    run: IntArray
-    position: IntArray
-    step: float
-    unit: str
+    run: IntArray  # int64 (F,), number of the sequence of each frame; ALONE for a frame that is in none
+    position: IntArray  # int64 (F,), place in it: nanoseconds, or numbers where `unit` is NUMBERS
+    step: float  # median distance of neighbours, in the unit of `position`, at least 1
+    unit: str  # STAMPS, NUMBERS, or the unit of time in which the names are read
 
     @property
     def timed(self) -> bool:
@@ -97,7 +73,6 @@ class FrameSequence(ShortRepr):
         return np.rint(self.position / self.step).astype(np.int64)
 
     def __str__(self) -> str:
-        """One line for people."""
         frames, runs = int((self.run != ALONE).sum()), len(np.unique(self.run[self.run != ALONE]))
         several = f" in {runs} sequences" if runs > 1 else ""
         if self.unit == STAMPS:
@@ -108,14 +83,7 @@ class FrameSequence(ShortRepr):
 
 
 def find_sequence(frames: FrameSet) -> FrameSequence | None:
-    """Find the sequences of a set.
-
-    Args:
-        frames: the set. Stamps count where there are any; else stamps in names, else numbers that grow evenly.
-
-    Returns:
-        The sequences; None where the frames have neither.
-    """
+    """Find the sequences of a set: the sequences; None where the frames have neither."""
     stamped = frames.stamp != NO_STAMP
     if np.count_nonzero(stamped) > 1:
         run = np.where(stamped, 0, ALONE)

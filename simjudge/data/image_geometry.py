@@ -20,27 +20,19 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage
 from simjudge.core.object_tables import Masks, Objects, Predictions
 
-LEAST_SHARE = 0.4
-"""Objects of which a window shows a smaller share of the area are not labelled in it."""
+LEAST_SHARE = 0.4  # Objects of which a window shows a smaller share of the area are not labelled in it
 
 
 @dataclass(frozen=True, repr=False)
 class Windows(ShortRepr):
-    """Images that are windows of other images.
-
-    Attributes:
-        frame: int64 (N,), which of them each window is cut from.
-        corner: int64 (N, 2), x and y of the windows' upper left pixels.
-        size: int64 (N, 2), width and height.
-    """
+    """Images that are windows of other images."""
 
     source: Images
-    frame: npt.NDArray[np.int64]
-    corner: npt.NDArray[np.int64]
-    size: npt.NDArray[np.int64]
+    frame: npt.NDArray[np.int64]  # int64 (N,), which of them each window is cut from
+    corner: npt.NDArray[np.int64]  # int64 (N, 2), x and y of the windows' upper left pixels
+    size: npt.NDArray[np.int64]  # int64 (N, 2), width and height
 
     def __len__(self) -> int:
-        """The number of windows."""
         return len(self.frame)
 
     def has(self, index: int) -> bool:
@@ -60,17 +52,7 @@ class Windows(ShortRepr):
 def cut_boxes(
     box: npt.NDArray[np.float64], corner: npt.NDArray[np.int64], size: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Move boxes into a window and cut them at its edges.
-
-    Args:
-        box: (N, 4), x0, y0, x1, y1 in pixels of the whole image.
-        corner: (2,), x and y of the window's upper left pixel.
-        size: (2,), its width and height.
-
-    Returns:
-        (N, 4), the boxes in pixels of the window, and (N,), the share of each box's area that is left; 0 for a box
-        without an area.
-    """
+    """Move boxes into a window and cut them at its edges: (N, 4); box (N, 4); corner (2,); size (2,)."""
     cut = np.clip(box - np.tile(corner, 2), 0, np.tile(size, 2))
     area, left = _area(box), _area(cut)
     return cut, np.divide(left, area, out=np.zeros(len(box)), where=area > 0)
@@ -88,7 +70,6 @@ class FlippedImages:
     source: Images
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:
@@ -106,11 +87,7 @@ class FlippedImages:
 
 
 def flip_vertically(frames: FrameSet) -> FrameSet:
-    """Exchange top and bottom of a data set: images, labels and predictions alike; left stays left.
-
-    Returns:
-        The set upside down; images are flipped when they are read.
-    """
+    """Exchange top and bottom of a data set: images, labels and predictions alike; left stays left."""
     images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
     predictions = None if found is None else _flip(found, frames.size)
@@ -139,15 +116,10 @@ _FORM = re.compile(r"(\d{1,9})x(\d{1,9})\+(\d{1,9})\+(\d{1,9})")
 
 @dataclass(frozen=True)
 class CropWindow:
-    """A rectangle of pixels.
+    """A rectangle of pixels."""
 
-    Attributes:
-        width: pixels.
-        height: pixels.
-    """
-
-    width: int
-    height: int
+    width: int  # pixels
+    height: int  # pixels
     x: int = 0
     y: int = 0
 
@@ -164,10 +136,7 @@ def crop_images(frames: FrameSet, crop: CropWindow) -> FrameSet:
     """Cut the same rectangle out of every image, with its labels and predictions.
 
     Boxes and masks are cut at the rectangle's edges. Labels of which less than 0.4 of the box is left are counted as
-    losses; such predictions are left out.
-
-    Returns:
-        The set of cut images; they are cut when they are read.
+    losses; such predictions are left out. Returns the set of cut images; they are cut when they are read.
     """
     corner, size = np.array([crop.x, crop.y]), np.array([crop.width, crop.height])
     small = np.flatnonzero((frames.size < corner + size).any(axis=1))

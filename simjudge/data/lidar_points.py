@@ -22,51 +22,35 @@ INTENSITIES = ("intensity", "i", "reflectivity", "reflectance")
 RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
 TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
 LATE_POINTS = "points with a time before that of their ring's last point"
-FARTHEST = 1e8
-"""Metres; coordinates of maps (UTM) reach 1e7, and bytes that are read in the wrong order mostly more."""
-ONE_TIME = "all points have the same time"
-"""Why an ideal lidar's points have no times that tell anything."""
+FARTHEST = 1e8  # Metres; coordinates of maps (UTM) reach 1e7, and bytes that are read in the wrong order mostly more
+ONE_TIME = "all points have the same time"  # Why an ideal lidar's points have no times that tell anything
+# Floats from so large on are times since 1970 in this unit; smaller ones are seconds.
 _SECONDS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
-"""Floats from so large on are times since 1970 in this unit; smaller ones are seconds."""
+# Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds.
 _COARSEST = 1e-5
-"""Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds."""
 _UNITS = ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e-9, "nanoseconds"))
-_TURN = (5e-3, 2.0)
-"""Seconds that a turn may take."""
-_FEWEST_STEPS = 100
-"""Times of firing from which on they tell their unit."""
+_TURN = (5e-3, 2.0)  # Seconds that a turn may take
+_FEWEST_STEPS = 100  # Times of firing from which on they tell their unit
+# Nanoseconds from one time of firing to the next; 3.3 million a second are more than any device has.
 _SHORTEST_STEP_NS = 300.0
-"""Nanoseconds from one time of firing to the next; 3.3 million a second are more than any device has."""
-_LONGEST = 10.0
-"""Seconds; times that span more are in a unit that is not known: a turn takes 0.05 to 1 s."""
+_LONGEST = 10.0  # Seconds; times that span more are in a unit that is not known: a turn takes 0.05 to 1 s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarPoints(ShortRepr):
-    """The points of a cloud that have a return, in the order of the cloud.
+    """The points of a cloud that have a return, in the order of the cloud."""
 
-    Attributes:
-        stored: (N, 3), x, y, z, metres, in the type in which the cloud has them.
-        intensity: (N,), as stored; None where the cloud does not say.
-        ring: int64 (N,), as the device counts them; None where the cloud does not say.
-        time: float64 (N,), seconds from the earliest; None where there are none that can be used.
-        earliest: the earliest time as the cloud has it, seconds: from the stamp, or since 1970; 0 without times.
-        time_trouble: why there are no times; "" where there are.
-        time_note: in which unit they are taken, where it is not the drivers'; else "".
-        seen: (M,), which of the cloud's points these are: the others have NaN coordinates or lie at 0 0 0.
-    """
-
-    stored: npt.NDArray[np.generic]
-    intensity: npt.NDArray[np.generic] | None
-    ring: IntArray | None
-    time: FloatArray | None
-    earliest: float
-    time_trouble: str
-    time_note: str
+    stored: npt.NDArray[np.generic]  # (N, 3), x, y, z, metres, in the type in which the cloud has them
+    intensity: npt.NDArray[np.generic] | None  # (N,), as stored; None where the cloud does not say
+    ring: IntArray | None  # int64 (N,), as the device counts them; None where the cloud does not say
+    time: FloatArray | None  # float64 (N,), seconds from the earliest; None where there are none that can be used
+    earliest: float  # the earliest time as the cloud has it, seconds: from the stamp, or since 1970; 0 without times
+    time_trouble: str  # why there are no times; "" where there are
+    time_note: str  # in which unit they are taken, where it is not the drivers'; else ""
+    # (M,), which of the cloud's points these are: the others have NaN coordinates or lie at 0 0 0.
     seen: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.stored)
 
     @property
@@ -108,15 +92,7 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
 
 
 def late_points(ring: IntArray, time: FloatArray) -> npt.NDArray[np.bool_]:
-    """Find points with a time before that of an earlier point of their ring: a device fires a ring in order.
-
-    Args:
-        ring: (N,).
-        time: (N,), seconds.
-
-    Returns:
-        bool (N,).
-    """
+    """Find points with a time before that of an earlier point of their ring, bool (N,): a ring fires in order."""
     late = np.zeros(len(ring), np.bool_)
     order = np.argsort(ring, kind="stable")
     for rows in np.split(order, np.nonzero(np.diff(ring[order]))[0] + 1):
@@ -197,7 +173,6 @@ class CloudSummary:
     """Takes the clouds of one lidar one by one."""
 
     def __init__(self, name: str, losses: Losses) -> None:
-        """Begin without clouds."""
         self.name, self._losses = name, losses
         self._fields: list[str] = []
         self._stamps: list[int] = []
@@ -209,11 +184,7 @@ class CloudSummary:
         self._unordered = 0
 
     def add(self, table: Table, stamp: int, where: str) -> None:
-        """Take in a cloud; one that has no coordinates is counted.
-
-        Args:
-            stamp: nanoseconds, NO_STAMP where it has none.
-        """
+        """Take in a cloud; one that has no coordinates is counted (stamp: nanoseconds, NO_STAMP where it has none)."""
         try:
             points = lidar_points(table, where)
         except SimjudgeError as error:
@@ -275,11 +246,7 @@ class CloudSummary:
 
 
 def cloud_table(summaries: Iterable[CloudSummary]) -> tuple[SummaryTable, list[str]]:
-    """Lay out what the lidars of one source hold.
-
-    Returns:
-        A table with medians over the clouds ("times" is the time from the first to the last point), and notes.
-    """
+    """Lay out what the lidars of one source hold."""
     each = list(summaries)
     rows: list[Sequence[str]] = [summary.row() for summary in each]
     return SummaryTable(_COLUMNS, rows, text_columns=2), [line for summary in each for line in summary.notes()]

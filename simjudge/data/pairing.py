@@ -26,12 +26,6 @@ def pair_stamps(a: npt.ArrayLike, b: npt.ArrayLike, tolerance_ns: int = 0) -> tu
 
     Of all pairs within the tolerance the nearest is taken first, then the nearest of what is left, and so on; of
     equally near ones the one with the earlier stamps. Equal stamps therefore always come together.
-
-    Args:
-        a, b: int64 (N,) and (M,), nanoseconds, in any order; the stamps of a list should differ from one another.
-
-    Returns:
-        Indices into `a` and into `b`, int64 (K,) each, ordered by the index into `a`.
     """
     first, second = np.asarray(a, np.int64).reshape(-1), np.asarray(b, np.int64).reshape(-1)
     stamps = np.concatenate([first, second])
@@ -71,13 +65,6 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
 
     Frames that both have a stamp are paired by it (see `pair_stamps`); where one of two frames has none, by equal
     names.
-
-    Args:
-        tolerance_ns: the largest difference of stamps, nanoseconds.
-
-    Returns:
-        Indices into `a` and into `b`, int64 (K,) each, ordered by the index into `a`. What is not in them has no
-        partner; `count_unpaired` counts it.
     """
     stamped_a, stamped_b = np.flatnonzero(a.stamp != NO_STAMP), np.flatnonzero(b.stamp != NO_STAMP)
     i, j = pair_stamps(a.stamp[stamped_a], b.stamp[stamped_b], tolerance_ns)
@@ -103,14 +90,7 @@ def count_unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -
 
 
 def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
-    """Put the predictions of one set onto the frames of another, matched by frame name, else by stamp.
-
-    Args:
-        source: has the predictions. Classes are matched by name where both sets have names.
-
-    Returns:
-        `target` with the predictions instead of its own; the frames that match are `predicted`.
-    """
+    """Put the predictions of one set onto the frames of another, matched by frame name, else by stamp."""
     if source.predictions is None:
         raise SimjudgeError(f"{source.name}: holds no predictions")
     match = _same_size(match_frames(source, target, source.predicted), source, target)
@@ -128,16 +108,7 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
 
 
 def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> FrameSet:
-    """Put the objects of one set onto the frames of another, matched by frame name, else by the nearest stamp.
-
-    Args:
-        labels: has the objects. Classes are matched by name where both sets have names.
-        tolerance_ns: how far the stamps of a frame and of its labels may lie apart, nanoseconds.
-
-    Returns:
-        `target` with the objects. Frames that `labels` does not have are not labelled; its `losses` count labelled
-        frames of `labels` that match none.
-    """
+    """Put the objects of one set onto the frames of another, matched by frame name, else by the nearest stamp."""
     losses = Losses()
     losses.extend(target.losses)
     losses.extend(labels.losses)
@@ -165,15 +136,7 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
 
 
 def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
-    """Find the frame of one set that each frame of another is: by equal name; of the rest, by the nearest stamp.
-
-    Args:
-        wanted: bool (F,), the frames of `source` to match.
-        tolerance_ns: the largest difference of stamps, nanoseconds.
-
-    Returns:
-        int64 (F,), numbers of frames of `target`, -1 for none; no frame is matched twice.
-    """
+    """The frame of one set that each frame of another is, int64 (F,): by name, else by the nearest stamp; -1: none."""
     match = np.full(len(source), -1, np.int64)
     number = {name: i for i, name in enumerate(target.frame_name)}
     for i in np.flatnonzero(wanted).tolist():
@@ -198,13 +161,7 @@ def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, toleranc
 
 
 def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
-    """Find the class id in one set for each class id of another: by name where both have the name, else a free id.
-
-    Names are equal as `normalized_name` says, whatever their case.
-
-    Returns:
-        Ids in `target` by id in `source`; empty where either has no names: ids are then taken as they are.
-    """
+    """Find the class id in one set for each of another, by name (any case), else a free id; empty without names."""
     if not source.class_names or not target.class_names:
         return {}
     by_name = {normalized_name(name): i for i, name in reversed(list(target.class_names.items()))}

@@ -28,24 +28,21 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 
 SUFFIXES = (".txt", ".tum", ".csv")
-SCENE_SEED = "scene_seed"
-"""Column of a CSV table: the seed of the scene's placement that a pose sees."""
+SCENE_SEED = "scene_seed"  # Column of a CSV table: the seed of the scene's placement that a pose sees
 _COLUMNS = ("stamp", "x", "y", "z", "qx", "qy", "qz", "qw")
 _EUROC_COLUMNS = ("stamp", "x", "y", "z", "qw", "qx", "qy", "qz")
+# Stamp, position, quaternion, velocity and two biases of the EuRoC data sets' state_groundtruth_estimate0.
 _EUROC_LENGTH = 17
-"""Stamp, position, quaternion, velocity and two biases of the EuRoC data sets' state_groundtruth_estimate0."""
 _KITTI_LENGTH = 12
-_TIMES = "times.txt"
-"""Beside KITTI's poses: the seconds of each."""
+_TIMES = "times.txt"  # Beside KITTI's poses: the seconds of each
+# Nanoseconds of a unit of time, as a power of ten.
 _UNIT_DIGITS = {"s": 9, "sec": 9, "ms": 6, "us": 3, "µs": 3, "ns": 0}
-"""Nanoseconds of a unit of time, as a power of ten."""
 _STAMP = re.compile(r"%?(?:time_?stamp|stamp|time|t)(?:_(s|sec|ms|us|ns))?")
 _POSITION = re.compile(r"(?:.*[./])?(?:(?:t|p|pos|position|translation)(?:_[a-z]{1,2})*[._/]?)?([xyz])")
 _QUATERNION = re.compile(r"(?:.*[./])?(?:q|quat|quaternion|orientation|rotation)(?:_[a-z]{1,2})*[._/]?([xyzw])")
 _NAMED = re.compile(r"\s*(.*?)\s*(?:[\[(]([^\])]*)[\])])?\s*")
 _BLANK_SEPARATED = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
-_OTHER_LENGTHS = ("mm", "cm", "dm", "km", "in", "ft")
-"""Units of a position that would be taken for metres."""
+_OTHER_LENGTHS = ("mm", "cm", "dm", "km", "in", "ft")  # Units of a position that would be taken for metres
 _LATEST = Decimal(2**33)
 _UNTIMED_SECOND = 1_000_000_000
 
@@ -79,15 +76,7 @@ class _PoseTable:
 
 
 def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple[Trajectory, Losses]:
-    """Read a trajectory from a text file.
-
-    Args:
-        path: rows of TUM or KITTI, or a table with named columns, such as EuRoC's.
-        untimed_rate: Hz, at which poses without stamps are numbered; None refuses them.
-
-    Returns:
-        The trajectory, metres and quaternions x, y, z, w, and the rows that were left out.
-    """
+    """Read a trajectory from a text file: the trajectory, metres and quaternions x (untimed_rate: Hz)."""
     path = Path(path)
     table, losses = _read_table(path), Losses()
     length = Counter(len(cells) for _, cells in table.rows).most_common(1)
@@ -97,11 +86,7 @@ def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple
 
 
 def read_scene_seeds(path: str | Path) -> dict[int, int]:
-    """Read the column `scene_seed` of a table of poses: the seed of the scene's placement that each pose sees.
-
-    Returns:
-        Seeds by stamp, nanoseconds; none where no column has this name.
-    """
+    """Read the column `scene_seed` of a table of poses: the seed of the scene's placement by stamp, nanoseconds."""
     table = _read_table(Path(path))
     stamp, seed = table.find("stamp"), table.find(SCENE_SEED)
     if stamp is None or seed is None:

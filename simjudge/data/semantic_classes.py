@@ -25,20 +25,16 @@ from simjudge.core.text import list_some
 
 @dataclass(frozen=True)
 class StreetClass:
-    """A class of Cityscapes.
+    """A class of Cityscapes."""
 
-    Attributes:
-        label_id: its number in files that end in labelIds.
-        train_id: its number among those that nets learn; None for one that counts nowhere.
-        colour: red, green and blue in files that end in color.
-    """
-
-    label_id: int
-    train_id: int | None
+    label_id: int  # its number in files that end in labelIds
+    train_id: int | None  # its number among those that nets learn; None for one that counts nowhere
     name: str
-    colour: tuple[int, int, int]
+    colour: tuple[int, int, int]  # red, green and blue in files that end in color
 
 
+# Classes that a picture shows. Licence plates have the colour of cars. Numbers 1 to 4 and 18 have the colour of another
+# class and count nowhere.
 STREET_CLASSES = (
     StreetClass(0, None, "unlabeled", (0, 0, 0)),
     StreetClass(5, None, "dynamic", (111, 74, 0)),
@@ -70,19 +66,21 @@ STREET_CLASSES = (
     StreetClass(32, 17, "motorcycle", (0, 0, 230)),
     StreetClass(33, 18, "bicycle", (119, 11, 32)),
 )
-"""Classes that a picture shows. Licence plates have the colour of cars. Numbers 1 to 4 and 18 have the colour of
-another class and count nowhere."""
+# Names of the further numbers.
 UNCOUNTED = {1: "ego vehicle", 2: "rectification border", 3: "out of roi", 4: "static", 18: "polegroup"}
-"""Names of the further numbers."""
 
-LABEL_NAMES = {each.label_id: each.name for each in STREET_CLASSES} | UNCOUNTED
-"""Names by the number in files that end in labelIds."""
-LABEL_COLOURS: ColourTable = {each.colour: each.label_id for each in STREET_CLASSES}
-"""Those numbers by red, green and blue."""
-TRAIN_NAMES = {each.train_id: each.name for each in STREET_CLASSES if each.train_id is not None}
-"""Names by Cityscapes' train id, 0 to 18."""
+# Names by the number in files that end in labelIds.
+LABEL_NAMES = {street_class.label_id: street_class.name for street_class in STREET_CLASSES} | UNCOUNTED
+# Those numbers by red, green and blue.
+LABEL_COLOURS: ColourTable = {street_class.colour: street_class.label_id for street_class in STREET_CLASSES}
+# Names by Cityscapes' train id, 0 to 18.
+TRAIN_NAMES = {
+    street_class.train_id: street_class.name for street_class in STREET_CLASSES if street_class.train_id is not None
+}
 
 _TRAIN_IDS = {name: train_id for train_id, name in TRAIN_NAMES.items()}
+# Cityscapes' names by those of CamVid, of its 32 classes and of the usual 11. Trucks and buses are one class there,
+# which is neither of Cityscapes', and counts nowhere.
 _CAMVID = {
     "Bicyclist": "rider",
     "Building": "building",
@@ -108,45 +106,28 @@ _CAMVID = {
     "Pole": "pole",
     "Pavement": "sidewalk",
 }
-"""Cityscapes' names by those of CamVid, of its 32 classes and of the usual 11. Trucks and buses are one class there,
-which is neither of Cityscapes', and counts nowhere."""
 _OTHER_NAMES = {normalized_name(name): street for name, street in _CAMVID.items()}
 
 
 def street_train_id(name: str) -> int | None:
-    """The train id of a class of streets.
-
-    Args:
-        name: as Cityscapes, GTA V or CamVid have it; neither case nor the character between words counts.
-
-    Returns:
-        0 to 18; None for what is no class of streets, or counts nowhere.
-    """
+    """The train id of a class of streets: 0 to 18; None for what is no class of streets, or counts nowhere."""
     key = normalized_name(name)
     return _TRAIN_IDS.get(_OTHER_NAMES.get(key, key))
 
 
+# What number 0 of a scene's label pictures means where no class has it: nothing that has a class.
 BACKGROUND = "background"
-"""What number 0 of a scene's label pictures means where no class has it: nothing that has a class."""
 
 
 @dataclass(frozen=True, repr=False)
 class SemanticClasses(ShortRepr):
-    """The classes of several sets under common numbers.
-
-    Attributes:
-        street: whether they are Cityscapes' train ids.
-    """
+    """The classes of several sets under common numbers."""
 
     names: Mapping[int, str]
-    street: bool
+    street: bool  # whether they are Cityscapes' train ids
 
     def numbers(self, class_names: Mapping[int, str]) -> npt.NDArray[np.uint8]:
-        """The common number of each class of a set.
-
-        Returns:
-            uint8 (256,), by the set's own number; `UNLABELLED` for what counts nowhere.
-        """
+        """The common number of each class of a set: uint8 (256,)."""
         table = np.full(UNLABELLED + 1, UNLABELLED, np.uint8)
         by_name = {normalized_name(name): number for number, name in self.names.items()}
         for class_id, name in _named(class_names, street=self.street).items():
@@ -157,13 +138,7 @@ class SemanticClasses(ShortRepr):
 
 
 def common_classes(named: Sequence[tuple[str, Mapping[int, str]]]) -> SemanticClasses:
-    """Number the classes of several sets and nets.
-
-    Where all have a class of streets the numbers are Cityscapes' train ids. Else classes of one name are one.
-
-    Args:
-        named: what each is called, and its class names by its own numbers.
-    """
+    """Number the classes of several sets and nets: Cityscapes' train ids where all have some, else by name."""
     for what, names in named:
         if not names:
             raise SimjudgeError(f"{what}: its classes have no names; name them in data.yaml")
@@ -201,22 +176,12 @@ def _require_common(named: Sequence[tuple[str, set[str]]]) -> None:
 
 
 def scaled_height(size: tuple[int, int], width: int) -> int:
-    """The height of a picture scaled to a width.
-
-    Args:
-        size: width and height, pixels.
-        width: to which it is scaled, pixels.
-    """
+    """The height of a picture scaled to a width (size: width and height, pixels; width: to which it is scaled)."""
     return max(1, round(size[1] * width / size[0]))
 
 
 def scale_labels(labels: LabelPicture, width: int | None) -> LabelPicture:
-    """Scale a label picture, each pixel taking the class of the nearest one.
-
-    Args:
-        labels: (H, W).
-        width: pixels; None leaves it as it is.
-    """
+    """Scale a label picture, each pixel taking the class of the nearest one (labels (H, W); width: pixels)."""
     height, own = labels.shape
     if width is None or own == width:
         return labels
@@ -227,15 +192,7 @@ def scale_labels(labels: LabelPicture, width: int | None) -> LabelPicture:
 def label_pairs(
     frames: FrameSet, classes: SemanticClasses, width: int | None, losses: Losses
 ) -> Iterator[tuple[int, LabelPicture, LabelPicture]]:
-    """The labelled and the predicted picture of each frame that has both.
-
-    Args:
-        width: to which both are scaled, pixels; None leaves them as they are.
-        losses: grows by frames that cannot be used, and by pixels of unknown classes.
-
-    Yields:
-        Number of the frame, labels and prediction, uint8 (H, W), `UNLABELLED` where nothing counts.
-    """
+    """The labelled and the predicted picture of each frame with both, uint8 (H, W), `UNLABELLED` where not counted."""
     table = classes.numbers(frames.class_names)
     for index in range(len(frames)):
         truth = _read(frames.semantic, index, frames, "label picture", losses)
@@ -243,7 +200,7 @@ def label_pairs(
         if truth is None or guess is None:
             continue
         if truth.shape != guess.shape:
-            shown = " and ".join(f"{each.shape[1]}x{each.shape[0]}" for each in (truth, guess))
+            shown = " and ".join(f"{picture.shape[1]}x{picture.shape[0]}" for picture in (truth, guess))
             losses.add("frames whose label pictures differ in size", f"{frames.describe_frame(index)}: {shown}")
             continue
         count_unknown(truth, frames, index, losses)

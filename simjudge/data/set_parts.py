@@ -37,8 +37,8 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         raise UsageError("nothing to join: give at least one set")
     same, names = _same_classes(sets)
     losses = Losses()
-    for each in sets:
-        losses.extend(each.losses)
+    for frames in sets:
+        losses.extend(frames.losses)
     start = np.cumsum([0, *(len(s) for s in same)])
     return FrameSet(
         name="+".join(s.name for s in sets),
@@ -96,18 +96,12 @@ def join(
 
 @dataclass(frozen=True, repr=False)
 class ConcatenatedImages(ShortRepr):
-    """The images of several sets, one set behind the other.
+    """The images of several sets, one set behind the other."""
 
-    Attributes:
-        sources: the images of each set, None where it has none.
-        start: int64 (sets + 1,), the number of the first frame of each set, and of all frames.
-    """
-
-    sources: Sequence[Images | None]
-    start: IntArray
+    sources: Sequence[Images | None]  # the images of each set, None where it has none
+    start: IntArray  # int64 (sets + 1,), the number of the first frame of each set, and of all frames
 
     def __len__(self) -> int:
-        """The number of frames."""
         return int(self.start[-1])
 
     def has(self, index: int) -> bool:
@@ -137,14 +131,14 @@ def _same_classes(sets: Sequence[FrameSet]) -> tuple[list[FrameSet], dict[int, s
     """The sets with one numbering of classes, and its names."""
     if not any(s.class_names for s in sets):
         return list(sets), {}
-    for each in sets:
-        _check_named(each)
+    for frames in sets:
+        _check_named(frames)
     names: dict[int, str] = {}
     out = []
-    for each in sets:
-        ids = class_map(each, replace(each, class_names=names)) if names else {}
-        names = {ids.get(k, k): name for k, name in each.class_names.items()} | names
-        out.append(each if all(new == old for old, new in ids.items()) else _renumbered(each, ids))
+    for frame_set in sets:
+        ids = class_map(frame_set, replace(frame_set, class_names=names)) if names else {}
+        names = {ids.get(k, k): name for k, name in frame_set.class_names.items()} | names
+        out.append(frame_set if all(new == old for old, new in ids.items()) else _renumbered(frame_set, ids))
     return out, dict(sorted(names.items()))
 
 
@@ -175,12 +169,12 @@ def _frame_names(sets: Sequence[FrameSet]) -> list[str]:
     owners = Counter(name for s in sets for name in s.frame_name)
     taken = {name for name, count in owners.items() if count == 1}
     out = []
-    for number, each in enumerate(sets, 1):
-        for name in each.frame_name:
+    for number, frames in enumerate(sets, 1):
+        for name in frames.frame_name:
             if owners[name] == 1:
                 out.append(name)
                 continue
-            new, prefix = f"{each.name}_{name}", f"{each.name}_{number}"
+            new, prefix = f"{frames.name}_{name}", f"{frames.name}_{number}"
             while new in taken:
                 new, prefix = f"{prefix}_{name}", f"{prefix}_"
             taken.add(new)
@@ -202,8 +196,8 @@ def _predictions(sets: Sequence[FrameSet], start: IntArray) -> Predictions | Non
 
 def _detector(sets: Sequence[FrameSet]) -> DetectorRecord | None:
     """The detector of all sets that have predictions; None where they are of several, or one is not known."""
-    found = [each.detector for each in sets if each.predictions is not None]
-    return found[0] if found and all(each == found[0] for each in found) else None
+    found = [frames.detector for frames in sets if frames.predictions is not None]
+    return found[0] if found and all(detector == found[0] for detector in found) else None
 
 
 def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntArray]:
@@ -211,12 +205,6 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 
     Groups are shuffled, then dealt one by one to the part that holds the fewest frames: where every frame is a group of
     its own, the parts' sizes differ by one at most.
-
-    Args:
-        groups: the group of each frame, such as the photograph it is a variant of; the frame's name for none.
-
-    Returns:
-        The frames of each part, ascending int64; every frame is in exactly one.
     """
     if seed < 0:
         raise UsageError(f"seed {seed}: must be 0 or more")
@@ -233,14 +221,7 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 
 
 def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
-    """Deal frames into stretches of their sequence, the first ones into the first part, and so on.
-
-    Args:
-        sequence: where each frame is. Frames of one place stay together; frames in no sequence come last.
-
-    Returns:
-        The frames of each part, ascending int64; every frame is in exactly one.
-    """
+    """Deal frames into stretches of their sequence, the first ones into the first part; each ascending, int64."""
     run = np.where(sequence.run == ALONE, sequence.run.max() + 1, sequence.run)
     # Frames without a place have one each.
     place = np.where(sequence.run == ALONE, np.arange(len(run)), sequence.position)
@@ -254,7 +235,7 @@ def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
     part = np.minimum(before * count // len(number), count - 1)
     at = np.arange(places)
     part = np.maximum(np.minimum.accumulate(part - at) + at, count - places + at)
-    return [np.flatnonzero(part[number] == each) for each in range(count)]
+    return [np.flatnonzero(part[number] == number_of_part) for number_of_part in range(count)]
 
 
 @dataclass(frozen=True)
@@ -316,7 +297,7 @@ def split(
         UsageError: there is no such format, there are fewer photographs than parts, or the frames are no sequence.
         SimjudgeError: the source cannot be read, or `out` cannot be written.
     """
-    known = [*(each.name for each in folder_formats()), *_file_endings()]
+    known = [*(form.name for form in folder_formats()), *_file_endings()]
     if to not in known:
         raise UsageError(f"--to {to}: no such format; one of {', '.join(known)}")
     frames = as_frames(source, allow_outside=allow_outside)

@@ -28,10 +28,9 @@ from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 from simjudge.data.pairing import attach_predictions
 
-_ENTRIES_LOOKED_INTO = 200
-"""Entries of a folder that are looked into."""
+_ENTRIES_LOOKED_INTO = 200  # Entries of a folder that are looked into
+# Endings of files that may be data sets of their own.
 _SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
-"""Endings of files that may be data sets of their own."""
 
 
 def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
@@ -48,11 +47,7 @@ def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
 
 
 def data_sets_in(folder: Path) -> list[str]:
-    """List what a folder holds that can be read on its own.
-
-    Returns:
-        A phrase for each, such as "train (YOLO)", sorted by name; of many, the first.
-    """
+    """List what a folder holds that can be read on its own."""
     found = []
     for entry in sorted(folder.iterdir())[:_ENTRIES_LOOKED_INTO]:
         if entry.name.startswith(".") or not (entry.is_dir() or (entry.is_file() and entry.suffix in _SUFFIXES)):
@@ -89,31 +84,19 @@ __all__ = [
     "write_clouds",
     "write_set",
 ]
-_HEAD_BYTES = 64
-"""Of a file, to name its format."""
-_MOST_LOOKED_AT = 100
-"""Files of a folder whose format is looked at."""
-_PLAIN = ("bag", "images")
-"""What is no format of labels, by name: described in words, not by a title."""
+_HEAD_BYTES = 64  # Of a file, to name its format
+_MOST_LOOKED_AT = 100  # Files of a folder whose format is looked at
+_PLAIN = ("bag", "images")  # What is no format of labels, by name: described in words, not by a title
 
 
 def sniff_format(path: str | Path) -> str:
-    """Tell the format of what is at a path.
-
-    Returns:
-        The name of a format of `simjudge.data.formats`, such as "yolo", "coco", "bag" or "images"; "coco-results" and
-        "yolo-predictions" for predictions alone; "" for no known format.
-    """
+    """Tell the format of what is at a path."""
     found = find_format(path)
     return "" if found is None else found.name
 
 
 def image_topics(image_topic: str | None) -> Topics | None:
-    """The topics to read where a person names the images alone, or nothing.
-
-    Args:
-        image_topic: a topic, or a camera's name; None finds the images by type and name.
-    """
+    """The topics to read where a person names the images (by topic or camera) alone, or nothing."""
     return None if image_topic is None else Topics(image_topic)
 
 
@@ -184,7 +167,7 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
     if isinstance(frames, CloudSet):
         return write_clouds(frames, path, to)
     path = Path(path)
-    files, folders = file_suffixes(), {each.name: each for each in folder_formats()}
+    files, folders = file_suffixes(), {form.name: form for form in folder_formats()}
     if path.suffix in files:
         if to is not None:
             raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
@@ -199,11 +182,7 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
 
 
 def find_format(path: str | Path) -> Format | None:
-    """Find the format of what is at a path.
-
-    Returns:
-        The format; None for none that simjudge knows.
-    """
+    """Find the format of what is at a path: the format; None for none that simjudge knows."""
     return _find_format(_source(path))
 
 
@@ -246,11 +225,11 @@ def write_clouds(clouds: CloudSet, path: str | Path, to: str | None = None) -> L
         SimjudgeError: something is there already, or it cannot be written.
     """
     path = Path(path)
-    known = {each.name: each for each in all_formats() if each.write_clouds is not None}
-    form = next((each for each in known.values() if path.suffix in each.suffixes), None)
+    known = {form.name: form for form in all_formats() if form.write_clouds is not None}
+    form = next((form for form in known.values() if path.suffix in form.suffixes), None)
     if form is not None and to is not None:
         raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
-    folders = {name: each for name, each in known.items() if not each.suffixes}
+    folders = {name: form for name, form in known.items() if not form.suffixes}
     form = form or folders.get(to or "")
     if form is None or form.write_clouds is None:
         what = f"--to {to}: no format of point clouds" if to else f"{path}: a folder of point clouds needs --to"
@@ -267,18 +246,7 @@ def read_predictions(
     allow_outside: bool = False,
     rename: Mapping[str, str] | None = None,
 ) -> FrameSet:
-    """Read predictions onto a data set, in place of its own.
-
-    Args:
-        path: plain JSON, COCO results, a folder of YOLO texts, the authors' PREDS, a recording, or any set with
-            predictions.
-        target: the data set that the predictions are for. Frames are matched by name, else by stamp.
-        annotations: where `target` was read from; COCO results that lie elsewhere number its images.
-        rename: by what the predictions call a class (its number where it has no name), what the target calls it.
-
-    Returns:
-        `target` with the predictions. Its `losses` count those that match no frame.
-    """
+    """Read predictions onto a data set, in place of its own."""
     source = _source(path, for_predictions=True)
     losses = Losses()
     losses.extend(target.losses)
@@ -299,14 +267,10 @@ def read_predictions(
 
 
 def describe_readable() -> str:
-    """Say what can be read.
-
-    Returns:
-        A phrase for messages: "a recording (...), a folder of images, or a data set in a format of BDD100K, ...".
-    """
-    readable = [each for each in all_formats() if each.read is not None]
-    plain = [each.holds for each in readable if each.name in _PLAIN]
-    titles = sorted((each.title for each in readable if each.name not in _PLAIN), key=str.lower)
+    """Say what can be read."""
+    readable = [form for form in all_formats() if form.read is not None]
+    plain = [form.holds for form in readable if form.name in _PLAIN]
+    titles = sorted((form.title for form in readable if form.name not in _PLAIN), key=str.lower)
     return f"{', '.join(plain)}, or a data set in a format of {', '.join(titles[:-1])} or {titles[-1]}"
 
 
@@ -337,7 +301,7 @@ def _foreign_content(path: Path) -> str:
 
 
 def _describe_clouds() -> str:
-    phrases = [each.holds for each in all_formats() if each.read_clouds is not None]
+    phrases = [form.holds for form in all_formats() if form.read_clouds is not None]
     return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
 
 
@@ -351,14 +315,14 @@ def _source(path: str | Path, *, for_predictions: bool = False) -> Source:
 
 
 def _find_format(source: Source) -> Format | None:
-    return next((each for each in all_formats() if each.sniff(source)), None)
+    return next((form for form in all_formats() if form.sniff(source)), None)
 
 
 def _detector_beside(source: Source, target: FrameSet, found: Predictions) -> DetectorRecord | None:
     """The detector that a sidecar in the folder of predictions, or in the one above, names."""
     folder = source.path.absolute() if source.is_folder else source.path.absolute().parent
     stems = file_stems(target.frame_name)
-    known = (load_sidecar(each).detector(stems, found) for each in (folder, folder.parent))
+    known = (load_sidecar(place).detector(stems, found) for place in (folder, folder.parent))
     return next((record for record in known if record is not None), None)
 
 
@@ -387,7 +351,7 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
     losses = form.write(frames, path)
     for pictures in (frames.semantic, frames.predicted_semantic):
         if pictures is not None and not form.label_pictures:
-            kept = ", ".join(each.name for each in all_formats() if each.label_pictures)
+            kept = ", ".join(form.name for form in all_formats() if form.label_pictures)
             losses.add(f"label pictures, which {form.title} does not hold ({kept} does)", str(path), len(pictures))
     return losses
 
@@ -395,24 +359,14 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
 def as_frames(
     source: FrameSet | str | Path, *, image_topic: str | None = None, allow_outside: bool = False
 ) -> FrameSet:
-    """Read a data set, unless it is read already.
-
-    Args:
-        source: a data set, or the path of a data set or a recording.
-        image_topic: in a recording of several cameras, a topic or the camera's name.
-    """
+    """Read a data set, unless it is read already."""
     if isinstance(source, FrameSet):
         return source
     return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:
-    """Check that the output is none of the inputs.
-
-    Args:
-        out: the path to write; None where nothing is written.
-        sources: the inputs; a data set that is read already has no path.
-    """
+    """Check that the output is none of the inputs (out: the path to write; None where nothing is written)."""
     if out is None or not Path(out).exists():
         return
     written = Path(out).resolve()
@@ -421,14 +375,7 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet
 
 
 def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) -> FrameSet:
-    """Write a data set, unless no path is given.
-
-    Args:
-        out: the path to write; None writes nothing.
-
-    Returns:
-        The data set; its `losses` count what could not be written, too.
-    """
+    """Write a data set, unless no path is given (out: the path to write; None writes nothing)."""
     if out is None:
         return frames
     losses = Losses()

@@ -23,12 +23,11 @@ from simjudge.detectors.iou import overlapping_pairs
 from simjudge.method.precision_curve import RankedPredictions
 
 _SMALLEST_CPD_IOU = 1e-9
-_LARGEST_TABLE = 250_000
-"""Rows times columns up to which a table of all of them is faster than the list of pairs."""
+_LARGEST_TABLE = 250_000  # Rows times columns up to which a table of all of them is faster than the list of pairs
 
+# Gives every object a number in [0, 1]: from the set, the prediction assigned to each object (its row or -1) and the
+# IoU of the two (0 where there is none), all of length N.
 Metric = Callable[[FrameSet, IntArray, FloatArray], FloatArray]
-"""Gives every object a number in [0, 1]: from the set, the prediction assigned to each object (its row or -1) and the
-IoU of the two (0 where there is none), all of length N."""
 
 
 def _iou(frames: FrameSet, prediction: IntArray, iou: FloatArray) -> FloatArray:
@@ -50,32 +49,24 @@ def _score(frames: FrameSet, prediction: IntArray, iou: FloatArray) -> FloatArra
     return out
 
 
+# By name: the IoU; 1 where it is 0.5 or more; the score of the assigned prediction. Add your own.
 metrics: dict[str, Metric] = {"iou": _iou, "detected": _detected, "score": _score}
-"""By name: the IoU; 1 where it is 0.5 or more; the score of the assigned prediction. Add your own."""
 
 
 @dataclass(frozen=True, repr=False)
 class Assignment(ShortRepr):
-    """What was assigned to the N objects of a set.
+    """What was assigned to the N objects of a set."""
 
-    Attributes:
-        performance: float64 (N,), in [0, 1]; 0 where nothing is assigned.
-        prediction: int64 (N,), the row of the assigned prediction, -1 where there is none.
-        taking_part: bool (N,), whether the object's frame is both labelled and predicted; the others are no samples.
-        false_positives: by class id, the predictions left over in frames that take part (every class that occurs).
-    """
-
-    performance: FloatArray
-    prediction: IntArray
+    performance: FloatArray  # float64 (N,), in [0, 1]; 0 where nothing is assigned
+    prediction: IntArray  # int64 (N,), the row of the assigned prediction, -1 where there is none
+    # bool (N,), whether the object's frame is both labelled and predicted; the others are no samples.
     taking_part: BoolArray
+    # By class id, the predictions left over in frames that take part (every class that occurs).
     false_positives: dict[int, int]
 
 
 def assign(frames: FrameSet, min_score: float, metric: str = "iou", cuboid_iou: str = "3d") -> Assignment:
-    """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest.
-
-    Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
-    """
+    """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest."""
     if metric not in metrics:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
     taking_part, chosen, predictions = participants(frames, min_score)
@@ -137,11 +128,7 @@ def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3
 
 
 def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
-    """Find what takes part: what is in frames that are both labelled and predicted.
-
-    Returns:
-        Which objects take part, bool (N,); the rows of the predictions that do, int64 (K,); all predictions.
-    """
+    """The objects, bool (N,), and rows of predictions, int64 (K,), in frames labelled and predicted; all of them."""
     both = frames.labelled & frames.predicted
     predictions = Predictions.empty() if frames.predictions is None else frames.predictions
     taking_part: BoolArray = both[frames.objects.frame]
@@ -152,10 +139,7 @@ def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArra
 def _best_one_to_one(
     rows: IntArray, columns: IntArray, iou: FloatArray, row_count: int, column_count: int
 ) -> tuple[IntArray, FloatArray]:
-    """The one-to-one choice of pairs with the largest summed IoU: each row's column or -1, and the IoU.
-
-    Only pairs that overlap count, so groups that share no overlapping pair are solved apart; most are one pair alone.
-    """
+    """The one-to-one choice of overlapping pairs with the largest summed IoU: each row's column or -1, and the IoU."""
     partner, fit = np.full(row_count, -1, np.int64), np.zeros(row_count)
     alone = (np.bincount(rows, minlength=row_count)[rows] == 1) & (
         np.bincount(columns, minlength=column_count)[columns] == 1
@@ -221,21 +205,17 @@ def _left_over(frames: FrameSet, predictions: Predictions, chosen: IntArray, par
     return {c: int(np.count_nonzero(predictions.class_id[free] == c)) for c in classes}
 
 
-SAME_PLACE = 0.5
-"""A prediction has landed on an object where their IoU is at least this: the threshold of mAP50."""
+SAME_PLACE = 0.5  # A prediction has landed on an object where their IoU is at least this: the threshold of mAP50
+# Stands for the object of a prediction that landed on none, and for the prediction of an object that was missed.
 NOTHING = None
-"""Stands for the object of a prediction that landed on none, and for the prediction of an object that was missed."""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """The confusion matrix of a detector over a set, without its zeros.
+    """The confusion matrix of a detector over a set, without its zeros."""
 
-    Attributes:
-        counts: (class id of the object, class id of the prediction) to the number of such pairs. The object is NOTHING
-            for predictions that landed on no object, the prediction is NOTHING for objects on which none landed.
-    """
-
+    # (class id of the object, class id of the prediction) to the number of such pairs. The object is NOTHING for
+    # predictions that landed on no object, the prediction is NOTHING for objects on which none landed.
     counts: dict[tuple[int | None, int | None], int]
 
     def content(self) -> dict[str, dict[str, int]]:
@@ -252,9 +232,6 @@ def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Con
 
     Pairs of one frame with an IoU of at least SAME_PLACE are matched one to one, the largest IoU first; of equal ones
     the pair of one class, then the earlier object, then the earlier prediction.
-
-    Args:
-        frames: a set with labels and predictions; frames that lack either do not count.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
@@ -280,23 +257,15 @@ def _key(class_id: int | None) -> str:
     return "none" if class_id is NOTHING else str(class_id)
 
 
-OVERALL = -1
-"""The key under which the mean over the classes stands."""
+OVERALL = -1  # The key under which the mean over the classes stands
+# AP at IoU 0.5, and the mean over IoU 0.5, 0.55 ... 0.95; None where undefined.
 AveragePrecision = tuple[float | None, float | None]
-"""AP at IoU 0.5, and the mean over IoU 0.5, 0.55 ... 0.95; None where undefined."""
 
 
 def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, AveragePrecision]:
     """COCO's average precision of a set's predictions, box against box, over frames labelled and predicted.
 
     All predictions count, down to the lowest score: a set written with a high `min_score` gets a lower value.
-
-    Args:
-        max_detections: per frame and class, the best so many count (COCO: 100).
-
-    Returns:
-        By class id, for every class that is named, labelled or predicted, and under `OVERALL` the mean over the classes
-        that have objects. Both numbers are None where the class has no object in these frames: it is undefined.
     """
     return ranked_precision(frames, max_detections)[0]
 
@@ -304,11 +273,7 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
 def ranked_precision(
     frames: FrameSet, max_detections: int = 100
 ) -> tuple[dict[int, AveragePrecision], dict[int, RankedPredictions]]:
-    """`average_precision`, and the hits at IoU 0.5 that it rests on.
-
-    Returns:
-        What `average_precision` gives; and by class id, of every class that has objects, its predictions by score.
-    """
+    """`average_precision`, and the hits at IoU 0.5 that it rests on."""
     both = frames.labelled & frames.predicted
     objects, predictions = frames.objects, frames.predictions
     kept = objects.take(np.flatnonzero(both[objects.frame]))

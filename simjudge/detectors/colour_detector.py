@@ -20,36 +20,28 @@ from simjudge.core.images import RgbImage
 from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.detectors.detector import Detections, ShownDetector
 
-Limits = tuple[float, float]
-"""Lowest and highest, both inclusive."""
+Limits = tuple[float, float]  # Lowest and highest, both inclusive
 
 _HSV = ("hue", "saturation", "value")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColourClass:
-    """What one class looks like. Limits that are None admit any value.
-
-    Attributes:
-        hue: degrees in [0, 360]; low above high goes through 0, as red does.
-        closing: gaps up to so many pixels are closed (0: none).
-        closing_radius: radius of the disk that gaps are closed with, pixels (0: none).
-        min_area, max_area: pixels that a blob has after closing.
-        line: row of the picture; blobs whose centroid is above it are left out. None for no line.
-    """
+    """What one class looks like. Limits that are None admit any value."""
 
     name: str
-    hue: Limits | None = None
+    hue: Limits | None = None  # degrees in [0, 360]; low above high goes through 0, as red does
     saturation: Limits | None = None
     value: Limits | None = None
     red: Limits | None = None
     green: Limits | None = None
     blue: Limits | None = None
-    closing: int = 0
-    closing_radius: int = 0
+    closing: int = 0  # gaps up to so many pixels are closed (0: none)
+    closing_radius: int = 0  # radius of the disk that gaps are closed with, pixels (0: none)
+    # min_area, max_area: pixels that a blob has after closing.
     min_area: float = 1.0
     max_area: float = math.inf
-    line: float | None = None
+    line: float | None = None  # row of the picture; blobs whose centroid is above it are left out. None for no line
 
     @property
     def needs_hsv(self) -> bool:
@@ -57,16 +49,7 @@ class ColourClass:
         return any(getattr(self, plane) is not None for plane in _HSV)
 
     def find_pixels(self, image: RgbImage, hsv: RgbImage | None) -> BoolImage:
-        """Find the pixels of this colour.
-
-        Args:
-            image: (H, W, 3), red first.
-            hsv: (H, W, 3), the same in OpenCV's 8-bit HSV: hue in half degrees, saturation and value from 0 to 255.
-                May be None where `needs_hsv` is False.
-
-        Returns:
-            bool (H, W).
-        """
+        """Find the pixels of this colour: bool (H, W); image (H, W, 3), red first; hsv (H, W, 3)."""
         hits = []
         if any((self.red, self.green, self.blue)):
             hits.append(_in_range(image, (self.red, self.green, self.blue)))
@@ -81,11 +64,7 @@ class ColourClass:
         return np.asarray(reduce(cv2.bitwise_and, hits) > 0) if hits else np.ones(image.shape[:2], np.bool_)
 
     def find_blobs(self, hit: BoolImage) -> Blobs:
-        """Find the connected blobs among pixels of this colour, after closing gaps.
-
-        Args:
-            hit: bool (H, W), the pixels of this colour.
-        """
+        """Find the connected blobs among pixels of this colour, after closing gaps (hit: bool (H, W))."""
         closed, at_x, at_y = self._around(hit.astype(np.uint8))
         if self.closing > 0:
             kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (self.closing, self.closing))
@@ -133,17 +112,11 @@ def _in_range(image: RgbImage, limits: tuple[Limits | None, Limits | None, Limit
 
 
 class Blobs(NamedTuple):
-    """Connected pixels of one colour.
+    """Connected pixels of one colour."""
 
-    Attributes:
-        box: x0, y0, x1, y1 in pixels, of each blob.
-        score: the share of each box that is of the colour, in [0, 1].
-        crop: bool (h, w), the pixels of each blob in its box, after closing.
-    """
-
-    box: list[list[int]]
-    score: list[float]
-    crop: list[BoolImage]
+    box: list[list[int]]  # x0, y0, x1, y1 in pixels, of each blob
+    score: list[float]  # the share of each box that is of the colour, in [0, 1]
+    crop: list[BoolImage]  # bool (h, w), the pixels of each blob in its box, after closing
 
 
 def close_with_disk(hit: npt.NDArray[np.uint8], radius: int) -> npt.NDArray[np.uint8]:
@@ -179,41 +152,31 @@ class ColourDetector(ShownDetector):
     """Finds blobs of given colours. The score is the share of the box's pixels that have the class's colour.
 
     A filled rectangle scores 1, a cone, which is a triangle in its box, about 0.5.
-
-    Attributes:
-        name: what to call it on screen.
-        classes: what objects look like, by class id.
-        min_score: blobs with a lower score are left out.
-        regions: detections have the pixels of their blobs as masks.
     """
 
-    name: str
-    classes: dict[int, ColourClass]
-    min_score: float
+    name: str  # what to call it on screen
+    classes: dict[int, ColourClass]  # what objects look like, by class id
+    min_score: float  # blobs with a lower score are left out
     sha256: str = ""
-    regions: bool = False
+    regions: bool = False  # detections have the pixels of their blobs as masks
 
     @property
     def class_names(self) -> dict[int, str]:
         """Names by class id."""
-        return {class_id: each.name for class_id, each in self.classes.items()}
+        return {class_id: colour_class.name for class_id, colour_class in self.classes.items()}
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """Detect in some images.
-
-        Args:
-            images: 8-bit RGB images (H, W, 3), of any sizes.
-        """
+        """Detect in some images (images: 8-bit RGB images (H, W, 3), of any sizes)."""
         return [self._detect(image) for image in images]
 
     def _detect(self, image: RgbImage) -> Detections:
         hsv: Any = None
-        if any(each.needs_hsv for each in self.classes.values()):
+        if any(colour_class.needs_hsv for colour_class in self.classes.values()):
             hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
         found = [
             (class_id, *blob)
-            for class_id, each in self.classes.items()
-            for blob in zip(*each.find_blobs(each.find_pixels(image, hsv)), strict=True)
+            for class_id, colour_class in self.classes.items()
+            for blob in zip(*colour_class.find_blobs(colour_class.find_pixels(image, hsv)), strict=True)
         ]
         found = [row for row in found if row[2] >= self.min_score]
         found.sort(key=lambda row: -row[2])
@@ -223,15 +186,13 @@ class ColourDetector(ShownDetector):
 
 
 NotNegative = Annotated[float, Number(ge=0)]
-Gap = Annotated[int, Whole(0, 1000)]
-"""Pixels."""
-Row = Annotated[float, Number(ge=0)]
-"""Pixels from the upper edge."""
+Gap = Annotated[int, Whole(0, 1000)]  # Pixels
+Row = Annotated[float, Number(ge=0)]  # Pixels from the upper edge
 Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]
 Byte = Annotated[tuple[float, float], Vector("low high", ge=0, le=255)]
 _LIMITS = ("hue", "saturation", "value", "red", "green", "blue")
+# What each class has as all classes have, if left out.
 _SHARED = ("closing", "closing_radius", "min_area", "max_area", "line")
-"""What each class has as all classes have, if left out."""
 
 
 class ColourFields(Fields):
@@ -293,7 +254,7 @@ class ColourFile(Fields):
 def read_colours(path: Path) -> dict[int, ColourClass]:
     """Read colour thresholds."""
     file = read_document(path, ColourFile, "file of colour thresholds").content
-    return {class_id: _colour_class(file, each) for class_id, each in file.classes.items()}
+    return {class_id: _colour_class(file, colour_class) for class_id, colour_class in file.classes.items()}
 
 
 def _colour_class(file: ColourFile, each: ColourFields) -> ColourClass:

@@ -25,40 +25,21 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds import CloudBoxes, CloudSet
 
-IOU_3D = "3d"
-"""Volumes."""
-IOU_BEV = "bev"
-"""Footprints, as seen from above (bird's-eye view)."""
+IOU_3D = "3d"  # Volumes
+IOU_BEV = "bev"  # Footprints, as seen from above (bird's-eye view)
 CUBOID_COLUMNS = 7
-_MOST_CORNERS = 64
-"""Four, doubled by each of four sides at most. Without rounding there would be eight."""
+_MOST_CORNERS = 64  # Four, doubled by each of four sides at most. Without rounding there would be eight.
 
 
 def cuboid_iou(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
-    """IoU of cuboids, row by row.
-
-    Args:
-        a: (N, 7), x, y, z, length, width, height, metres, and yaw, radians.
-        b: (N, 7), in the same frame.
-
-    Returns:
-        float64 (N,), 0 where both cuboids are empty.
-    """
+    """IoU of cuboids, row by row: float64 (N,), 0 where both cuboids are empty (a (N, 7); b (N, 7))."""
     rows = np.arange(len(a))
     iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, rows, kind == IOU_BEV)
     return iou
 
 
 def cuboid_iou_table(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
-    """IoU of every cuboid of one table with every one of another.
-
-    Args:
-        a: (N, 7), see `cuboid_iou`.
-        b: (M, 7).
-
-    Returns:
-        float64 (N, M).
-    """
+    """IoU of every cuboid of one table with every one of another: float64 (N, M); a (N, 7); b (M, 7)."""
     rows, columns = (grid.reshape(-1) for grid in np.indices((len(a), len(b))))
     iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, columns, kind == IOU_BEV)
     return iou.reshape(len(a), len(b))
@@ -67,16 +48,7 @@ def cuboid_iou_table(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatA
 def overlapping_cuboids(
     a: FloatArray, b: FloatArray, keys: tuple[IntArray, IntArray], kind: str = IOU_3D
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """All pairs of cuboids of one key that overlap.
-
-    Args:
-        a: (N, 7), see `cuboid_iou`.
-        b: (M, 7).
-        keys: int64 (N,) and (M,): only cuboids of one key are compared, as of one scan and class.
-
-    Returns:
-        P rows of a, ascending, P rows of b, and the IoU of each pair, in (0, 1].
-    """
+    """All pairs of cuboids of one key that overlap: P rows of a (a (N, 7); b (M, 7); keys: int64 (N,) and (M,))."""
     order = np.argsort(keys[1], kind="stable")
     ordered = keys[1][order]
     begin = np.searchsorted(ordered, keys[0])
@@ -90,14 +62,7 @@ def overlapping_cuboids(
 
 
 def checked_cuboids(cuboids: FloatArray) -> FloatArray:
-    """Cuboids as the loops take them.
-
-    Args:
-        cuboids: (N, 7), see `cuboid_iou`.
-
-    Returns:
-        float64 (N, 7), contiguous.
-    """
+    """Cuboids as the loops take them: float64 (N, 7), contiguous (cuboids (N, 7), see `cuboid_iou`)."""
     table: FloatArray = np.ascontiguousarray(cuboids, np.float64).reshape(-1, CUBOID_COLUMNS)
     wrong = ~np.isfinite(table).all(1) | (table[:, 3:6] < 0).any(1)
     if wrong.any():
@@ -110,16 +75,7 @@ def checked_cuboids(cuboids: FloatArray) -> FloatArray:
 
 
 def upright_cuboids(centre: FloatArray, orientation: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Cuboids turned about the vertical only: the direction of each length, seen from above, is kept.
-
-    Args:
-        centre: (N, 3), metres.
-        orientation: (N, 4), quaternions x, y, z, w of any length but 0.
-        size: (N, 3), metres, along each cuboid's own x, y and z.
-
-    Returns:
-        float64 (N, 7), see `cuboid_iou`; and by how much each was tilted, radians (N,).
-    """
+    """Cuboids (N, 7) turned about the vertical only, and their tilts, of centre, quaternion x, y, z, w and size."""
     x, y, z, w = np.moveaxis(np.asarray(orientation, np.float64).reshape(-1, 4), 1, 0)
     norm = x * x + y * y + z * z + w * w
     yaw = np.arctan2(2 * (x * y + w * z), w * w + x * x - y * y - z * z)
@@ -128,14 +84,7 @@ def upright_cuboids(centre: FloatArray, orientation: FloatArray, size: FloatArra
 
 
 def footprint(cuboid: npt.ArrayLike) -> FloatArray:
-    """Corners of a cuboid as seen from above.
-
-    Args:
-        cuboid: (7,), see `cuboid_iou`.
-
-    Returns:
-        float64 (4, 2), x and y, metres, to the left around the footprint.
-    """
+    """Corners of a cuboid as seen from above: float64 (4, 2); cuboid (7,), see `cuboid_iou`."""
     x, y, _, length, width, _, yaw = np.asarray(cuboid, np.float64)
     ahead = np.array([math.cos(yaw), math.sin(yaw)]) * length / 2
     left = np.array([-math.sin(yaw), math.cos(yaw)]) * width / 2
@@ -207,33 +156,22 @@ def _clip(corners, count, axis, sign, half, out):  # type: ignore[no-untyped-def
     return kept
 
 
+# Bird's-eye IoU from which a cuboid is a hit: only the sides that the lidar sees have points, so that the cuboid of a
+# car is often short.
 HIT = 0.3
-"""Bird's-eye IoU from which a cuboid is a hit: only the sides that the lidar sees have points, so that the cuboid of a
-car is often short."""
-BINS = (0.0, 10.0, 20.0, 30.0, 40.0, math.inf)
-"""Metres from the lidar, as seen from above."""
+BINS = (0.0, 10.0, 20.0, 30.0, 40.0, math.inf)  # Metres from the lidar, as seen from above
+# How well boxes (N, 7) and cuboids (M, 7) fit: (N, M), 0 for no hit, more for a better one.
 Fit = Callable[[FloatArray, FloatArray], FloatArray]
-"""How well boxes (N, 7) and cuboids (M, 7) fit: (N, M), 0 for no hit, more for a better one."""
 
 
 def iou_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
-    """The bird's-eye IoU, from `HIT` on.
-
-    Args:
-        boxes: (N, 7), as `cuboid_iou` takes them.
-        cuboids: (M, 7).
-    """
+    """The bird's-eye IoU, from `HIT` on (boxes (N, 7), as `cuboid_iou` takes them; cuboids (M, 7))."""
     iou = cuboid_iou_table(boxes, cuboids, IOU_BEV)
     return np.where(iou >= HIT, iou, 0.0)
 
 
 def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
-    """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own.
-
-    Args:
-        boxes: (N, 7), as `cuboid_iou` takes them.
-        cuboids: (M, 7).
-    """
+    """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own."""
     apart = cuboids[None, :, :2] - boxes[:, None, :2]
     cosine, sine = np.cos(boxes[:, 6, None]), np.sin(boxes[:, 6, None])
     along, across = (
@@ -246,22 +184,15 @@ def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CuboidHits(ShortRepr):
-    """Boxes and cuboids of one range of distances.
+    """Boxes and cuboids of one range of distances."""
 
-    Attributes:
-        low, high: metres.
-        labelled: labelled boxes in clouds that a detector looked at.
-        found: those of them with a cuboid.
-        predicted: cuboids in clouds that somebody labelled.
-        hits: those of them with a labelled box.
-    """
-
+    # low, high: metres.
     low: float
     high: float
-    labelled: int
-    found: int
-    predicted: int
-    hits: int
+    labelled: int  # labelled boxes in clouds that a detector looked at
+    found: int  # those of them with a cuboid
+    predicted: int  # cuboids in clouds that somebody labelled
+    hits: int  # those of them with a labelled box
 
     @property
     def name(self) -> str:
@@ -276,26 +207,17 @@ def cuboid_hits(
     boxes: BoolArray | None = None,
     cuboids: BoolArray | None = None,
 ) -> list[CuboidHits]:
-    """Count hits by distance.
-
-    Args:
-        fit: what a hit is: `iou_fit`, `centre_fit`, or one of your own.
-        boxes: bool (N,), the labelled boxes to take; None for all.
-        cuboids: bool (M,), the predictions to take; None for all.
-
-    Returns:
-        A row for each range of `BINS`, and one for all.
-    """
+    """Count hits by distance: a row for each range of `BINS` (boxes: bool (N,); cuboids: bool (M,))."""
     if clouds.boxes is None or clouds.labelled is None or clouds.predictions is None or clouds.predicted is None:
         raise SimjudgeError(f"{clouds.name}: boxes and cuboids are needed; label it, and run 'simjudge detect'")
     taking_part = clouds.labelled & clouds.predicted
     held = _taken(clouds.boxes, taking_part, boxes)
     found = _taken(clouds.predictions, taking_part, cuboids)
-    first, second = (upright_cuboids(each.centre, each.orientation, each.size)[0] for each in (held, found))
+    first, second = (upright_cuboids(cuboids.centre, cuboids.orientation, cuboids.size)[0] for cuboids in (held, found))
     partner = match_cuboids(first, second, (held.cloud, found.cloud), fit)
     is_hit = np.zeros(len(found), np.bool_)
     is_hit[partner[partner >= 0]] = True
-    near, away = (np.hypot(each[:, 0], each[:, 1]) for each in (first, second))
+    near, away = (np.hypot(cuboids[:, 0], cuboids[:, 1]) for cuboids in (first, second))
 
     def row(low: float, high: float) -> CuboidHits:
         of_boxes, of_cuboids = (near >= low) & (near < high), (away >= low) & (away < high)
@@ -306,19 +228,10 @@ def cuboid_hits(
 
 
 def match_cuboids(boxes: FloatArray, cuboids: FloatArray, clouds: tuple[IntArray, IntArray], fit: Fit) -> IntArray:
-    """Give each box a cuboid of its cloud.
-
-    Args:
-        boxes: (N, 7), as `cuboid_iou` takes them.
-        cuboids: (M, 7).
-        clouds: int64 (N,) and (M,), the cloud of each.
-
-    Returns:
-        int64 (N,), the row of each box's cuboid; -1 for none.
-    """
+    """Give each box a cuboid of its cloud: int64 (N,); boxes (N, 7); cuboids (M, 7); clouds: int64 (N,) and (M,)."""
     partner = np.full(len(boxes), -1, np.int64)
     for cloud in np.unique(clouds[0]).tolist():
-        rows, columns = (np.flatnonzero(each == cloud) for each in clouds)
+        rows, columns = (np.flatnonzero(cloud_column == cloud) for cloud_column in clouds)
         table = fit(boxes[rows], cuboids[columns])
         # A pair more counts for more than any better fit.
         gain = np.where(table > 0, len(rows) + 1 + table, 0.0)

@@ -18,6 +18,8 @@ from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.object_tables import Masks, Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
+from simjudge.detectors.colour_detector import ColourDetector, read_colours
 from simjudge.detectors.detector import (
     BadAnswerError,
     Detections,
@@ -29,7 +31,6 @@ from simjudge.detectors.detector import (
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 if TYPE_CHECKING:
-    from simjudge.detectors.colour_detector import ColourDetector
     from simjudge.detectors.onnx_detector import OnnxDetector
     from simjudge.detectors.ultralytics_detector import UltralyticsDetector
 
@@ -77,17 +78,13 @@ def _load(
 
         return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     if suffix in {".yaml", ".yml"}:
-        from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector  # noqa: PLC0415
-        from simjudge.detectors.colour_detector import ColourDetector, read_colours  # noqa: PLC0415
-
         if is_cloud_detector(path):
             raise SimjudgeError(f"{path}: finds cuboids in point clouds, nothing in images; 'simjudge detect' runs it")
         return ColourDetector(path.stem, read_colours(path), min_score)
     raise SimjudgeError(f"{path}: no detector: give a .onnx, a .pt, or a .yaml of colour thresholds")
 
 
-_LARGEST_BATCH = 200_000_000
-"""Bytes of the images that are held at once, give or take one image."""
+_LARGEST_BATCH = 200_000_000  # Bytes of the images that are held at once, give or take one image
 
 
 def detect(  # noqa: PLR0913 - the options of the command
@@ -187,7 +184,7 @@ def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[lis
         if image is not None:
             numbers.append(i)
             images.append(image)
-        full = len(numbers) == batch or sum(each.size for each in images) > _LARGEST_BATCH
+        full = len(numbers) == batch or sum(image.size for image in images) > _LARGEST_BATCH
         if numbers and (full or i == len(frames) - 1):
             yield numbers, images
             numbers, images = [], []

@@ -19,8 +19,7 @@ from simjudge.core.names import DetectorRecord, normalized_name
 from simjudge.core.object_tables import Masks
 from simjudge.core.text import list_some, one_line, parse_integer
 
-_SCORE_SLACK = 1e-3
-"""By how much a score may miss [0, 1]: the rounding of 16-bit floats near 1 is 0.0005."""
+_SCORE_SLACK = 1e-3  # By how much a score may miss [0, 1]: the rounding of 16-bit floats near 1 is 0.0005
 
 
 class BadAnswerError(SimjudgeError):
@@ -191,8 +190,7 @@ def record_detector(detector: Detector) -> DetectorRecord:
     return DetectorRecord(detector.name, getattr(detector, "sha256", ""), settings)
 
 
-_PAIRS_SHOWN = 20
-"""Classes at most that a message shows how to rename."""
+_PAIRS_SHOWN = 20  # Classes at most that a message shows how to rename
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,9 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import Settings, TextForm, setting
 
-DEFAULT_MIN_SCORE = 0.05
-"""Low, so that average precision is right; what a comparison counts is chosen there."""
-DEFAULT_IOU = 0.7
-"""Of two boxes of one class that overlap more, the better one stays: the default of ultralytics."""
-Renames = tuple[tuple[str, str], ...]
-"""Pairs of the name that a class has and its new name."""
+DEFAULT_MIN_SCORE = 0.05  # Low, so that average precision is right; what a comparison counts is chosen there
+DEFAULT_IOU = 0.7  # Of two boxes of one class that overlap more, the better one stays: the default of ultralytics
+Renames = tuple[tuple[str, str], ...]  # Pairs of the name that a class has and its new name
 
 
 def renames(
@@ -23,19 +20,12 @@ def renames(
     option: str = "--rename",
     pair_form: str = "MODEL=SET, the model's class name and what the set calls it",
 ) -> Renames:
-    """Read what a set calls the classes of a detector, or another set those of a set.
-
-    Args:
-        given: text such as "blue=small,red=large", several of them, or names by names.
-
-    Returns:
-        A pair for each class: the name that it has, and the new one.
-    """
+    """What a set calls the classes of another: pairs from "blue=small,red=large", several of them, or a mapping."""
     if isinstance(given, str):
         given = given.split(",")
     pairs: dict[str, str] = {}
-    for each in given.items() if isinstance(given, Mapping) else given:
-        for pair in each.split(",") if isinstance(each, str) else [each]:
+    for rename in given.items() if isinstance(given, Mapping) else given:
+        for pair in rename.split(",") if isinstance(rename, str) else [rename]:
             old, equals, new = pair.partition("=") if isinstance(pair, str) else (pair[0], "=", pair[1])
             if not (old and equals and new):
                 raise UsageError(f"{option} {pair}: give {pair_form}")
@@ -59,8 +49,8 @@ def _of_set(option: str) -> TextForm:
 
 
 _RENAMES = TextForm(renames, _text, "MODEL=SET", several=True)
+# How new names for the classes of a set are written.
 A_RENAMES, B_RENAMES = _of_set("--a-rename"), _of_set("--b-rename")
-"""How new names for the classes of a set are written."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,20 +12,13 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
+from simjudge.detectors.cuboid_iou import overlapping_cuboids
 
 _BITS_SET = np.array([i.bit_count() for i in range(256)], np.int64)
 
 
 def box_iou(a: FloatArray, b: FloatArray) -> FloatArray:
-    """IoU of boxes, row by row, in continuous coordinates.
-
-    Args:
-        a: (N, 4), x0, y0, x1, y1.
-        b: (N, 4).
-
-    Returns:
-        float64 (N,), 0 where both boxes have no area.
-    """
+    """IoU of boxes, row by row, in continuous coordinates: float64 (N,), 0 where both boxes have no area (b (N, 4))."""
     size = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
     inter = np.prod(np.maximum(size, 0.0), axis=1)
     union = np.prod(a[:, 2:] - a[:, :2], axis=1) + np.prod(b[:, 2:] - b[:, :2], axis=1) - inter
@@ -35,15 +28,7 @@ def box_iou(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def pair_iou(objects: Objects, predictions: Predictions, rows: IntArray, columns: IntArray) -> FloatArray:
-    """IoU of object `rows[i]` with prediction `columns[i]`, by pixel count where both have a mask, else of the boxes.
-
-    Args:
-        rows: int64 (P,), rows of `objects`.
-        columns: int64 (P,), rows of `predictions`.
-
-    Returns:
-        float64 (P,).
-    """
+    """IoU of object `rows[i]` with prediction `columns[i]`, by pixels where both have a mask, else of the boxes."""
     out = box_iou(objects.box[rows], predictions.box[columns])
     if objects.masks is None or predictions.masks is None:
         return out
@@ -53,16 +38,7 @@ def pair_iou(objects: Objects, predictions: Predictions, rows: IntArray, columns
 
 
 def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArray:
-    """IoU of pairs of masks, counted in pixels.
-
-    Args:
-        b: the second masks.
-        rows: int64 (P,), numbers of masks in `a`.
-        columns: int64 (P,), the mask of `b` that each is paired with.
-
-    Returns:
-        float64 (P,), 0 where both masks are empty.
-    """
+    """IoU of pairs of masks, counted in pixels (b: the second masks; rows: int64 (P,); columns: int64 (P,))."""
     inter = np.zeros(len(rows), np.int64)
     for i in np.flatnonzero(_crops_meet(a, b, rows, columns)):
         inter[i] = _common_pixels(a, b, int(rows[i]), int(columns[i]))
@@ -73,11 +49,7 @@ def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArra
 
 
 def pixel_counts(masks: Masks) -> IntArray:
-    """Count the pixels that each mask sets.
-
-    Returns:
-        int64 (N,).
-    """
+    """Count the pixels that each mask sets: int64 (N,)."""
     total = np.concatenate([[0], np.cumsum(_BITS_SET[masks.bits])])
     return np.diff(total[masks.start])
 
@@ -98,16 +70,13 @@ def _common_pixels(a: Masks, b: Masks, row: int, column: int) -> int:
     return int(np.count_nonzero(first & second))
 
 
+# Pairs of a frame that are looked at, at most: of some 2,200 labels and as many predictions that all overlap. Their
+# assignment takes 5 s and 0.9 GB; both grow faster than the pairs.
 MOST_PAIRS = 5_000_000
-"""Pairs of a frame that are looked at, at most: of some 2,200 labels and as many predictions that all overlap. Their
-assignment takes 5 s and 0.9 GB; both grow faster than the pairs."""
 _PAIRS_AT_ONCE = 2_000_000
-_MANY_PER_ROW = 100
-"""Candidates for an object, on average, from which large and small predictions are looked at apart."""
-_MOST_STRIPS = 1000
-"""Strips above and below the upper edge of an image; further ones are taken as one."""
-_SLACK_PX = 1e-6
-"""Pixels; covers rounding when edges are compared."""
+_MANY_PER_ROW = 100  # Candidates for an object, on average, from which large and small predictions are looked at apart
+_MOST_STRIPS = 1000  # Strips above and below the upper edge of an image; further ones are taken as one
+_SLACK_PX = 1e-6  # Pixels; covers rounding when edges are compared
 
 
 class CrowdedFrameError(SimjudgeError):
@@ -117,11 +86,7 @@ class CrowdedFrameError(SimjudgeError):
 def overlapping_pairs(
     frames: FrameSet, rows: IntArray, columns: IntArray, *, by_class: bool, cuboid_iou: str = "3d"
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """All pairs of an object and a prediction of one frame that overlap: in space where both have cuboids.
-
-    Returns:
-        P rows of objects, P rows of predictions, and the IoU of each pair, in (0, 1].
-    """
+    """All pairs of an object and a prediction of one frame that overlap: in space where both have cuboids."""
     objects = frames.objects
     predictions = Predictions.empty() if frames.predictions is None else frames.predictions
     classes = np.unique(np.concatenate([objects.class_id, predictions.class_id]))
@@ -130,8 +95,6 @@ def overlapping_pairs(
         key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
         key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
     if objects.cuboid is not None and predictions.cuboid is not None:
-        from simjudge.detectors.cuboid_iou import overlapping_cuboids  # noqa: PLC0415 - numba is slow to import
-
         solids = objects.cuboid[rows], predictions.cuboid[columns]
         i, j, iou = overlapping_cuboids(*solids, (key_rows, key_columns), cuboid_iou)
         return rows[i], columns[j], iou
@@ -213,9 +176,6 @@ def _by_strip(
     """Divide frames into strips as high as the highest prediction, so that each object looks into few of them.
 
     A prediction is in the strip of its upper edge.
-
-    Returns:
-        The rows of objects, once for each strip that they look into, and keys of rows and columns with their strip.
     """
     (rows, columns), (key_rows, key_columns) = chosen, keys
     (above, below), (top, bottom) = _extents(objects, rows, 1), _extents(predictions, columns, 1)

@@ -42,11 +42,7 @@ class TrainingRun(Protocol):
 
 
 def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, training: TrainingRun) -> dict[str, Any]:
-    """What the cards of all models say first, ready for JSON.
-
-    Args:
-        data: what was trained on; only its name and content hash go into the card.
-    """
+    """What the cards of all models say first, ready for JSON."""
     return {
         "model": model.name,
         "sha256": hash_files(model),
@@ -81,11 +77,7 @@ def card_paths(model: Path) -> tuple[Path, Path]:
 
 
 def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Path]:
-    """Write a card beside its model, as JSON and as Markdown.
-
-    Args:
-        model: the path of the model; the card gets its name with other suffixes.
-    """
+    """Write a card beside its model, as JSON and as Markdown."""
     as_json, as_text = card_paths(model)
     with atomic_file(as_json) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -138,18 +130,12 @@ def card_page(facts: Mapping[str, Any], what: str, rows: Mapping[str, str], scor
 
 @dataclass(frozen=True, repr=False)
 class TrainedModel(SummaryRepr):
-    """A model that was just trained.
+    """A model that was just trained."""
 
-    Attributes:
-        path: the ONNX file; its card lies beside it as .json and .md.
-        card: the content of the model card.
-    """
-
-    path: Path
-    card: dict[str, Any]
+    path: Path  # the ONNX file; its card lies beside it as .json and .md
+    card: dict[str, Any]  # the content of the model card
     losses: Losses
-    kind: ClassVar[str]
-    """What was trained, in a few words."""
+    kind: ClassVar[str]  # What was trained, in a few words
 
     @property
     @abstractmethod

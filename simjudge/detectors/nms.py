@@ -25,16 +25,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def non_maximum_suppression(boxes: npt.ArrayLike, scores: npt.ArrayLike, iou_threshold: float) -> npt.NDArray[np.int64]:
-    """Keep the best of boxes that overlap.
-
-    Args:
-        boxes: (N, 4), x0, y0, x1, y1; computed with in float32, as torchvision does.
-        scores: (N,).
-        iou_threshold: in [0, 1]; a box goes where its IoU with a better one that stays is larger than this.
-
-    Returns:
-        int64, the indices of the boxes that stay, best score first; equal scores in the order given.
-    """
+    """Keep the best of boxes that overlap: int64 (boxes (N, 4); scores (N,); iou_threshold: in [0, 1])."""
     box = np.asarray(boxes, np.float32).reshape(-1, 4)
     order = np.argsort(-np.asarray(scores, np.float32), kind="stable")
     alive: BoolArray = _survivors(np.ascontiguousarray(box[order]), iou_threshold)
@@ -44,21 +35,12 @@ def non_maximum_suppression(boxes: npt.ArrayLike, scores: npt.ArrayLike, iou_thr
 def non_maximum_suppression_by_class(
     boxes: npt.ArrayLike, scores: npt.ArrayLike, class_id: npt.ArrayLike, iou_threshold: float
 ) -> npt.NDArray[np.int64]:
-    """Keep the best of boxes that overlap, each class by itself: boxes of unlike class never exclude each other.
-
-    Args:
-        boxes: (N, 4), x0, y0, x1, y1 in pixels.
-        scores: (N,).
-        class_id: (N,), whole numbers.
-
-    Returns:
-        int64, the indices of the boxes that stay, best score first over all classes.
-    """
+    """Keep the best of boxes (N, 4) that overlap, each class by itself: indices, best score first over all classes."""
     box, score = np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(scores, np.float32)
     classes = np.asarray(class_id)
     kept = np.zeros(len(box), np.bool_)
-    for each in np.unique(classes):
-        rows = np.flatnonzero(classes == each)
+    for one_class in np.unique(classes):
+        rows = np.flatnonzero(classes == one_class)
         kept[rows[non_maximum_suppression(box[rows], score[rows], iou_threshold)]] = True
     order = np.argsort(-score, kind="stable")
     return order[kept[order]].astype(np.int64)
@@ -116,16 +98,7 @@ def _loads(folder: Path) -> bool:
 
 
 def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
-    """Non-maximum suppression as torchvision defines it.
-
-    Args:
-        dets: float tensor (N, 4), x0, y0, x1, y1.
-        scores: float tensor (N,).
-        iou_threshold: a box goes where its IoU with a better one is larger than this.
-
-    Returns:
-        int64 tensor, the indices kept, best score first.
-    """
+    """Non-maximum suppression as torchvision defines it: int64 tensor (scores: float tensor (N,))."""
     import torch  # noqa: PLC0415
 
     kept = non_maximum_suppression(dets.detach().numpy(), scores.detach().numpy(), iou_threshold)

@@ -33,61 +33,40 @@ GREY = 114
 
 @dataclass(frozen=True)
 class Letterbox:
-    """How an image of one size lies in an input of another: scaled, and centred on grey.
-
-    Attributes:
-        left, top: where it begins in the input.
-        size: width and height of the image.
-    """
+    """How an image of one size lies in an input of another: scaled, and centred on grey."""
 
     width: int
     height: int
+    # left, top: where it begins in the input.
     left: int
     top: int
     gain_x: float
     gain_y: float
-    size: tuple[int, int]
+    size: tuple[int, int]  # width and height of the image
 
     @classmethod
     def fit(cls, size: tuple[int, int], input_size: tuple[int, int]) -> Letterbox:
-        """Fit an image into an input, as large as it goes without distortion.
-
-        Args:
-            size: width and height of the image, pixels.
-            input_size: width and height of the input, pixels.
-        """
+        """Fit an image into an input, as large as it goes without distortion; sizes are width and height."""
         gain = min(input_size[1] / size[1], input_size[0] / size[0])
         width, height = (max(round(v * gain), 1) for v in size)
         left, top = (round((outer - inner) / 2 - 0.1) for outer, inner in zip(input_size, (width, height), strict=True))
         return cls(width, height, left, top, width / size[0], height / size[1], size)
 
     def place(self, image: RgbImage, out: npt.NDArray[np.uint8]) -> None:
-        """Draw the image into an input.
-
-        Args:
-            image: 8-bit RGB (H, W, 3), of the size that was fitted.
-            out: uint8 (height, width, 3) of the input, grey all over; changed in place.
-        """
+        """Draw the image into an input (image: 8-bit RGB (H, W, 3); out: uint8 (height, width, 3) of the input)."""
         if (self.width, self.height) != self.size:
             image = cv2.resize(image, (self.width, self.height), interpolation=cv2.INTER_LINEAR)  # type: ignore[assignment]
         out[self.top : self.top + self.height, self.left : self.left + self.width] = image
 
     def to_image(self, box: FloatArray) -> FloatArray:
-        """Transform boxes of the input into boxes of the image.
-
-        Args:
-            box: float64 (N, 4), x0, y0, x1, y1 in pixels of the input.
-
-        Returns:
-            float64 (N, 4), pixels of the image, clipped to it.
-        """
+        """Transform boxes of the input into boxes of the image: float64 (N, 4); box: float64 (N, 4)."""
         low = np.array([self.left, self.top] * 2)
         out: FloatArray = (box - low) / np.array([self.gain_x, self.gain_y] * 2)
         return out.clip(0.0, np.array(self.size * 2, np.float64))
 
 
+# What `ast.literal_eval` and `int` raise for a text that is not what it should be.
 UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError)
-"""What `ast.literal_eval` and `int` raise for a text that is not what it should be."""
 
 
 def open_session(path: Path) -> Any:
@@ -105,11 +84,7 @@ def open_session(path: Path) -> Any:
 
 
 def metadata_names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
-    """Names of classes in the metadata of a model, as ultralytics writes them.
-
-    Returns:
-        Names by number; empty where there are none.
-    """
+    """Names of classes by number in the metadata of a model, as ultralytics writes them; empty for none."""
     text = metadata.get("names", "")
     if not text:
         return {}
@@ -126,17 +101,15 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
+# How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12); "objectness":
+# (B, N, 5 + nc), with an objectness before the classes (v5); "end to end": (B, K, 6), corners, score and class, NMS
+# done (v10, 26).
 Head = Literal["classes", "objectness", "end to end"]
-"""How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12);
-"objectness": (B, N, 5 + nc), with an objectness before the classes (v5); "end to end": (B, K, 6), corners, score and
-class, NMS done (v10, 26)."""
 
+# Boxes of an image, the best ones, that non-maximum suppression looks at; ultralytics' own figure.
 MAX_CANDIDATES = 30_000
-"""Boxes of an image, the best ones, that non-maximum suppression looks at; ultralytics' own figure."""
-MAX_DETECTIONS = 300
-"""Boxes of an image that are kept; ultralytics' own figure."""
-_LARGEST_INPUT = 16_384
-"""Side of a net's input in pixels, beyond which memory is the first to end."""
+MAX_DETECTIONS = 300  # Boxes of an image that are kept; ultralytics' own figure
+_LARGEST_INPUT = 16_384  # Side of a net's input in pixels, beyond which memory is the first to end
 _END_TO_END_ROWS = 1000  # NMS-free heads give 300 rows or so, others thousands
 
 
@@ -182,11 +155,7 @@ class OnnxDetector(ShownDetector):
         return cls(path.stem, names, session, head, size, min_score, iou)
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """Detect in some images.
-
-        Args:
-            images: 8-bit RGB images (H, W, 3), of any sizes.
-        """
+        """Detect in some images (images: 8-bit RGB images (H, W, 3), of any sizes)."""
         if not images:
             return []
         fits = [Letterbox.fit((image.shape[1], image.shape[0]), self.input_size) for image in images]
@@ -197,14 +166,7 @@ class OnnxDetector(ShownDetector):
         return [self._detections(i, raw, fit) for i, (raw, fit) in enumerate(zip(output, fits, strict=True))]
 
     def run(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Run the net on a batch of any size, also where the model's batch size is fixed.
-
-        Args:
-            pixels: float32 (B, 3, H, W), RGB in [0, 1], of the size of the model's input.
-
-        Returns:
-            float32, the raw output of the net, B along the first axis.
-        """
+        """Run the net on pixels (B, 3, H, W), RGB in [0, 1], also where the model's batch size is fixed."""
         entry = self.session.get_inputs()[0]
         kind = np.float16 if entry.type == "tensor(float16)" else np.float32
         fixed = entry.shape[0] if isinstance(entry.shape[0], int) else len(pixels)

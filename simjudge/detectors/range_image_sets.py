@@ -18,38 +18,24 @@ from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids
 from simjudge.detectors.range_images import RangeGrid, RangePictures, Silhouettes, cast_cuboids, mark_points, own_pixels
 
-FROM_CUBOIDS = "cuboids"
-"""An object's pixels are those whose rays meet its cuboid first."""
-FROM_POINTS = "points"
-"""An object's pixels are those of the points in its cuboid."""
-TILT = np.radians(10.0)
-"""Cuboids that are tilted more are counted: they are taken as upright."""
+FROM_CUBOIDS = "cuboids"  # An object's pixels are those whose rays meet its cuboid first
+FROM_POINTS = "points"  # An object's pixels are those of the points in its cuboid
+TILT = np.radians(10.0)  # Cuboids that are tilted more are counted: they are taken as upright
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScanFrames(ShortRepr):
-    """Scans as frames, and what a person should know of how they were made.
-
-    Attributes:
-        classless: whether the detector knows no classes: what it finds has one class, which nothing labelled has.
-    """
+    """Scans as frames, and what a person should know of how they were made."""
 
     frames: FrameSet
-    classless: bool
+    classless: bool  # whether the detector knows no classes: what it finds has one class, which nothing labelled has
     notes: tuple[str, ...]
 
 
 def scan_frames(
     clouds: CloudSet, grid: RangeGrid, paint: str = FROM_CUBOIDS, *, advance: Advance | None = None
 ) -> ScanFrames:
-    """Put what is labelled and found in clouds into range images.
-
-    Args:
-        paint: what an object's pixels are: FROM_CUBOIDS or FROM_POINTS.
-
-    Returns:
-        A cyclic set with the cuboids of objects and predictions. What no pixel shows is left out.
-    """
+    """Put what is labelled and found in clouds into range images, painted FROM_CUBOIDS or FROM_POINTS."""
     if clouds.boxes is None or clouds.labelled is None or not len(clouds.boxes):
         raise SimjudgeError(f"{clouds.name}: holds no cuboids that are labelled; nothing can be compared")
     labelled, damaged = clouds.labelled.copy(), Losses()
@@ -136,10 +122,7 @@ def _shown_things(rows: IntArray, seen: Silhouettes, grid: RangeGrid) -> list[_S
 
 
 def _crop(rows: IntArray, columns: IntArray, width: int) -> tuple[tuple[int, int], BoolImage]:
-    """The smallest window around pixels of a cyclic image: its left and upper pixel, and which of its pixels are set.
-
-    It begins behind the widest gap of columns.
-    """
+    """The smallest window around pixels of a cyclic image, behind the widest gap: left, upper, and which are set."""
     used = np.unique(columns)
     gaps = np.diff(used, append=used[0] + width)
     left = int(used[(int(np.argmax(gaps)) + 1) % len(used)])
@@ -150,9 +133,9 @@ def _crop(rows: IntArray, columns: IntArray, width: int) -> tuple[tuple[int, int
 
 
 def _objects(boxes: CloudBoxes, solids: FloatArray, shown: list[_Shown]) -> Objects:
-    rows = np.array([each.row for each in shown], np.int64)
-    box = [_box(each.origin, each.crop.shape) for each in shown]
-    masks = Masks.from_crops([each.crop for each in shown], [each.origin for each in shown])
+    rows = np.array([object_crop.row for object_crop in shown], np.int64)
+    box = [_box(object_crop.origin, object_crop.crop.shape) for object_crop in shown]
+    masks = Masks.from_crops([object_crop.crop for object_crop in shown], [object_crop.origin for object_crop in shown])
     return Objects.build(
         boxes.cloud[rows],
         boxes.class_id[rows],
@@ -160,7 +143,7 @@ def _objects(boxes: CloudBoxes, solids: FloatArray, shown: list[_Shown]) -> Obje
         boxes.instance[rows],
         masks,
         distance=np.linalg.norm(boxes.centre[rows], axis=1),
-        visible=[each.share for each in shown],
+        visible=[object_crop.share for object_crop in shown],
         cuboid=solids[rows],
     )
 

@@ -26,30 +26,22 @@ from simjudge.core.images import EncodedImage, ImageError, RgbImage
 from simjudge.data.clouds import CloudSet
 from simjudge.data.lidar_points import LidarPoints, lidar_points
 
+# Of a range image where nobody says otherwise: 0.2 degrees, as most spinning lidars have them at 10 turns a second.
 COLUMNS = 1800
-"""Of a range image where nobody says otherwise: 0.2 degrees, as most spinning lidars have them at 10 turns a second."""
-EVEN_ROWS = 64
-"""Rows of a grid for clouds without rings."""
-_CLOUDS = 8
-"""Clouds of a set that the grid is measured on."""
+EVEN_ROWS = 64  # Rows of a grid for clouds without rings
+_CLOUDS = 8  # Clouds of a set that the grid is measured on
+# Share of the distance to the next ring by which a ring's elevation may vary (median absolute deviation).
 _STEADY = 0.25
-"""Share of the distance to the next ring by which a ring's elevation may vary (median absolute deviation)."""
-_ENDS = (0.2, 99.8)
-"""Percentiles of the elevations that an even grid reaches from and to."""
+_ENDS = (0.2, 99.8)  # Percentiles of the elevations that an even grid reaches from and to
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeGrid(ShortRepr):
-    """Where the beams of a range image point.
+    """Where the beams of a range image point."""
 
-    Attributes:
-        elevation: (R,), radians, of each row, the highest first.
-        rings: whether the rows are a device's rings.
-    """
-
-    elevation: FloatArray
+    elevation: FloatArray  # (R,), radians, of each row, the highest first
     columns: int = COLUMNS
-    rings: bool = False
+    rings: bool = False  # whether the rows are a device's rings
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,14 +54,7 @@ class RangeGrid(ShortRepr):
         return np.asarray(math.pi - (np.arange(self.columns) + 0.5) * (2 * math.pi / self.columns), np.float64)
 
     def pixels(self, points: FloatArray) -> tuple[IntArray, IntArray]:
-        """The pixel of each point.
-
-        Args:
-            points: (N, 3), metres, from the lidar.
-
-        Returns:
-            Rows, int64 (N,), -1 for points above or below the grid; and columns, int64 (N,).
-        """
+        """The pixel of each point: rows, int64 (N,); points (N, 3), metres, from the lidar."""
         elevation = np.arctan2(points[:, 2], np.hypot(points[:, 0], points[:, 1]))
         ascending = self.elevation[::-1]
         between = (ascending[1:] + ascending[:-1]) / 2
@@ -80,11 +65,7 @@ class RangeGrid(ShortRepr):
         return rows.astype(np.int64), self.column(np.arctan2(points[:, 1], points[:, 0]))
 
     def column(self, azimuth: FloatArray) -> IntArray:
-        """The columns of azimuths.
-
-        Args:
-            azimuth: radians, counter-clockwise from ahead.
-        """
+        """The columns of azimuths (azimuth: radians, counter-clockwise from ahead)."""
         number = np.floor((math.pi - np.asarray(azimuth)) * (self.columns / (2 * math.pi)))
         return number.astype(np.int64) % self.columns
 
@@ -112,20 +93,12 @@ class RangeGrid(ShortRepr):
 
 
 def even_grid(low: float, high: float, rows: int, columns: int = COLUMNS) -> RangeGrid:
-    """A grid with rows as far apart everywhere.
-
-    Args:
-        low, high: elevations of the last and the first row, radians.
-    """
+    """A grid with rows as far apart everywhere (low, high: elevations of the last and the first row, radians)."""
     return RangeGrid(np.linspace(high, low, rows), columns)
 
 
 def measure_grid(clouds: CloudSet, columns: int = COLUMNS) -> RangeGrid:
-    """Choose the grid for a set: its rings where its clouds number them, else even rows over its elevations.
-
-    Returns:
-        The grid. Rings whose elevations vary are none: clouds that were moved to another place have such.
-    """
+    """Choose the grid for a set: its rings where its clouds number them, else even rows over its elevations."""
     several = [points for points in _some(clouds) if len(points)]
     if not several:
         raise SimjudgeError(f"{clouds.name}: no point in its first clouds; a range image needs some")
@@ -165,32 +138,19 @@ def _ring_elevations(ring: IntArray, elevation: FloatArray) -> FloatArray | None
     return None if (spread[order] > _STEADY * nearest).any() else middle[order]
 
 
-NOBODY = -1
-"""The owner of a pixel that shows nothing labelled."""
+NOBODY = -1  # The owner of a pixel that shows nothing labelled
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Silhouettes(ShortRepr):
-    """What a scan's range image shows of K things.
+    """What a scan's range image shows of K things."""
 
-    Attributes:
-        owner: int64 (R, C), the thing that each pixel shows; NOBODY for none.
-        share: (K,), which part of its own silhouette is not hidden by another, 0 to 1; NaN where nobody knows.
-    """
-
-    owner: IntArray
-    share: FloatArray
+    owner: IntArray  # int64 (R, C), the thing that each pixel shows; NOBODY for none
+    share: FloatArray  # (K,), which part of its own silhouette is not hidden by another, 0 to 1; NaN where nobody knows
 
 
 def cast_cuboids(cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
-    """Cast rays through all pixels onto upright cuboids.
-
-    Args:
-        cuboids: (K, 7), x, y, z, length, width, height, metres, from the lidar, and yaw, radians.
-
-    Returns:
-        The nearest cuboid of each pixel. A cuboid that the lidar is inside of shows nowhere.
-    """
+    """Cast rays through all pixels onto upright cuboids: the nearest cuboid of each pixel (cuboids (K, 7))."""
     depth = np.full(grid.shape, np.inf)
     owner = np.full(grid.shape, NOBODY, np.int64)
     whole = np.zeros(len(cuboids))
@@ -206,26 +166,14 @@ def cast_cuboids(cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
 
 
 def own_pixels(cuboid: FloatArray, grid: RangeGrid) -> tuple[IntArray, IntArray]:
-    """The rows and columns that a cuboid would show in if nothing hid it.
-
-    Args:
-        cuboid: (7,), see `cast_cuboids`.
-    """
+    """The rows and columns that a cuboid would show in if nothing hid it (cuboid (7,), see `cast_cuboids`)."""
     columns = _columns_around(cuboid, grid)
     rows, places = np.nonzero(np.isfinite(_distances(cuboid, grid, columns)))
     return rows.astype(np.int64), columns[places]
 
 
 def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
-    """Mark the pixels of the points that lie in upright cuboids, their faces included.
-
-    Args:
-        points: (N, 3), metres, from the lidar.
-        cuboids: (K, 7), see `cast_cuboids`.
-
-    Returns:
-        For each pixel the cuboid of its nearest point. A point in several belongs to the one with the nearer middle.
-    """
+    """The cuboid (K, 7) that the nearest point (N, 3) of each pixel lies in, faces included; of several the nearer."""
     thing = np.full(len(points), NOBODY, np.int64)
     for k in np.argsort(-np.linalg.norm(cuboids[:, :3], axis=1), kind="stable"):
         thing[_inside(points, cuboids[k])] = k
@@ -279,10 +227,8 @@ def _distances(cuboid: FloatArray, grid: RangeGrid, columns: IntArray) -> FloatA
     return np.where((near <= far) & (near > 0), near, np.inf)
 
 
-_NEAR, _FAR = 1.0, 100.0
-"""Metres at the ends of the colours, which go by the logarithm of the range."""
-_DARKEST = 40
-"""Of 255: the colour of the farthest, so that it is not black."""
+_NEAR, _FAR = 1.0, 100.0  # Metres at the ends of the colours, which go by the logarithm of the range
+_DARKEST = 40  # Of 255: the colour of the farthest, so that it is not black
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,7 +239,6 @@ class RangePictures(ShortRepr):
     grid: RangeGrid
 
     def __len__(self) -> int:
-        """The number of clouds."""
         return len(self.clouds)
 
     def has(self, index: int) -> bool:
@@ -301,11 +246,7 @@ class RangePictures(ShortRepr):
         return 0 <= index < len(self)
 
     def read(self, index: int) -> RgbImage:
-        """Make the picture of a cloud.
-
-        Returns:
-            uint8 (R, C, 3), red first.
-        """
+        """Make the picture of a cloud: uint8 (R, C, 3), red first."""
         try:
             cloud = self.clouds[index]
             points = lidar_points(cloud.table, cloud.where)
@@ -320,14 +261,7 @@ class RangePictures(ShortRepr):
 
 
 def range_image(points: FloatArray, grid: RangeGrid) -> FloatArray:
-    """The range of the nearest point of each pixel.
-
-    Args:
-        points: (N, 3), metres, from the lidar.
-
-    Returns:
-        (R, C), metres; 0 where there is no point.
-    """
+    """The range of the nearest point of each pixel (points (N, 3)): (R, C), metres; 0 where there is no point."""
     rows, columns = grid.pixels(points)
     image = np.full(grid.shape, np.inf)
     inside = rows >= 0
@@ -336,14 +270,7 @@ def range_image(points: FloatArray, grid: RangeGrid) -> FloatArray:
 
 
 def range_colours(image: npt.NDArray[np.floating]) -> RgbImage:
-    """The colours of a range image.
-
-    Args:
-        image: (R, C), metres; 0 where there is no return.
-
-    Returns:
-        uint8 (R, C, 3), red first.
-    """
+    """The colours of a range image: uint8 (R, C, 3), red first (image (R, C), metres; 0 where there is no return)."""
     share = np.log(np.clip(image, _NEAR, _FAR) / _NEAR) / np.log(_FAR / _NEAR)
     shade = np.round(255 - share * (255 - _DARKEST)).astype(np.uint8)
     colours = cv2.applyColorMap(shade, cv2.COLORMAP_INFERNO)[:, :, ::-1]

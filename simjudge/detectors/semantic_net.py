@@ -28,23 +28,16 @@ from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_as
 from simjudge.detectors.detector import ShownDetector, record_detector
 from simjudge.detectors.onnx_detector import metadata_names, open_session
 
-TASK = "segment-semantic"
-"""What the metadata of such a file says as its task."""
+TASK = "segment-semantic"  # What the metadata of such a file says as its task
 
 
 @dataclass(frozen=True, repr=False)
 class SemanticNet(ShortRepr, ShownDetector):
-    """A semantic segmentation net.
+    """A semantic segmentation net."""
 
-    Attributes:
-        name: what to call it on screen.
-        class_names: by the number of its output plane.
-        input_size: width and height that images are scaled to, pixels.
-    """
-
-    name: str
-    class_names: dict[int, str]
-    input_size: tuple[int, int]
+    name: str  # what to call it on screen
+    class_names: dict[int, str]  # by the number of its output plane
+    input_size: tuple[int, int]  # width and height that images are scaled to, pixels
     sha256: str
     session: Any = field(compare=False)
 
@@ -52,10 +45,9 @@ class SemanticNet(ShortRepr, ShownDetector):
     def load(cls, path: Path) -> SemanticNet:
         """Load a net.
 
-        Args:
-            path: an ONNX file that `simjudge train --task segment-semantic` made, or one like it: input
-                (batch, 3, H, W), RGB in [0, 1]; output (batch, classes, h, w), the largest score wins; names of the
-                classes in its metadata, as ultralytics writes them.
+        `path`: an ONNX file that `simjudge train --task segment-semantic` made, or one like it: input (batch, 3, H, W),
+        RGB in [0, 1]; output (batch, classes, h, w), the largest score wins; names of the classes in its metadata, as
+        ultralytics writes them.
         """
         check_file(path)
         session = open_session(path)
@@ -75,20 +67,13 @@ class SemanticNet(ShortRepr, ShownDetector):
         return cls(path.stem, names, (shape[3], shape[2]), hash_files(path), session)
 
     def segment(self, images: list[RgbImage]) -> list[LabelPicture]:
-        """Give every pixel of some images its class.
-
-        Args:
-            images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Returns:
-            The number of the class of each pixel, uint8 (H, W), as large as the image.
-        """
+        """Give every pixel of RGB images (H, W, 3), of any sizes, its class: uint8 (H, W)."""
         scaled = [cv2.resize(as_rgb(image), self.input_size, interpolation=cv2.INTER_AREA) for image in images]
         batch = np.stack(scaled).transpose(0, 3, 1, 2).astype(np.float32) / 255
         (scores,) = self.session.run(None, {self.session.get_inputs()[0].name: batch})
         if not np.isfinite(scores).all():
             raise SimjudgeError(f"{self.name}: scores are NaN or infinite; its training failed: train it again")
-        return [_classes(each, image.shape[:2]) for each, image in zip(scores, images, strict=True)]
+        return [_classes(score, image.shape[:2]) for score, image in zip(scores, images, strict=True)]
 
 
 def _classes(scores: Any, shape: tuple[int, ...]) -> LabelPicture:
@@ -118,15 +103,11 @@ def predict_semantic(
 ) -> FrameSet:
     """Predict the class of every pixel of the images of a data set.
 
-    Args:
-        out: where to write the set with its predictions; None writes nothing.
-        to: the format of a folder at `out`: yolo, which holds label pictures.
-        image_topic: in a recording of several cameras, a topic or the camera's name.
-        allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Returns:
-        The set with predicted label pictures, as large as the images, in the set's own class numbers; classes that the
-        set lacks get new ones. `losses` counts frames without a whole image.
+    `out`: where to write the set with its predictions; None writes nothing; `to`: the format of a folder at `out`:
+    yolo, which holds label pictures; `image_topic`: in a recording of several cameras, a topic or the camera's name;
+    `allow_outside`: take pictures that lie outside of the folder of their data set. Returns the set with predicted
+    label pictures, as large as the images, in the set's own class numbers; classes that the set lacks get new ones.
+    `losses` counts frames without a whole image.
     """
     refuse_input_as_output(out, source)
     loaded = net if isinstance(net, SemanticNet) else SemanticNet.load(net)
@@ -195,15 +176,7 @@ def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[lis
 
 
 def pixel_confusion(labels: npt.NDArray[Any], predictions: npt.NDArray[Any], classes: int) -> IntArray:
-    """Count pixels by labelled and predicted class.
-
-    Args:
-        labels: class numbers, of any shape; `UNLABELLED` counts nowhere.
-        predictions: class numbers, likewise; one beyond the classes counts as wrong, in the last column.
-
-    Returns:
-        int64 (classes, classes + 1), rows labelled, columns predicted, the last one no class.
-    """
+    """Count pixels by labelled and predicted class: int64 (classes, classes + 1); predictions: class numbers."""
     valid = labels != UNLABELLED
     truth = labels[valid].astype(np.int64)
     guess = np.minimum(predictions[valid].astype(np.int64), classes)
@@ -212,11 +185,7 @@ def pixel_confusion(labels: npt.NDArray[Any], predictions: npt.NDArray[Any], cla
 
 
 def pixel_accuracy(confusion: IntArray) -> float:
-    """Share of labelled pixels predicted right; NaN where none is labelled.
-
-    Args:
-        confusion: of `pixel_confusion`.
-    """
+    """Share of labelled pixels predicted right; NaN where none is labelled (confusion of `pixel_confusion`)."""
     total = confusion.sum()
     return float(np.trace(confusion) / total) if total else float("nan")
 
@@ -224,13 +193,10 @@ def pixel_accuracy(confusion: IntArray) -> float:
 def mean_iou(confusion: IntArray) -> tuple[float, list[float | None]]:
     """Mean class IoU, and the IoU of each class.
 
-    Args:
-        confusion: of `pixel_confusion`.
-
-    Returns:
-        The mean over the classes that are labelled or predicted anywhere (NaN where none is), and for each class its
-        pixels labelled and predicted over those labelled or predicted; None for one that occurs in neither.
-    Source: Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2015, section 4.2.
+    `confusion` of `pixel_confusion`. Returns the mean over the classes that are labelled or predicted anywhere (NaN
+    where none is), and for each class its pixels labelled and predicted over those labelled or predicted; None for one
+    that occurs in neither. Source: Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2015, section
+    4.2.
     """
     classes = len(confusion)
     both = np.diagonal(confusion)[:classes]
@@ -251,15 +217,10 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class PixelScores:
-    """How well the pixels of a set are told apart.
+    """How well the pixels of a set are told apart."""
 
-    Attributes:
-        accuracy: share of labelled pixels predicted right.
-        mean_iou: over the classes that are labelled or predicted anywhere.
-    """
-
-    accuracy: float
-    mean_iou: float
+    accuracy: float  # share of labelled pixels predicted right
+    mean_iou: float  # over the classes that are labelled or predicted anywhere
     classes: tuple[ClassScore, ...]
 
 

@@ -34,37 +34,24 @@ from simjudge.detectors.semantic_net import TASK, mean_iou, pixel_accuracy, pixe
 from simjudge.detectors.training_data import TrainingSplit
 from simjudge.detectors.training_settings import TrainingSettings
 
-_CACHE = 2_000_000_000
-"""Bytes of scaled pictures that are kept; others are read again."""
+_CACHE = 2_000_000_000  # Bytes of scaled pictures that are kept; others are read again
 
 
 @dataclass(repr=False)
 class LabelledPixels(ShortRepr):
-    """Pictures and their classes, scaled to a net's input.
+    """Pictures and their classes, scaled to a net's input."""
 
-    Attributes:
-        sets: frames with images and label pictures.
-        size: width and height, pixels.
-        table: the net's class by the sets' class numbers, uint8 (256,).
-        rows: set and frame of each picture.
-    """
-
-    sets: list[FrameSet]
-    size: tuple[int, int]
-    table: npt.NDArray[np.uint8]
-    rows: list[tuple[int, int]]
+    sets: list[FrameSet]  # frames with images and label pictures
+    size: tuple[int, int]  # width and height, pixels
+    table: npt.NDArray[np.uint8]  # the net's class by the sets' class numbers, uint8 (256,)
+    rows: list[tuple[int, int]]  # set and frame of each picture
     _kept: dict[int, tuple[RgbImage, LabelPicture]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of pictures."""
         return len(self.rows)
 
     def read(self, index: int) -> tuple[RgbImage, LabelPicture]:
-        """A picture and the classes of its pixels.
-
-        Returns:
-            uint8 (H, W, 3) and (H, W) of the size of the input; `UNLABELLED` where nothing is learnt.
-        """
+        """A picture and the classes of its pixels: uint8 (H, W, 3) and (H, W) of the size of the input."""
         if index in self._kept:
             return self._kept[index]
         part, number = self.rows[index]
@@ -82,15 +69,7 @@ class LabelledPixels(ShortRepr):
 def read_sides(
     split: TrainingSplit, size: tuple[int, int], losses: Losses
 ) -> tuple[LabelledPixels, LabelledPixels, list[str]]:
-    """Both sides of a split, readable and with classes numbered from 0.
-
-    Args:
-        split: what to learn from, and what to watch; frames with label pictures.
-        size: width and height of the input, pixels.
-
-    Returns:
-        The side to learn from, the side to watch, and the names of the classes that are learnt.
-    """
+    """Both sides of a split, readable, with classes numbered from 0, and the names of the classes that are learnt."""
     first = split.train[0]
     classes = common_classes([(first.name, first.class_names)])
     table = classes.numbers(first.class_names)
@@ -135,22 +114,16 @@ def _occurring(side: LabelledPixels, classes: SemanticClasses) -> list[int]:
     return sorted(found & set(classes.names))
 
 
+# Factor on the channels of MobileNetV3 (large, reduced tail), by size.
 WIDTHS = {"pico": 0.35, "nano": 0.5, "small": 1.0}
-"""Factor on the channels of MobileNetV3 (large, reduced tail), by size."""
-_INTER_CHANNELS = 128
-"""Channels of LR-ASPP's head, as torchvision has it."""
-_MOMENTUM = 0.1
-"""Of batch norms; torchvision's 0.01 is for trainings of many thousand steps."""
+_INTER_CHANNELS = 128  # Channels of LR-ASPP's head, as torchvision has it
+_MOMENTUM = 0.1  # Of batch norms; torchvision's 0.01 is for trainings of many thousand steps
+# Of the channels of photographs (ImageNet), which inputs are normalised by.
 _MEAN_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the channels of photographs (ImageNet), which inputs are normalised by."""
 
 
 def build_net(classes: int, width: float) -> Any:
-    """LR-ASPP on MobileNetV3 with random weights.
-
-    Returns:
-        A torch module: float (B, 3, H, W), RGB in [0, 1], to scores (B, classes, h, w), an eighth of the size.
-    """
+    """LR-ASPP on MobileNetV3 with random weights: a torch module: float (B, 3, H, W)."""
     torch = import_torch()
     from torchvision.models._utils import IntermediateLayerGetter  # noqa: PLC0415 - an extra
     from torchvision.models.mobilenetv3 import mobilenet_v3_large  # noqa: PLC0415
@@ -180,11 +153,7 @@ def build_net(classes: int, width: float) -> Any:
 
 
 def export_net(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> None:
-    """Write a net as ONNX, whole or not at all.
-
-    Args:
-        size: width and height of the input, pixels.
-    """
+    """Write a net as ONNX, whole or not at all (size: width and height of the input, pixels)."""
     torch = import_torch()
     import onnx  # noqa: PLC0415 - an extra
 
@@ -234,14 +203,11 @@ def torchvision_version() -> str:
     return str(torchvision.__version__)
 
 
-DEFAULT_INPUT = (512, 256)
-"""Width and height of the net's input where nobody says otherwise, pixels."""
+DEFAULT_INPUT = (512, 256)  # Width and height of the net's input where nobody says otherwise, pixels
+# Largest learning rate and weight decay of AdamW; the rate rises over the first tenth and falls as a cosine.
 _RATE, _DECAY = 2e-3, 1e-4
-"""Largest learning rate and weight decay of AdamW; the rate rises over the first tenth and falls as a cosine."""
-_ZOOM = (0.8, 1.6)
-"""Least and largest scale of a picture that is learnt from; what is beyond the input is cut off."""
-_MOST_THREADS = 8
-"""Threads of torch at most, as Ultralytics has it."""
+_ZOOM = (0.8, 1.6)  # Least and largest scale of a picture that is learnt from; what is beyond the input is cut off
+_MOST_THREADS = 8  # Threads of torch at most, as Ultralytics has it
 
 
 @dataclass(frozen=True)
@@ -257,21 +223,15 @@ class SemanticEpoch:
 
 @dataclass
 class SemanticTraining:
-    """What came out of a training.
-
-    Attributes:
-        best: the one whose weights were exported: the largest mean class IoU.
-        iou: IoU of each class on the validation side with the best weights, by name; None where neither occurs.
-        class_names: the net's classes, in its order.
-        stopped: whether a person stopped it (Ctrl-C).
-    """
+    """What came out of a training."""
 
     epochs: list[SemanticEpoch] = field(default_factory=list)
-    best: SemanticEpoch | None = None
+    best: SemanticEpoch | None = None  # the one whose weights were exported: the largest mean class IoU
+    # IoU of each class on the validation side with the best weights, by name; None where neither occurs.
     iou: dict[str, float | None] = field(default_factory=dict)
-    class_names: list[str] = field(default_factory=list)
+    class_names: list[str] = field(default_factory=list)  # the net's classes, in its order
     seconds: float = 0.0
-    stopped: bool = False
+    stopped: bool = False  # whether a person stopped it (Ctrl-C)
     versions: dict[str, str] = field(default_factory=dict)
 
 
@@ -285,11 +245,6 @@ def train_semantic(
     """Train, and export the weights that did best on the validation side.
 
     Ctrl-C ends the training early; the best weights so far are exported.
-
-    Args:
-        split: what to learn from, and what to watch; frames with label pictures.
-        epoch_done: receives every finished epoch and how many there are to be.
-        advance: receives how many batches are done, counted over all epochs, and how many there are to be.
     """
     torch = import_torch()
     losses = Losses()
@@ -421,15 +376,10 @@ def _validate(net: Any, valid: LabelledPixels, batch: int) -> IntArray:
 
 @dataclass(frozen=True, repr=False)
 class TrainedSemanticNet(TrainedModel):
-    """A net that was just trained.
+    """A net that was just trained."""
 
-    Attributes:
-        best: the epoch whose weights were exported.
-        training: all epochs, and whether a person stopped the training.
-    """
-
-    best: SemanticEpoch
-    training: SemanticTraining
+    best: SemanticEpoch  # the epoch whose weights were exported
+    training: SemanticTraining  # all epochs, and whether a person stopped the training
     kind: ClassVar[str] = "semantic segmentation net"
 
     @property

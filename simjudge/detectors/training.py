@@ -35,11 +35,7 @@ from simjudge.detectors.ultralytics_training import (
 def make_card(
     model: Path, data: Path, command: str, split: TrainingSplit, settings: TrainingSettings, training: Training
 ) -> dict[str, Any]:
-    """Everything worth knowing about a freshly trained detector, ready for JSON.
-
-    Args:
-        data: what was trained on; only its name and content hash go into the card.
-    """
+    """Everything worth knowing about a freshly trained detector, ready for JSON."""
     best = training.best
     return {
         **common_facts(model, data, command, split, training),

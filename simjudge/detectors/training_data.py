@@ -23,19 +23,13 @@ from simjudge.data.sets import read_set
 
 @dataclass(frozen=True)
 class TrainingSplit:
-    """What is learnt from, and what is watched meanwhile; no photograph has variants in both.
-
-    Attributes:
-        moved: images taken from `valid` to `train` because their photograph was in both.
-        own: whether the data brought the split itself.
-        kept_from_test: images not used because their photograph is on the data's test side.
-    """
+    """What is learnt from, and what is watched meanwhile; no photograph has variants in both."""
 
     train: list[FrameSet]
     valid: list[FrameSet]
-    moved: int
-    own: bool
-    kept_from_test: int = 0
+    moved: int  # images taken from `valid` to `train` because their photograph was in both
+    own: bool  # whether the data brought the split itself
+    kept_from_test: int = 0  # images not used because their photograph is on the data's test side
 
     def counts(self) -> dict[str, int]:
         """Images and objects on both sides, as told in a model card."""
@@ -50,11 +44,7 @@ class TrainingSplit:
 
 
 def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> TrainingSplit:
-    """Split one set at random, all variants of one photograph on one side.
-
-    Args:
-        valid_fraction: share of the photographs on the validation side, in (0, 1).
-    """
+    """Split one set at random, all variants of one photograph on one side; `valid_fraction` is of the photographs."""
     sources = [source_photograph(name) for name in frames.frame_name]
     photographs = sorted({s for s, labelled in zip(sources, frames.labelled, strict=True) if labelled})
     if len(photographs) < 2:
@@ -84,12 +74,9 @@ def repair_split(train: FrameSet, valid: FrameSet) -> TrainingSplit:
 def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> dict[int, str]:
     """Lay out a split as ultralytics wants it, images linked where they are files.
 
-    Args:
-        folder: an existing empty folder; gets `data.yaml`, `images/{train,valid}`, `labels/{train,valid}`.
-        losses: counts images that are damaged or missing; those are left out.
-
-    Returns:
-        The class ids of the data set in the order of the model's classes, with their names.
+    `folder`: an existing empty folder; gets `data.yaml`, `images/{train,valid}`, `labels/{train,valid}`; `losses`:
+    counts images that are damaged or missing; those are left out. Returns the class ids of the data set in the order of
+    the model's classes, with their names.
     """
     names = class_names([*split.train, *split.valid])
     number = {class_id: i for i, class_id in enumerate(names)}
@@ -106,11 +93,7 @@ def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> 
 
 
 def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
-    """Collect the classes of some sets.
-
-    Returns:
-        Names by class id, in the order of ids; a class without a name is called by its number.
-    """
+    """Collect the classes of some sets."""
     out: dict[int, str] = {}
     for frames in sets:
         ids = {*frames.class_names, *(int(c) for c in np.unique(frames.objects.class_id))}
@@ -162,21 +145,15 @@ def _place_image(frames: FrameSet, index: int, target: Path) -> str:
 
 
 def image_file(images: Images, index: int) -> Path | None:
-    """Find the file of an image.
-
-    Returns:
-        The path; None where the image is not a file of its own.
-    """
+    """Find the file of an image: the path; None where the image is not a file of its own."""
     if isinstance(images, ImageSubset):
         return image_file(images.source, int(images.indices[index]))
     return images.paths[index] if isinstance(images, FileImages) else None
 
 
 DEFAULT_VALID_FRACTION = 0.2
-_VALID = {"valid", "val"}
-"""Names of a validation split."""
-_TEST = {"test"}
-"""Names of a test split, which training never sees."""
+_VALID = {"valid", "val"}  # Names of a validation split
+_TEST = {"test"}  # Names of a test split, which training never sees
 
 
 def read_split(
@@ -186,11 +163,6 @@ def read_split(
 
     A YOLO data set's own valid side is kept, unless `valid_fraction` asks for a new split; its test side is never
     touched. Anything else is split by source photograph.
-
-    Args:
-        valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
-        semantic: learn from label pictures: frames that have one count as labelled.
-        allow_outside: take pictures that lie outside of the folder of their data set.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
     frames, side = _read_with_sides(data, allow_outside=allow_outside)

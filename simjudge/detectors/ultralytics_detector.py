@@ -69,32 +69,28 @@ def import_ultralytics() -> ModuleType:
     return ultralytics  # type: ignore[no-any-return]
 
 
+# Where the layers and networks of a checkpoint are defined: subclasses of torch.nn.Module.
 _MODULE_HOMES = ("torch.nn.modules.", "ultralytics.nn.modules.", "ultralytics.nn.tasks.")
-"""Where the layers and networks of a checkpoint are defined: subclasses of torch.nn.Module."""
+# Where the losses are defined, which some checkpoints hold: plain classes.
 _PLAIN_HOMES = ("ultralytics.utils.loss.", "ultralytics.utils.tal.")
-"""Where the losses are defined, which some checkpoints hold: plain classes."""
 _PATHS = tuple(f"{module}.{name}" for module in ("pathlib", "pathlib._local") for name in ("PosixPath", "WindowsPath"))
 _NUMPY = ("numpy.dtype", "numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
 _NAMESPACES = ("ultralytics.utils.IterableSimpleNamespace", "ultralytics.yolo.utils.IterableSimpleNamespace")
+# Names of older checkpoints and what they are now, as ultralytics has it.
 _MOVED = {
     "ultralytics.nn.tasks.YOLOv10DetectionModel": "ultralytics.nn.tasks.DetectionModel",
     "ultralytics.nn.modules.block.Silence": "torch.nn.modules.linear.Identity",
     "ultralytics.utils.loss.v10DetectLoss": "ultralytics.utils.loss.E2EDetectLoss",
 }
-"""Names of older checkpoints and what they are now, as ultralytics has it."""
 _ACTIVATION = re.compile(r"(torch\.)?nn\.[A-Za-z0-9]+\([A-Za-z0-9_=., -]*\)")
 _REAL = "_simjudge_real"
 
+# Ultralytics' loader is replaced, and torch's list of classes extended, for one checkpoint at a time.
 _lock = threading.Lock()
-"""Ultralytics' loader is replaced, and torch's list of classes extended, for one checkpoint at a time."""
 
 
 def open_checkpoint(path: Path, *, trust: bool = False) -> Any:
-    """Read an ultralytics checkpoint.
-
-    Args:
-        trust: read it with Python's ordinary loader, which runs the code inside the file.
-    """
+    """Read an ultralytics checkpoint."""
     ultralytics = import_ultralytics()
     if not path.is_file():
         raise SimjudgeError(f"{path}: there is no such checkpoint")
@@ -224,10 +220,9 @@ def _loader_gives(checkpoint: dict[str, Any], path: Path) -> Iterator[None]:
         tasks.torch_safe_load = ordinary
 
 
-_LONGEST = 200
-"""Characters of a message of ultralytics that are shown."""
+_LONGEST = 200  # Characters of a message of ultralytics that are shown
+# An NMS-free head gives corners, score and class of each detection in a row; others a row for each class.
 END_TO_END_COLUMNS = 6
-"""An NMS-free head gives corners, score and class of each detection in a row; others a row for each class."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,12 +249,7 @@ class UltralyticsDetector(ShownDetector):
         device: str = "",
         trust: bool = False,
     ) -> UltralyticsDetector:
-        """Read a checkpoint. No code out of the file runs, unless it is trusted.
-
-        Args:
-            imgsz: side of the input; what the model was trained with by default.
-            trust: run the code inside the file, where it holds more than weights.
-        """
+        """Read a checkpoint. No code out of the file runs, unless it is trusted."""
         model = open_checkpoint(path, trust=trust)
         try:
             task, names = model.task, dict(model.names)
@@ -272,11 +262,7 @@ class UltralyticsDetector(ShownDetector):
         return cls(path.stem, names, model, int(size), min_score, iou, device)
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """Detect in some images.
-
-        Args:
-            images: 8-bit RGB images (H, W, 3), of any sizes.
-        """
+        """Detect in some images (images: 8-bit RGB images (H, W, 3), of any sizes)."""
         if not images:
             return []
         try:

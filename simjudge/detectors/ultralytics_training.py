@@ -38,12 +38,7 @@ from simjudge.detectors.ultralytics_detector import import_ultralytics, open_che
 
 
 def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) -> None:
-    """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
-
-    Args:
-        size: width and height of the input, pixels, multiples of 32.
-        half: store the weights as 16-bit floats; input, output and arithmetic stay 32-bit.
-    """
+    """Export ultralytics weights to ONNX for any batch, names and input size (multiples of 32) in its metadata."""
     import onnx  # noqa: PLC0415 - an extra
 
     model = import_ultralytics().YOLO(str(weights), task="detect", verbose=False)
@@ -95,8 +90,7 @@ def halve_weights(network: Any, smallest: int = 256) -> int:
     return len(casts)
 
 
-_ON_AN_OBJECT = 0.9
-"""Share of the windows that are laid over an object drawn at random; the others may lie anywhere."""
+_ON_AN_OBJECT = 0.9  # Share of the windows that are laid over an object drawn at random; the others may lie anywhere
 
 
 def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
@@ -104,9 +98,6 @@ def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> F
 
     Where they lie follows from the seed and the frame's name. Objects are cut at the window's edges; those of which
     less than 0.4 of the area is left are not labelled.
-
-    Args:
-        side: of the square windows, pixels; smaller where the image is.
     """
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no pictures to cut windows from")
@@ -185,35 +176,23 @@ class Epoch:
 
 @dataclass
 class Training:
-    """What came out of a training.
-
-    Attributes:
-        best: the one whose weights were exported.
-        stopped: whether a person stopped it (Ctrl-C).
-        class_names: the model's classes, in its order.
-        flipped: whether images were mirrored left to right at random.
-    """
+    """What came out of a training."""
 
     epochs: list[Epoch] = field(default_factory=list)
-    best: Epoch | None = None
+    best: Epoch | None = None  # the one whose weights were exported
     seconds: float = 0.0
-    stopped: bool = False
-    class_names: list[str] = field(default_factory=list)
-    flipped: bool = True
+    stopped: bool = False  # whether a person stopped it (Ctrl-C)
+    class_names: list[str] = field(default_factory=list)  # the model's classes, in its order
+    flipped: bool = True  # whether images were mirrored left to right at random
     versions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class TrainingCallbacks:
-    """What is called while a training runs.
+    """What is called while a training runs."""
 
-    Attributes:
-        epoch_done: receives every finished epoch and how many there are to be.
-        batch_done: receives how many batches are done, counted over all epochs, and how many there are to be.
-    """
-
-    epoch_done: Callable[[Epoch, int], None]
-    batch_done: Advance
+    epoch_done: Callable[[Epoch, int], None]  # receives every finished epoch and how many there are to be
+    batch_done: Advance  # receives how many batches are done, counted over all epochs, and how many there are to be
 
 
 def train_with_ultralytics(

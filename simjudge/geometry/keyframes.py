@@ -18,34 +18,22 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import Pose
 
-_STRAIGHT = 1 - 1e-12
-"""Cosine of half an angle above which an arc is as good as straight."""
+_STRAIGHT = 1 - 1e-12  # Cosine of half an angle above which an arc is as good as straight
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Keyframes(ShortRepr):
-    """B bodies at K times.
+    """B bodies at K times."""
 
-    Attributes:
-        time: (K,), seconds, increasing; K is 1 or more.
-        position: (K, B, 3), metres.
-        orientation: (K, B, 4), unit quaternions x, y, z, w.
-    """
-
-    time: FloatArray
-    position: FloatArray
-    orientation: FloatArray
+    time: FloatArray  # (K,), seconds, increasing; K is 1 or more
+    position: FloatArray  # (K, B, 3), metres
+    orientation: FloatArray  # (K, B, 4), unit quaternions x, y, z, w
 
     @classmethod
     def build(cls, times: Sequence[float], poses: Sequence[Sequence[Pose]]) -> Keyframes:
-        """Put poses together.
-
-        Args:
-            times: seconds, increasing.
-            poses: of each time, the poses of all bodies in the same order.
-        """
-        position = np.array([[pose.position for pose in each] for each in poses], np.float64)
-        orientation = np.array([[pose.orientation for pose in each] for each in poses], np.float64)
+        """Put poses together (times: seconds, increasing)."""
+        position = np.array([[pose.position for pose in track] for track in poses], np.float64)
+        orientation = np.array([[pose.orientation for pose in track] for track in poses], np.float64)
         bodies = len(poses[0])
         return cls(
             np.array(times, np.float64),
@@ -58,24 +46,13 @@ class Keyframes(ShortRepr):
         return self.time, self.position, self.orientation
 
     def at(self, time: FloatArray, body: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Interpolate the poses of one body.
-
-        Args:
-            time: (N,), seconds.
-
-        Returns:
-            Rotation matrices (N, 3, 3), body to the keyframes' frame, and positions (N, 3), metres.
-        """
+        """Interpolate the poses of one body: rotation matrices (N, 3, 3); time (N,), seconds."""
         rotation, position = np.empty((len(time), 3, 3)), np.empty((len(time), 3))
         _place_all(self.arrays(), body, np.ascontiguousarray(time, np.float64), rotation, position)
         return rotation, position
 
     def pose_at(self, time: float, body: int = 0) -> Pose:
-        """Interpolate the pose of one body at one time.
-
-        Args:
-            time: seconds.
-        """
+        """Interpolate the pose of one body at one time (time: seconds)."""
         position = np.empty(3)
         orientation = _interpolate(self.arrays(), body, time, position)
         x, y, z = position.tolist()
@@ -84,11 +61,7 @@ class Keyframes(ShortRepr):
 
 @njit(cache=True, nogil=True)
 def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-untyped-def]
-    """Write the pose of a body at a time into `rotation` (3, 3) and `position` (3,).
-
-    Args:
-        time: seconds.
-    """
+    """Write the pose of a body at a time into `rotation` (3, 3) and `position` (3,) (time: seconds)."""
     x, y, z, w = _interpolate(keyframes, body, time, position)
     double = 2 / (x * x + y * y + z * z + w * w)
     rotation[0, 0], rotation[1, 1] = 1 - double * (y * y + z * z), 1 - double * (x * x + z * z)

@@ -23,23 +23,17 @@ from simjudge.core.documents import Fields
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Number, Vector
 
+# Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down).
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
-"""Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
-_NEAR_UNIT = 0.9e-12
-"""How far a quaternion's length may surely be from 1 for it to be kept as it is."""
+_NEAR_UNIT = 0.9e-12  # How far a quaternion's length may surely be from 1 for it to be kept as it is
 
 
 @dataclass(frozen=True)
 class Pose:
-    """A rigid pose.
+    """A rigid pose."""
 
-    Attributes:
-        position: x, y, z, metres.
-        orientation: unit quaternion x, y, z, w; made unit here.
-    """
-
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)  # x, y, z, metres
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)  # unit quaternion x, y, z, w; made unit here
 
     def __post_init__(self) -> None:
         """Check the numbers, and make the quaternion a unit one."""
@@ -64,26 +58,13 @@ class Pose:
     def from_euler(
         cls, x: float, y: float, z: float = 0.0, *, yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0
     ) -> Pose:
-        """Make a pose from REP 103's fixed-axis angles.
-
-        Args:
-            x: metres.
-            y: metres.
-            z: metres.
-            yaw: radians, positive to the left.
-            pitch: radians, positive nose down.
-            roll: radians, positive to the right.
-        """
+        """Make a pose from REP 103's fixed-axis angles (x: metres; y: metres; z: metres; roll: radians)."""
         quaternion = Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_quat()
         return cls((x, y, z), tuple(quaternion.tolist()))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Pose:
-        """Make a pose from a homogeneous matrix.
-
-        Args:
-            matrix: (4, 4) or (3, 4): rotation, and position in metres, body to world.
-        """
+        """Make a pose from a homogeneous matrix (matrix: (4, 4) or (3, 4))."""
         m = np.asarray(matrix, np.float64)
         quaternion = Rotation.from_matrix(m[:3, :3]).as_quat()
         return cls((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), tuple(quaternion.tolist()))
@@ -128,26 +109,12 @@ class Pose:
         return Pose(tuple((-back.apply(self.position)).tolist()), tuple(back.as_quat().tolist()))
 
     def to_world(self, points: npt.ArrayLike) -> FloatArray:
-        """Map points of the body to the world.
-
-        Args:
-            points: (..., 3), metres, body coordinates.
-
-        Returns:
-            float64 (..., 3), metres, world coordinates.
-        """
+        """Map points of the body to the world: float64 (..., 3); points (..., 3), metres, body coordinates."""
         world: FloatArray = np.asarray(points, np.float64) @ self._rotation.T + self.position
         return world
 
     def to_body(self, points: npt.ArrayLike) -> FloatArray:
-        """Map points of the world to the body.
-
-        Args:
-            points: (..., 3), metres, world coordinates.
-
-        Returns:
-            float64 (..., 3), metres, body coordinates.
-        """
+        """Map points of the world to the body: float64 (..., 3), metres, body coordinates (points (..., 3), metres)."""
         body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self._rotation
         return body
 
@@ -157,11 +124,7 @@ class Pose:
 
 
 def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
-    """The pose between two poses: linear in position, along the shortest arc in orientation.
-
-    Args:
-        share: 0 to 1.
-    """
+    """The pose between two poses: linear in position, along the shortest arc in orientation (share: 0 to 1)."""
     if begin == end:
         return begin
     ends = Rotation.from_quat([begin.orientation, end.orientation])
@@ -171,81 +134,52 @@ def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
 
 @dataclass(frozen=True, repr=False)
 class Trajectory(ShortRepr):
-    """Recorded poses of one body in one fixed frame, in order of time.
+    """Recorded poses of one body in one fixed frame, in order of time."""
 
-    Attributes:
-        name: of what it was read from: file and topic, for messages.
-        frame_id, child_frame_id: the fixed frame and the body's, as the recording names them ("" where it does not).
-        stamp: int64 (N,), nanoseconds, strictly increasing.
-        position: float64 (N, 3), metres.
-        orientation: float64 (N, 4), unit quaternions x, y, z, w.
-        links: the transforms that these poses are made of, from the fixed frame on, where tf gave several. Between two
-            stamps each link is interpolated by itself, as tf2 does it; () for poses that came as they are.
-        is_timed: whether the stamps are times; else they only number the poses.
-    """
-
-    name: str
+    name: str  # of what it was read from: file and topic, for messages
+    # frame_id, child_frame_id: the fixed frame and the body's, as the recording names them ("" where it does not).
     frame_id: str
     child_frame_id: str
-    stamp: IntArray
-    position: FloatArray
-    orientation: FloatArray
+    stamp: IntArray  # int64 (N,), nanoseconds, strictly increasing
+    position: FloatArray  # float64 (N, 3), metres
+    orientation: FloatArray  # float64 (N, 4), unit quaternions x, y, z, w
+    # The transforms that these poses are made of, from the fixed frame on, where tf gave several. Between two stamps
+    # each link is interpolated by itself, as tf2 does it; () for poses that came as they are.
     links: tuple[TrajectoryLink, ...] = ()
-    is_timed: bool = True
+    is_timed: bool = True  # whether the stamps are times; else they only number the poses
 
     def __len__(self) -> int:
-        """The number of poses."""
         return len(self.stamp)
 
     def pose(self, row: int) -> Pose:
-        """Give one pose.
-
-        Returns:
-            The pose of the body in the fixed frame.
-        """
+        """Give one pose: the pose of the body in the fixed frame."""
         return Pose(tuple(self.position[row].tolist()), tuple(self.orientation[row].tolist()))
 
     def shifted(self, offset: int) -> Trajectory:
-        """The same poses at other times.
-
-        Args:
-            offset: nanoseconds that are added to every stamp, those of the links included.
-        """
+        """The same poses at other times (offset: nanoseconds that are added to every stamp)."""
         links = tuple(replace(link, trajectory=link.trajectory.shifted(offset)) for link in self.links)
         return replace(self, stamp=self.stamp + offset, links=links)
 
 
 @dataclass(frozen=True)
 class TrajectoryLink:
-    """One transform on the way from a fixed frame to a body.
+    """One transform on the way from a fixed frame to a body."""
 
-    Attributes:
-        trajectory: the poses of its child in its parent; one alone for a transform that stands.
-        is_upward: whether the way goes from the child to the parent.
-    """
-
-    trajectory: Trajectory
-    is_upward: bool
+    trajectory: Trajectory  # the poses of its child in its parent; one alone for a transform that stands
+    is_upward: bool  # whether the way goes from the child to the parent
 
 
-_STREAM = 0x706F7365
-"""Keeps these numbers apart from those of the filters, which follow from seed and frame name too."""
+_STREAM = 0x706F7365  # Keeps these numbers apart from those of the filters, which follow from seed and frame name too
 
 
 @dataclass(frozen=True)
 class PoseNoise:
-    """Normal errors, independent of one another and from frame to frame.
+    """Normal errors, independent of one another and from frame to frame."""
 
-    Attributes:
-        angle: standard deviation of yaw, pitch and roll each, radians.
-        position: standard deviation of x, y and z each, metres.
-    """
-
-    angle: float = math.radians(1.0)
-    position: float = 0.01
+    angle: float = math.radians(1.0)  # standard deviation of yaw, pitch and roll each, radians
+    position: float = 0.01  # standard deviation of x, y and z each, metres
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if not (0 <= self.angle < math.inf and 0 <= self.position < math.inf):
             raise UsageError(f"pose noise of {self.angle} rad and {self.position} m: 0 or more are needed")
 
@@ -259,8 +193,7 @@ class PoseNoise:
         )
 
 
-_LARGEST = 1e6
-"""Metres or degrees; no mount has larger figures."""
+_LARGEST = 1e6  # Metres or degrees; no mount has larger figures
 
 Position = Annotated[tuple[float, float, float], Vector("x y z", largest=_LARGEST)]
 Degrees = Annotated[float, Number(largest=_LARGEST)]

@@ -28,13 +28,10 @@ from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 log = logging.getLogger(__name__)
 
 _SECOND = 1_000_000_000
-FARTHEST = 1e12
-"""Metres from the origin, or length of a quaternion, at most: squares and differences stay finite."""
+FARTHEST = 1e12  # Metres from the origin, or length of a quaternion, at most: squares and differences stay finite
 _SHORTEST_QUATERNION = 1e-6
-_JITTER = 0.1
-"""Metres that an estimate may move at once, however short the time."""
-_JITTER_ANGLE = math.radians(10)
-"""Radians that an estimate may turn at once, however short the time."""
+_JITTER = 0.1  # Metres that an estimate may move at once, however short the time
+_JITTER_ANGLE = math.radians(10)  # Radians that an estimate may turn at once, however short the time
 
 
 def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Losses, what: str = "poses") -> Trajectory:
@@ -42,9 +39,6 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
 
     Rows out of order are put in order, and rows that repeat a stamp with the same pose are dropped, for nothing is lost
     by that; the first is said. Of rows that contradict each other under one stamp the first stays.
-
-    Args:
-        blank: names, and the rows: stamps in any order, quaternions of any length.
     """
     stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
     finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
@@ -85,22 +79,16 @@ def _count(losses: Losses, kind: str, rows: npt.NDArray[np.intp], where: Callabl
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """What is believed between two poses.
+    """What is believed between two poses."""
 
-    Attributes:
-        max_gap: seconds between two poses, at most, for anything between them to be believed.
-        max_speed: m/s; two poses further apart (beyond 0.1 m) are a jump.
-        max_turn: rad/s; two poses turned by more (beyond 10 degrees) are a jump.
-        skip_gaps: leave out and count what lies in gaps; else it is an error.
-    """
-
+    # Seconds between two poses, at most, for anything between them to be believed.
     max_gap: float = MotionLimitSettings.max_gap
-    max_speed: float = MotionLimitSettings.max_speed
+    max_speed: float = MotionLimitSettings.max_speed  # m/s; two poses further apart (beyond 0.1 m) are a jump
+    # Rad/s; two poses turned by more (beyond 10 degrees) are a jump.
     max_turn: float = math.radians(MotionLimitSettings.max_turn)
-    skip_gaps: bool = False
+    skip_gaps: bool = False  # leave out and count what lies in gaps; else it is an error
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         for name in ("max_gap", "max_speed", "max_turn"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} {getattr(self, name)}: must be above 0, and finite")
@@ -113,46 +101,23 @@ class TrajectoryInterpolator:
     """Poses of a trajectory at any time within it."""
 
     def __init__(self, trajectory: Trajectory, limits: MotionLimits = DEFAULT_MOTION_LIMITS) -> None:
-        """Take a trajectory."""
         if len(trajectory) < 2:
             raise SimjudgeError(f"{trajectory.name}: holds one pose only; nothing moves between fewer than two")
         self.trajectory, self.limits = trajectory, limits
 
     def covers(self, stamp: npt.ArrayLike) -> BoolArray:
-        """Tell whether times lie within the recorded ones.
-
-        Args:
-            stamp: integers (N,), nanoseconds.
-
-        Returns:
-            bool (N,).
-        """
+        """Tell whether times lie within the recorded ones: bool (N,); stamp: integers (N,), nanoseconds."""
         at = np.asarray(stamp, np.int64)
         return np.asarray((at >= self.trajectory.stamp[0]) & (at <= self.trajectory.stamp[-1]))
 
     def in_gap(self, stamp: npt.ArrayLike) -> BoolArray:
-        """Tell whether times lie between poses that are more than `max_gap` apart.
-
-        Args:
-            stamp: integers (N,), nanoseconds, within the recorded time.
-
-        Returns:
-            bool (N,); False for a time that has a pose.
-        """
+        """Tell whether times lie between poses that are more than `max_gap` apart: bool (N,); stamp: integers (N,)."""
         row, share = self._find(np.asarray(stamp, np.int64))
         stamps = self.trajectory.stamp
         return (stamps[row + 1] - stamps[row] > self.limits.max_gap * _SECOND) & (share > 0) & (share < 1)
 
     def jumps(self, first: int, last: int) -> IntArray:
-        """Find poses that cannot be reached from the pose before at `max_speed` and `max_turn`.
-
-        Args:
-            first: nanoseconds; poses before it do not count.
-            last: nanoseconds; poses after it do not count.
-
-        Returns:
-            int64 (K,), rows of the poses behind each jump.
-        """
+        """Rows int64 (K,) of the poses that cannot be reached from the pose before at `max_speed` and `max_turn`."""
         t = self.trajectory
         seconds = np.diff(t.stamp) / _SECOND
         far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
@@ -163,14 +128,7 @@ class TrajectoryInterpolator:
         return (np.flatnonzero((far | spun) & used) + 1).astype(np.int64)
 
     def sample(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Interpolate position and orientation.
-
-        Args:
-            stamp: integers (N,), nanoseconds.
-
-        Returns:
-            Positions float64 (N, 3), metres, and unit quaternions float64 (N, 4), x, y, z, w.
-        """
+        """Interpolate position and orientation: positions float64 (N, 3); stamp: integers (N,), nanoseconds."""
         at = np.asarray(stamp, np.int64).reshape(-1)
         if not self.covers(at).all():
             off = int(at[~self.covers(at)][0])
@@ -186,11 +144,7 @@ class TrajectoryInterpolator:
         return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], between.as_quat()
 
     def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
-        """Interpolate poses, as `sample` does.
-
-        Args:
-            stamp: integers (N,), nanoseconds.
-        """
+        """Interpolate poses, as `sample` does (stamp: integers (N,), nanoseconds)."""
         position, orientation = self.sample(stamp)
         rows = zip(position.tolist(), orientation.tolist(), strict=True)
         return [Pose(tuple(at), tuple(quaternion)) for at, quaternion in rows]
@@ -207,14 +161,7 @@ class TrajectoryInterpolator:
 
 
 def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[FloatArray, Rotation]:
-    """Poses of the end of a chain of transforms in its beginning, each link interpolated by itself.
-
-    Args:
-        stamp: int64 (N,), nanoseconds, within the times of every link that moves.
-
-    Returns:
-        Positions float64 (N, 3), metres, and N rotations.
-    """
+    """Positions (N, 3) and rotations of the end of a chain of transforms, each link interpolated by itself."""
     position, rotation = np.zeros((len(stamp), 3)), Rotation.identity(len(stamp))
     for link in links:
         its_position, its_rotation = _link_poses(link.trajectory, stamp)
@@ -235,17 +182,11 @@ def _link_poses(link: Trajectory, stamp: IntArray) -> tuple[FloatArray, Rotation
 
 @dataclass(frozen=True)
 class FrameTiming:
-    """When frames need poses.
+    """When frames need poses."""
 
-    Attributes:
-        before: nanoseconds before its stamp that a frame needs poses for: its exposure.
-        after: nanoseconds after its stamp, likewise.
-        offset: nanoseconds that are added to frames' stamps to get the poses' time.
-    """
-
-    before: int = 0
-    after: int = 0
-    offset: int = 0
+    before: int = 0  # nanoseconds before its stamp that a frame needs poses for: its exposure
+    after: int = 0  # nanoseconds after its stamp, likewise
+    offset: int = 0  # nanoseconds that are added to frames' stamps to get the poses' time
 
 
 def frames_with_poses(
@@ -256,16 +197,7 @@ def frames_with_poses(
     timing: FrameTiming = FrameTiming(),
     clock_offset: Callable[[], int | None] = lambda: None,
 ) -> BoolArray:
-    """Find the frames that have poses; the others are counted, or an error.
-
-    Args:
-        stamp: int64 (F,), of the frames, nanoseconds.
-        losses: takes the frames before the first pose and after the last, and those in gaps where gaps are skipped.
-        clock_offset: asked for the offset that the times of recording suggest; None where nobody knows.
-
-    Returns:
-        bool (F,).
-    """
+    """Find the frames that have poses; the others are counted, or an error (stamp: int64 (F,)). Bool (F,)."""
     begin, end = stamp + timing.offset - timing.before, stamp + timing.offset + timing.after
     inside = interpolation.covers(begin) & interpolation.covers(end)
     name = interpolation.trajectory.name

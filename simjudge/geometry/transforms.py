@@ -18,22 +18,17 @@ from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory, compose_links
 
 _SECOND = 1_000_000_000
-_BODIES = ("base_link", "base_footprint")
-"""Frames of a robot's body (REP 105), the preferred one first."""
+_BODIES = ("base_link", "base_footprint")  # Frames of a robot's body (REP 105), the preferred one first
 
 
 @dataclass
 class TransformLink:
-    """The transforms of a child frame in its parent, as they came.
-
-    Attributes:
-        static: whether it holds for ever; the last one counts then.
-        stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
-    """
+    """The transforms of a child frame in its parent, as they came."""
 
     parent: str
     child: str
-    static: bool
+    static: bool  # whether it holds for ever; the last one counts then
+    # stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
     stamp: list[int] = field(default_factory=list)
     position: list[tuple[float, float, float]] = field(default_factory=list)
     orientation: list[tuple[float, float, float, float]] = field(default_factory=list)
@@ -57,13 +52,7 @@ class TransformTree:
         *,
         static: bool,
     ) -> None:
-        """Take a transform in.
-
-        Args:
-            parent: the frame the transform is given in; a leading "/" is dropped.
-            stamp: nanoseconds.
-            position: x, y, z of the child's origin in the parent, metres.
-        """
+        """Take a transform in (stamp: nanoseconds; position: x, y, z of the child's origin in the parent, metres)."""
         parent, child = parent.lstrip("/"), child.lstrip("/")
         link = self.links.setdefault(child, TransformLink(parent, child, static))
         if link.parent != parent:
@@ -76,11 +65,7 @@ class TransformTree:
         link.orientation.append(orientation)
 
     def forget(self, before: int) -> None:
-        """Drop old transforms.
-
-        Args:
-            before: nanoseconds; what is older goes, but for the newest transform of each link before it.
-        """
+        """Drop old transforms (before: nanoseconds)."""
         for link in self.links.values():
             count = max(sum(1 for stamp in link.stamp if stamp < before) - 1, 0)
             if not link.static and count:
@@ -111,16 +96,13 @@ class TransformTree:
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
         trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0.
-
-        Returns:
-            The trajectory, metres and quaternions x, y, z, w.
         """
         down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
         moving = [links[link.child] for link in (*down, *up) if not link.static]
-        stamps = np.unique(np.concatenate([each.stamp for each in moving])) if moving else np.zeros(1, np.int64)
-        for each in moving:
-            stamps = stamps[_covered(each, stamps, limits)]
+        stamps = np.unique(np.concatenate([link.stamp for link in moving])) if moving else np.zeros(1, np.int64)
+        for moving_link in moving:
+            stamps = stamps[_covered(moving_link, stamps, limits)]
         if not len(stamps):
             raise SimjudgeError(_never_together(self.name, parent, child, moving, limits))
         chain = (
@@ -138,12 +120,7 @@ class TransformTree:
         return [link for link in (*down, *up) if not link.static]
 
     def static_mount(self, frame: str) -> tuple[str, Pose]:
-        """Find the body that carries a frame, through static links alone.
-
-        Returns:
-            The body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static links
-            lead there, else the frame at their top, which is `frame` itself where it hangs below none.
-        """
+        """Find the body that carries a frame by static links (base_link before others), and the frame's pose in it."""
         body, pose = frame.lstrip("/"), Pose()
         for link in self._above(body):
             if body in _BODIES or not link.static:
@@ -162,8 +139,8 @@ class TransformTree:
         top = next(
             (
                 frame
-                for frame in [parent, *(each.parent for each in above_parent)]
-                if frame in [child, *(each.parent for each in above_child)]
+                for frame in [parent, *(link.parent for link in above_parent)]
+                if frame in [child, *(link.parent for link in above_child)]
             ),
             None,
         )
@@ -204,12 +181,7 @@ class TransformTree:
 
 
 def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
-    """Find the frames that are meant where one or both are not named.
-
-    Args:
-        parent: the fixed frame; None: the root of the tree.
-        child: the body's frame; None: base_link, else base_footprint (REP 105).
-    """
+    """Find the frames that are meant where the fixed one or the body's (base_link, base_footprint) is not named."""
     above = tree.root() if parent is None else parent.lstrip("/")
     bases = [name for name in _BODIES if name in tree.frames()]
     below = child.lstrip("/") if child is not None else (bases[0] if bases else None)
@@ -240,9 +212,9 @@ def _covered(link: Trajectory, stamps: IntArray, limits: MotionLimits) -> BoolAr
 
 def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: MotionLimits) -> str:
     spans = "; ".join(
-        f"{each.frame_id} -> {each.child_frame_id} {each.stamp[0] / _SECOND:.3f} s to {each.stamp[-1] / _SECOND:.3f} s,"
-        f" {len(each)} transforms"
-        for each in moving
+        f"{link.frame_id} -> {link.child_frame_id} {link.stamp[0] / _SECOND:.3f} s to {link.stamp[-1] / _SECOND:.3f} s,"
+        f" {len(link)} transforms"
+        for link in moving
     )
     return (
         f"{name}: {parent} -> {child}: its links are never known together, to within {limits.max_gap:g} s ({spans});"
@@ -250,8 +222,7 @@ def _never_together(name: str, parent: str, child: str, moving: list[Trajectory]
     )
 
 
-_RESTART = 5 * _SECOND
-"""A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
+_RESTART = 5 * _SECOND  # A stamp that much before the newest one begins anew: a clock was set, or a recording loops
 BEFORE_FIRST_POSE = "before the first pose"
 IN_POSE_GAP = "in gaps of the poses"
 AT_POSE_JUMP = "at jumps of the poses"
@@ -264,22 +235,10 @@ class PoseBuffer(Protocol):
         """The time, nanoseconds, up to which poses are known; None before the first."""
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """Cut out the poses around an interval.
-
-        Args:
-            begin: of the interval, nanoseconds.
-            end: of the interval, nanoseconds.
-
-        Returns:
-            The poses from the last at or before `begin` to the first at or after `end`; None where there are none.
-        """
+        """Cut out the poses from the last at or before `begin` to the first at or after `end`; None: there are none."""
 
     def forget(self, before: int) -> None:
-        """Drop old poses.
-
-        Args:
-            before: nanoseconds; the poses before it go, but for the newest of them.
-        """
+        """Drop old poses (before: nanoseconds; the poses before it go, but for the newest of them)."""
 
 
 class LivePoses:
@@ -294,10 +253,6 @@ class LivePoses:
         """Take a pose in.
 
         A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops.
-
-        Args:
-            stamp: nanoseconds; of several poses with one stamp the first counts.
-            pose: of the body in the fixed frame.
         """
         if self._rows and stamp < self._rows[-1][0] - _RESTART:
             self._rows.clear()
@@ -337,25 +292,17 @@ class LiveTransforms:
     """Poses from tf: the way from one frame to another."""
 
     def __init__(self, name: str, parent: str | None, child: str | None, limits: MotionLimits) -> None:
-        """Start with none.
-
-        Args:
-            parent, child: the fixed frame and the body's; None: the root of the tree, base_link or base_footprint.
-        """
+        """Start with none (parent, child: the fixed frame and the body's; None)."""
         self._name, self._ends, self._limits = name, (parent, child), limits
         self._tree = TransformTree(name)
 
     def add(self, parent: str, child: str, stamp: int, pose: Pose, *, static: bool) -> None:
-        """Take a transform in.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """Take a transform in (stamp: nanoseconds)."""
         link = self._tree.links.get(child.lstrip("/"))
         if link is not None and not static and link.stamp and stamp < link.stamp[-1] - _RESTART:
-            for each in self._tree.links.values():
-                if not each.static:
-                    del each.stamp[:], each.position[:], each.orientation[:]
+            for any_link in self._tree.links.values():
+                if not any_link.static:
+                    del any_link.stamp[:], any_link.position[:], any_link.orientation[:]
         self._tree.add(parent, child, stamp, pose.position, pose.orientation, static=static)
 
     def newest_stamp(self) -> int | None:
@@ -367,15 +314,7 @@ class LiveTransforms:
         return min(stamps) if stamps and min(stamps) >= 0 else None
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """Cut out the poses of the body in the fixed frame around an interval.
-
-        Args:
-            begin: of the interval, nanoseconds.
-            end: of the interval, nanoseconds.
-
-        Returns:
-            Two poses or more; None where there are fewer, or the frames are not connected yet.
-        """
+        """Cut out two poses or more of the body in the fixed frame around an interval (nanoseconds); None for fewer."""
         try:
             whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
         except SimjudgeError:
@@ -391,11 +330,7 @@ class LiveTransforms:
         return replace(whole, name=self._name, **columns)
 
     def forget(self, before: int) -> None:
-        """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own.
-
-        Args:
-            before: nanoseconds.
-        """
+        """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own."""
         self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
 
     def _named(self) -> tuple[str, str]:
@@ -405,14 +340,7 @@ class LiveTransforms:
 def exposure_poses(
     poses: PoseBuffer, begin: int, end: int, limits: MotionLimits
 ) -> TrajectoryInterpolator | str | None:
-    """The poses for an image's exposure.
-
-    Args:
-        begin, end: of the exposure, nanoseconds, on the poses' clock.
-
-    Returns:
-        The poses; None where they may still come; EARLY, GAP or JUMP where they never will.
-    """
+    """The poses for an image's exposure: the poses (begin, end of the exposure, nanoseconds, on the poses' clock)."""
     newest = poses.newest_stamp()
     if newest is None or newest < end:
         return None

@@ -18,13 +18,11 @@ from simjudge.core.settings import Setting
 from simjudge.ros.node_interfaces import NODES
 
 Value: TypeAlias = "bool | int | float | str | list[str]"
-CLOSING = 15.0
-"""Seconds in which a program that is told to stop at once closes its files."""
-Values: TypeAlias = Mapping[str, str]
-"""The arguments of a run, all of them, as text; empty where nothing is given."""
+CLOSING = 15.0  # Seconds in which a program that is told to stop at once closes its files
+Values: TypeAlias = Mapping[str, str]  # The arguments of a run, all of them, as text; empty where nothing is given
 
+# The choices of an argument that is a truth, perhaps among others; any writing of a truth is taken.
 YES_NO = ("true", "false")
-"""The choices of an argument that is a truth, perhaps among others; any writing of a truth is taken."""
 
 _Number = TypeVar("_Number", int, float)
 _TRUE = ("true", "1", "yes", "on")
@@ -33,16 +31,12 @@ _FALSE = ("false", "0", "no", "off")
 
 @dataclass(frozen=True)
 class Argument:
-    """What can be said when a graph is started, as NAME:=TEXT.
-
-    Attributes:
-        default: the text where none is given; None where it must be given.
-        choices: the texts it may be, an empty one among them where it need not be given; empty for any.
-    """
+    """What can be said when a graph is started, as NAME:=TEXT."""
 
     name: str
-    default: str | None
+    default: str | None  # the text where none is given; None where it must be given
     description: str
+    # The texts it may be, an empty one among them where it need not be given; empty for any.
     choices: tuple[str, ...] = ()
 
     def normalize(self, text: str) -> str:
@@ -55,31 +49,21 @@ class Argument:
 
 @dataclass(frozen=True)
 class Process:
-    """A program of a graph.
+    """A program of a graph."""
 
-    Attributes:
-        name: of its node; logs are named by it.
-        executable: its name in the package; nodes of simjudge are modules of that name too.
-        remappings: (from, to) pairs of topic names, the first that fits counts.
-        arguments: of the program, before the ones for ROS.
-        parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
-        leads: its end, without an error, is the end of the run.
-        reads_keys: it drives by the keys of the terminal that the run was started in.
-        makes_data: it takes no data of other programs: told to end, it stops at once.
-        patience: seconds it may take to finish its work once what feeds it has ended; in a run (`Graph.processes`),
-            once all are told to end.
-    """
-
-    name: str
-    executable: str
+    name: str  # of its node; logs are named by it
+    executable: str  # its name in the package; nodes of simjudge are modules of that name too
     package: str = "simjudge"
     parameters: Mapping[str, Value] = field(default_factory=dict)
-    remappings: tuple[tuple[str, str], ...] = ()
-    arguments: tuple[str, ...] = ()
+    remappings: tuple[tuple[str, str], ...] = ()  # (from, to) pairs of topic names, the first that fits counts
+    arguments: tuple[str, ...] = ()  # of the program, before the ones for ROS
+    # YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
     parameter_files: tuple[str, ...] = ()
-    leads: bool = False
-    reads_keys: bool = False
-    makes_data: bool = False
+    leads: bool = False  # its end, without an error, is the end of the run
+    reads_keys: bool = False  # it drives by the keys of the terminal that the run was started in
+    makes_data: bool = False  # it takes no data of other programs: told to end, it stops at once
+    # Seconds it may take to finish its work once what feeds it has ended; in a run (`Graph.processes`), once all are
+    # told to end.
     patience: float = 15.0
 
     @property
@@ -90,18 +74,13 @@ class Process:
 
 @dataclass(frozen=True)
 class Graph:
-    """Programs that run together.
+    """Programs that run together."""
 
-    Attributes:
-        name: of the launch file and of the word behind `simjudge run`.
-        summary: what it is for, in a line.
-        build: the programs, from all arguments' texts. They stand in the order in which they end: who makes data
-            before who takes it.
-    """
-
-    name: str
-    summary: str
+    name: str  # of the launch file and of the word behind `simjudge run`
+    summary: str  # what it is for, in a line
     arguments: tuple[Argument, ...]
+    # The programs, from all arguments' texts. They stand in the order in which they end: who makes data before who
+    # takes it.
     build: Callable[[Values], tuple[Process, ...]]
 
     def complete(self, given: Mapping[str, str]) -> dict[str, str]:
@@ -124,13 +103,8 @@ class Graph:
         return values
 
     def misspelled_arguments(self, words: Iterable[str]) -> list[str]:
-        """What to say of words of a command line that are like an argument and are none.
-
-        Args:
-            words: of the command line; `NAME:=TEXT` each, and others. A name that is like no argument may be that of
-                another launch file, and is left alone.
-        """
-        known = [each.name for each in self.arguments]
+        """What to say of words of a command line that are like an argument (`NAME:=TEXT`) and are none."""
+        known = [argument.name for argument in self.arguments]
         names = [word.partition(":=")[0] for word in words if ":=" in word]
         near = {name: difflib.get_close_matches(name, known, 1) for name in names if name not in known}
         return [
@@ -147,7 +121,7 @@ class Graph:
 def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
     """The programs, each of which knows whom it waits for: at the start its subscribers, at the end who feeds it."""
     lists = [process.parameters.get("wait_for") for process in processes if process.makes_data]
-    awaited = [pair for each in lists if isinstance(each, list) for pair in each]
+    awaited = [pair for pairs in lists if isinstance(pairs, list) for pair in pairs]
     out: list[Process] = []
     names: list[str] = []
     total = 0.0
@@ -172,11 +146,7 @@ def _takers(process: Process, awaited: Sequence[str]) -> list[str]:
 
 
 def parse_arguments(words: Iterable[str]) -> dict[str, str]:
-    """Parse the arguments of a command line.
-
-    Args:
-        words: `NAME:=TEXT` each.
-    """
+    """Parse the arguments of a command line (words: `NAME:=TEXT` each)."""
     out: dict[str, str] = {}
     for word in words:
         name, sign, text = word.partition(":=")
@@ -189,11 +159,7 @@ def parse_arguments(words: Iterable[str]) -> dict[str, str]:
 
 
 def parse_bool(name: str, text: str) -> bool:
-    """Parse yes or no.
-
-    Args:
-        text: true, 1, yes, on, or false, 0, no, off; in any case.
-    """
+    """Parse yes or no (text: true, 1, yes, on, or false, 0, no, off; in any case)."""
     lowered = text.strip().lower()
     if lowered in _TRUE or lowered in _FALSE:
         return lowered in _TRUE
@@ -226,11 +192,7 @@ def normalize_namespace(namespace: str) -> str:
 
 
 def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
-    """The same program with more remappings.
-
-    Args:
-        pairs: (from, to) topic names; those that the program has already go first.
-    """
+    """The same program with more remappings (pairs (from, to) topic names)."""
     return replace(process, remappings=(*process.remappings, *pairs))
 
 
@@ -247,12 +209,8 @@ def command_line(process: Process, namespace: str = "") -> list[str]:
 
 
 def find_program(package: str, executable: str) -> str | None:
-    """Where a program is: on PATH, or where ROS packages have theirs.
-
-    Returns:
-        Its path, None where it is not installed.
-    """
-    prefixes = [each for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    """Where a program is: on PATH, or where ROS packages have theirs. Its path, None where it is not installed."""
+    prefixes = [prefix for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     folders = os.pathsep.join(f"{prefix}/lib/{package}" for prefix in prefixes)
     return shutil.which(executable) or (shutil.which(executable, path=folders) if folders else None)
 
@@ -279,11 +237,7 @@ def parameter_text(value: Value) -> str:
 
 
 def argument(row: Setting) -> Argument:
-    """The launch argument of a setting.
-
-    Args:
-        row: the setting. "Not given" is an empty text.
-    """
+    """The launch argument of a setting (row: the setting. "Not given" is an empty text)."""
     choices = YES_NO if row.kind is bool else row.allowed
     if choices and row.optional:
         choices = ("", *choices)
@@ -291,13 +245,9 @@ def argument(row: Setting) -> Argument:
 
 
 def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ...]:
-    """The launch arguments of settings, some with a default of the graph's own.
-
-    Args:
-        **defaults: the texts that stand for "not given", by name, where they are not those of the settings.
-    """
+    """The launch arguments of settings, some with a default of the graph's own."""
     made = (argument(row) for row in rows)
-    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in made)
+    return tuple(replace(argument, default=defaults.get(argument.name, argument.default)) for argument in made)
 
 
 def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:

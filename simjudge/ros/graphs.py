@@ -67,8 +67,7 @@ _OF_OBJECTS = (
 )
 _OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
 _TRANSFORMS = ("/tf", "/tf_static")
-_WAITING = 100_000
-"""Frames of a recording that may wait for their detections."""
+_WAITING = 100_000  # Frames of a recording that may wait for their detections
 
 _MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
 _BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")

@@ -9,6 +9,8 @@ from typing import NamedTuple, cast
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import CALIBRATION, find_file
 from simjudge.core.settings import chosen
+from simjudge.data.rosbag2.interfaces import choose_topics
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import CompressionName, RecordingForm
 from simjudge.ros.description import (
     Process,
@@ -23,36 +25,22 @@ from simjudge.ros.description import (
 from simjudge.ros.node_settings import PlaySettings, RecordSettings
 from simjudge.ros.robot_file import Robot
 
-CLOCK_RATE = 50.0
-"""Hz of /clock while a recording is played."""
-DRAIN = 3600.0
-"""Seconds that images of a recording which still wait are given after its end."""
+CLOCK_RATE = 50.0  # Hz of /clock while a recording is played
+DRAIN = 3600.0  # Seconds that images of a recording which still wait are given after its end
+# Seconds that a recording waits for the nodes that take it: a detector may have to load torch.
 SUBSCRIBER_PATIENCE = 120.0
-"""Seconds that a recording waits for the nodes that take it: a detector may have to load torch."""
-PLAY_ROWS = chosen(PlaySettings, ("rate", "loop"))
-"""Settings of play_node that are launch arguments too."""
+PLAY_ROWS = chosen(PlaySettings, ("rate", "loop"))  # Settings of play_node that are launch arguments too
 
 
 def played_topics(values: Values) -> PlayedTopics | None:
-    """Choose what a recording plays.
-
-    Returns:
-        The topics to play; None where images come from a camera.
-    """
+    """Choose what a recording plays: the topics to play; None where images come from a camera."""
     if not values["bag"]:
         return None
     return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
 
 
 def image_processes(values: Values, robot: Robot, played: PlayedTopics | None) -> tuple[tuple[Process, ...], Process]:
-    """The programs that bring images, and the detector on them.
-
-    Args:
-        played: what of a recording is played, None without one.
-
-    Returns:
-        Player and bridge, as far as they are needed; and the detector.
-    """
+    """The programs that bring images (player and bridge, as far as they are needed), and the detector on them."""
     loops = parse_bool("loop", values["loop"])
     every = values["every_frame"]
     ordered = played is not None and not loops if every == "auto" else parse_bool("every_frame", every)
@@ -146,33 +134,18 @@ _TRANSFORMS = "tf2_msgs/msg/TFMessage"
 
 
 class PlayedTopics(NamedTuple):
-    """What to play.
-
-    Attributes:
-        remappings: from them to the graph's names, where those differ.
-        images: the recording's topic of the images.
-        labels: the recording's topic of the labels, "" where there are none.
-        camera_info: the recording's topic of the camera's calibration, "" where there is none.
-    """
+    """What to play."""
 
     topics: list[str]
-    remappings: tuple[tuple[str, str], ...]
-    images: str
-    labels: str
+    remappings: tuple[tuple[str, str], ...]  # from them to the graph's names, where those differ
+    images: str  # the recording's topic of the images
+    labels: str  # the recording's topic of the labels, "" where there are none
     compressed: bool
-    camera_info: str = ""
+    camera_info: str = ""  # the recording's topic of the camera's calibration, "" where there is none
 
 
 def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
-    """One camera's images, its labels and camera info, and the transforms; not the detections that were recorded.
-
-    Args:
-        absolute: topics that have the graph's names already stay as they are; else all are made relative, so that they
-            go into a namespace.
-    """
-    from simjudge.data.rosbag2.interfaces import choose_topics  # noqa: PLC0415
-    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
-
+    """One camera's images, its labels and camera info, and the transforms; not the detections that were recorded."""
     recording = Recording(bag)
     held = recording.topics
     types = {topic.name: topic.type for topic in held.values()}

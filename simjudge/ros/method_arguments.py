@@ -7,6 +7,7 @@ from simjudge.judging.compare_settings import CompareSettings
 from simjudge.ros.description import Process, Value, Values, argument, given_parameters
 from simjudge.ros.node_settings import ValidationSettings
 
+# Settings that concern two sets, not the method.
 OF_SETS = (
     "model",
     "a_predictions",
@@ -23,23 +24,17 @@ OF_SETS = (
     "a_cloud_topic",
     "b_cloud_topic",
 )
-"""Settings that concern two sets, not the method."""
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)
 
+# Settings of a live comparison: what is kept, and for how long certainty is sought at the end.
 LIVE_ROWS = chosen(ValidationSettings, ("certainty_time", "window", "keep"))
-"""Settings of a live comparison: what is kept, and for how long certainty is sought at the end."""
 LIVE_ARGUMENTS = tuple(argument(row) for row in LIVE_ROWS)
-PATIENCE = 600.0
-"""Seconds that the plain numbers and the report at the end are given."""
+PATIENCE = 600.0  # Seconds that the plain numbers and the report at the end are given
 
 
 def live_judge(values: Values, given: dict[str, Value]) -> Process:
-    """The judge of a live comparison.
-
-    Args:
-        given: its parameters beside those of the method and of a live comparison.
-    """
+    """The judge of a live comparison (given: its parameters beside those of the method and of a live comparison)."""
     live = given_parameters(LIVE_ROWS, values)
     patience = PATIENCE + float(live.get("certainty_time", ValidationSettings.certainty_time))  # type: ignore[arg-type]
     made = {**given, **parameters(values), **live}

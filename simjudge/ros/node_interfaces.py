@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, NoReturn
 
+# Quality of service of images: best effort where large shared memory is set up, else reliable. Subscriptions ask for
+# best effort, which fits every publisher.
 CAMERA = "camera"
-"""Quality of service of images: best effort where large shared memory is set up, else reliable. Subscriptions ask for
-best effort, which fits every publisher."""
-RELIABLE = "reliable"
-"""Reliable and volatile."""
-LATCHED = "latched"
-"""Reliable and transient local: a late subscriber gets the last messages too."""
-RECORDED = "as recorded"
-"""As the publishers of the recording offered it."""
+RELIABLE = "reliable"  # Reliable and volatile
+LATCHED = "latched"  # Reliable and transient local: a late subscriber gets the last messages too
+RECORDED = "as recorded"  # As the publishers of the recording offered it
 
 _IMAGE = "sensor_msgs/msg/Image"
 _JPEG = "sensor_msgs/msg/CompressedImage"
@@ -26,38 +23,25 @@ _DETECTIONS_3D = "vision_msgs/msg/Detection3DArray"
 
 
 class Endpoint(NamedTuple):
-    """A topic at a node.
+    """A topic at a node."""
 
-    Attributes:
-        topic: its name, relative to the node's namespace unless it begins with a slash.
-        qos: what is offered or requested: CAMERA, RELIABLE, LATCHED or RECORDED.
-        when: the condition under which the endpoint exists, "" for always.
-        type_parameter: the node's parameter that may name another message type, "" for none.
-        reliability_parameter: the node's parameter that sets the reliability, "" for none.
-    """
-
-    topic: str
+    topic: str  # its name, relative to the node's namespace unless it begins with a slash
     type: str
-    qos: str
+    qos: str  # what is offered or requested: CAMERA, RELIABLE, LATCHED or RECORDED
     purpose: str
-    when: str = ""
+    when: str = ""  # the condition under which the endpoint exists, "" for always
     depth: int = 10
-    type_parameter: str = ""
-    reliability_parameter: str = ""
+    type_parameter: str = ""  # the node's parameter that may name another message type, "" for none
+    reliability_parameter: str = ""  # the node's parameter that sets the reliability, "" for none
 
 
 class Service(NamedTuple):
-    """A service of a node.
+    """A service of a node."""
 
-    Attributes:
-        name: `~` stands for the node's own name.
-        when: the condition under which it exists, "" for always.
-    """
-
-    name: str
+    name: str  # `~` stands for the node's own name
     type: str
     purpose: str
-    when: str = ""
+    when: str = ""  # the condition under which it exists, "" for always
 
 
 class NodeInterface(NamedTuple):
@@ -123,6 +107,7 @@ _TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that
 _PAUSE = Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on")
 
 _WITH_DEPTH = "with a `camera` that has depth"
+# Topics of `simjudge.nodes.simulated_camera`.
 _SIMULATED_CAMERA = (
     _RAW._replace(depth=30),
     _COMPRESSED._replace(depth=30),
@@ -133,22 +118,22 @@ _SIMULATED_CAMERA = (
     Endpoint("camera/depth/image_raw", _IMAGE, CAMERA, "metres of every pixel, 32FC1", _WITH_DEPTH, depth=30),
     _CAMERA_INFO._replace(topic="camera/depth/camera_info", when=_WITH_DEPTH, depth=30),
 )
-"""Topics of `simjudge.nodes.simulated_camera`."""
 # Odometry comes often, and a node that works on an image reads it late: deep queues.
+# Topics of `simjudge.nodes.simulated_car`.
 _SIMULATED_CAR = (
     _ODOMETRY._replace(depth=200),
     _TF._replace(depth=200),
     _TF_STATIC,
     _CLOCK._replace(depth=200),
 )
-"""Topics of `simjudge.nodes.simulated_car`."""
+# More of them, of a car whose figures are known.
 _DESCRIBED_CAR = (
     Endpoint(
         "joint_states", "sensor_msgs/msg/JointState", RELIABLE, "angles and speeds of steering and wheels", depth=200
     ),
     Endpoint("robot_description", "std_msgs/msg/String", LATCHED, "the car as URDF", depth=1),
 )
-"""More of them, of a car whose figures are known."""
+# Topics of `simjudge.nodes.sim_sensors` by the default names; a sensors file may name others.
 RIDING_SENSORS = tuple(
     Endpoint(
         topic,
@@ -165,8 +150,8 @@ RIDING_SENSORS = tuple(
         ("scan/points", "PointCloud2", "x, y, z, intensity of a lidar's turn", 5),
     )
 )
-"""Topics of `simjudge.nodes.sim_sensors` by the default names; a sensors file may name others."""
 _MARKERS, _PATH = "visualization_msgs/msg/MarkerArray", "nav_msgs/msg/Path"
+# Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors.
 _BESIDE_SENSORS = (
     Endpoint(
         "scan/laser",
@@ -205,13 +190,14 @@ _BESIDE_SENSORS = (
     ),
     Endpoint("gps/fix/path", _PATH, RELIABLE, "the fixes in the odometry frame, for RViz", "with a GPS in `sensors`"),
 )
-"""Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors."""
 
 
 def sensor_endpoint(topic: str, message_type: str) -> Endpoint:
     """A topic of a simulated sensor, under whatever name: as deep as the one of its type that is stated."""
     stated = (*RIDING_SENSORS, *_BESIDE_SENSORS, *_DESCRIBED_CAR)
-    depth = next((each.depth for each in stated if each.type == message_type), Endpoint._field_defaults["depth"])
+    depth = next(
+        (endpoint.depth for endpoint in stated if endpoint.type == message_type), Endpoint._field_defaults["depth"]
+    )
     return Endpoint(topic, message_type, RELIABLE, "a sensor", depth=depth)
 
 
@@ -219,21 +205,26 @@ _SCANS = Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans
 _WITH_DRIVES = "with `reference_drives`"
 _OF_LIDARS = "with `sensor` lidar or both"
 _WATCHED_DEPTH = 100
+# What watch_node looks for: every topic of these types but the truth beside another, as its publisher offers it.
 WATCHED_SENSORS = tuple(
     Endpoint(topic, kind, RELIABLE, purpose, "and all others of this type", depth=depth)
     for topic, kind, purpose, depth in (
-        *((each.topic, each.type, each.purpose, each.depth) for each in RIDING_SENSORS if "mag" not in each.topic),
-        *((each.topic, each.type, each.purpose, each.depth) for each in _BESIDE_SENSORS[:2]),
+        *(
+            (endpoint.topic, endpoint.type, endpoint.purpose, endpoint.depth)
+            for endpoint in RIDING_SENSORS
+            if "mag" not in endpoint.topic
+        ),
+        *((endpoint.topic, endpoint.type, endpoint.purpose, endpoint.depth) for endpoint in _BESIDE_SENSORS[:2]),
         ("scan/points/cuboids", "simjudge_msgs/msg/DetectedBoxArray", "3-D boxes that a detector found", 10),
     )
 )
-"""What watch_node looks for: every topic of these types but the truth beside another, as its publisher offers it."""
 
+# The interface of each node, by the node's name.
 NODES: dict[str, NodeInterface] = {
     "camera_bridge_node": NodeInterface(
         tuple(
-            each._replace(depth=30, reliability_parameter="publish_reliability")
-            for each in (
+            endpoint._replace(depth=30, reliability_parameter="publish_reliability")
+            for endpoint in (
                 *_IMAGES,
                 _CAMERA_INFO._replace(when="with a calibration"),
                 Endpoint("camera/image_rect", _IMAGE, CAMERA, "undistorted images", "with a calibration"),
@@ -306,7 +297,7 @@ NODES: dict[str, NodeInterface] = {
                 depth=100,
             ),
             _CAMERA_INFO._replace(when="with `form` boxes, solids or things"),
-            *(each._replace(when="with `form` solids or things", depth=100) for each in (_TF, _TF_STATIC)),
+            *(endpoint._replace(when="with `form` solids or things", depth=100) for endpoint in (_TF, _TF_STATIC)),
         ),
     ),
     "validation_node": NodeInterface(
@@ -347,7 +338,7 @@ NODES: dict[str, NodeInterface] = {
             _DETECTIONS._replace(
                 when="live", depth=1000, type_parameter="detections_type", reliability_parameter="boxes_reliability"
             ),
-            *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES),
+            *(endpoint._replace(when="live, while somebody looks at the overlay") for endpoint in _IMAGES),
             _ODOMETRY._replace(when=_WITH_DRIVES, depth=1000),
             _INPUT._replace(when=_WITH_DRIVES, depth=1000),
         ),
@@ -382,14 +373,14 @@ NODES: dict[str, NodeInterface] = {
         ),
         (
             *(
-                each._replace(
-                    topic=f"{side}/{each.topic}",
-                    purpose=f"{each.purpose}, of the {side} {sensor}",
+                endpoint._replace(
+                    topic=f"{side}/{endpoint.topic}",
+                    purpose=f"{endpoint.purpose}, of the {side} {sensor}",
                     when=when,
                     depth=depth,
                 )
                 for side in ("real", "virtual")
-                for sensor, when, depth, each in (
+                for sensor, when, depth, endpoint in (
                     ("camera", "with `follow` labels", 1000, _LABELS),
                     ("camera", "with `follow` predictions", 1000, _DETECTIONS),
                     ("lidar", _OF_LIDARS, 100, _SCANS),
@@ -476,26 +467,30 @@ NODES: dict[str, NodeInterface] = {
     ),
     "play_node": NodeInterface(
         (
-            *(each._replace(qos=RECORDED, when="recorded") for each in (*_IMAGES, _LABELS)),
+            *(endpoint._replace(qos=RECORDED, when="recorded") for endpoint in (*_IMAGES, _LABELS)),
             _CLOCK._replace(purpose="the recording's time", when="with `clock` above 0"),
         ),
         (),
         (_PAUSE,),
     ),
-    "record_node": NodeInterface((), tuple(each._replace(when="named") for each in (*_IMAGES, _LABELS, _DETECTIONS))),
+    "record_node": NodeInterface(
+        (), tuple(endpoint._replace(when="named") for endpoint in (*_IMAGES, _LABELS, _DETECTIONS))
+    ),
     "watch_node": NodeInterface(
         (),
         (
-            *(each._replace(depth=_WATCHED_DEPTH) for each in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY)),
+            *(
+                endpoint._replace(depth=_WATCHED_DEPTH)
+                for endpoint in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY)
+            ),
             _TF_STATIC._replace(depth=100),
             *WATCHED_SENSORS,
         ),
     ),
 }
-"""The interface of each node, by the node's name."""
 
+# Nodes with a life cycle, which have the services and the topic of lifecycle_msgs too.
 MANAGED_NODES = ("detection_node", "validation_node", "sim_node")
-"""Nodes with a life cycle, which have the services and the topic of lifecycle_msgs too."""
 
+# What a program with a bridge (`simjudge.bridge`) is in the graph; it is no executable of this package.
 CHRONO_BRIDGE = NodeInterface((*_SIMULATED_CAMERA, *_SIMULATED_CAR, *_DESCRIBED_CAR, *RIDING_SENSORS), (_INPUT,))
-"""What a program with a bridge (`simjudge.bridge`) is in the graph; it is no executable of this package."""

@@ -40,8 +40,7 @@ from simjudge.ros.node_settings import (
 )
 from simjudge.ros.simulation_settings import ReplaySettings, SimSettings
 
-_SHARED = ("draws", "seed")
-"""Settings that the comparison of sets has too; the node has each once."""
+_SHARED = ("draws", "seed")  # Settings that the comparison of sets has too; the node has each once
 _PREFIX = "drive_"
 _OWN = chosen(DriveComparisonSettings, without=_SHARED)
 DRIVE_ROWS = tuple(replace(row, name=_PREFIX + row.name) for row in _OWN)
@@ -53,6 +52,7 @@ def drive_settings(value: Callable[[str], Any]) -> DriveComparisonSettings:
     return DriveComparisonSettings(**own, **{name: value(name) for name in _SHARED})
 
 
+# The settings that are parameters, by the node's name.
 NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "camera_bridge_node": declared(CameraBridgeSettings),
     "detection_node": declared(DetectionSettings),
@@ -71,15 +71,14 @@ NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "record_node": declared(RecordSettings),
     "watch_node": declared(WatchSettings),
 }
-"""The settings that are parameters, by the node's name."""
+# Parameters that rclpy gives to every node; those of `qos_overrides` have names below it.
 EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides")
-"""Parameters that rclpy gives to every node; those of `qos_overrides` have names below it."""
 
 
 _KEY = "ros__parameters"
 _WILDCARDS = ("**", "*")
-_LIKE = 0.75
-"""Likeness from which an unknown node is one of ours, misspelled; others are somebody else's."""
+_LIKE = 0.75  # Likeness from which an unknown node is one of ours, misspelled; others are somebody else's
+# What `qos_overrides` may override.
 _POLICIES = (
     "history",
     "depth",
@@ -91,12 +90,10 @@ _POLICIES = (
     "liveliness_lease_duration",
     "avoid_ros_namespace_conventions",
 )
-"""What `qos_overrides` may override."""
+# Parameters that a graph sets for the order of its nodes; no sample names them.
 _PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics")
-"""Parameters that a graph sets for the order of its nodes; no sample names them."""
 
-_SET_BY_GRAPHS = "drain"
-"""What a graph sets by whether a recording is played: a sample must not count over it."""
+_SET_BY_GRAPHS = "drain"  # What a graph sets by whether a recording is played: a sample must not count over it
 
 
 class _Entry(NamedTuple):
@@ -143,6 +140,7 @@ def sample_text(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
+# The nodes whose parameters a graph's sample has.
 _GRAPH_NODES: dict[str, tuple[str, ...]] = {
     "detect": ("camera_bridge_node", "detection_node"),
     "validate": ("validation_node",),
@@ -152,7 +150,6 @@ _GRAPH_NODES: dict[str, tuple[str, ...]] = {
     "objects": ("objects_node",),
     "label": ("ground_truth_node",),
 }
-"""The nodes whose parameters a graph's sample has."""
 
 
 def _node_lines(node: str, said: set[str]) -> list[str]:

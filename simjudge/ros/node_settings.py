@@ -23,21 +23,14 @@ from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
 
-TRANSPORTS = ("auto", "raw", "compressed")
-"""Which images a node subscribes to; auto: those that come."""
+TRANSPORTS = ("auto", "raw", "compressed")  # Which images a node subscribes to; auto: those that come
 RELIABILITIES = ("auto", "best_effort", "reliable")
-PICTURES, SOLIDS, BOXES, THINGS = "pictures", "solids", "boxes", "things"
-"""Forms of another simulator's ground truth."""
-LANE_WIDTH = 1.0
-"""Metres between left and right cones where nobody says otherwise."""
+PICTURES, SOLIDS, BOXES, THINGS = "pictures", "solids", "boxes", "things"  # Forms of another simulator's ground truth
+LANE_WIDTH = 1.0  # Metres between left and right cones where nobody says otherwise
 
 
 def transport(images: str = "Images to subscribe to") -> Any:
-    """The declaration of the parameter `transport`, a field of a settings class.
-
-    Args:
-        images: what is subscribed to, the first words of the help text.
-    """
+    """The declaration of the parameter `transport`, a field of a settings class."""
     return setting("auto", f"{images}: raw, compressed, or auto, those that come.", choices=TRANSPORTS)
 
 
@@ -337,7 +330,7 @@ class WatchSettings(StageSettings):
     where: str = setting(
         "auto",
         "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
-        choices=("auto", *(each.value for each in ScreenTarget)),
+        choices=("auto", *(target.value for target in ScreenTarget)),
     )
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
     max_mb: int = setting(
@@ -387,10 +380,10 @@ class LiveObjectSettings(StageSettings):
     image_size: str | None = setting(None, "Size of the images, WIDTHxHEIGHT, where the messages do not say it.")
 
 
+# Settings of `CameraObjectSettings` that are parameters of objects_node too.
 LIVE_FOLLOWING = ("same_by", "min_score", "track_gap", "track_reach", "track_frames", "match_distance")
-"""Settings of `CameraObjectSettings` that are parameters of objects_node too."""
+# Settings of `OccupancySettings` that are parameters of objects_node too.
 LIVE_MAPPING = ("cells_per_metre", "map_range", "map_low", "map_high", "no_return_range", "max_speed")
-"""Settings of `OccupancySettings` that are parameters of objects_node too."""
 
 
 @dataclass(frozen=True, kw_only=True)

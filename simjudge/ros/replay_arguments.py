@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, choose_topics
+from simjudge.data.rosbag2.recorded_poses import choose_pose_topic
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.ros.description import YES_NO, Argument, Value, Values, arguments_of, given_parameters, parse_bool
 from simjudge.ros.image_sources import RECORDER_ARGUMENTS
 from simjudge.ros.node_settings import PlaySettings
 from simjudge.ros.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
 _AUTO_EVERY = ("auto", *YES_NO)
+# Settings of replay_node that are launch arguments too.
 REPLAY_ROWS = chosen(
     ReplaySettings,
     (
@@ -32,7 +36,6 @@ REPLAY_ROWS = chosen(
         "frame_prefix",
     ),
 )
-"""Settings of replay_node that are launch arguments too."""
 ARGUMENTS = (
     *arguments_of(REPLAY_ROWS[:2]),
     Argument("bag", "", "Recording to play. Not given: images and poses come from elsewhere."),
@@ -63,14 +66,10 @@ _TF = "/tf"
 
 
 class ReplayedTopics(NamedTuple):
-    """What of a recording is played for a replay.
-
-    Attributes:
-        remappings: from them to what replay_node takes.
-    """
+    """What of a recording is played for a replay."""
 
     topics: list[str]
-    remappings: tuple[tuple[str, str], ...]
+    remappings: tuple[tuple[str, str], ...]  # from them to what replay_node takes
     pose_type: str
     trigger: str
     compressed: bool
@@ -82,11 +81,7 @@ class ReplayedTopics(NamedTuple):
 
 
 def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value]:
-    """The parameters of replay_node that were given.
-
-    Args:
-        played: what of a recording is played, None without one.
-    """
+    """The parameters of replay_node that were given (played: what of a recording is played, None without one)."""
     out = given_parameters(REPLAY_ROWS, values)
     out |= {"pose_type": values["pose_type"], "trigger": values["trigger"]}
     if parse_bool("noise", values["noise"]):
@@ -101,19 +96,7 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
 
 
 def choose_replayed_topics(values: Values) -> ReplayedTopics:
-    """Choose what a recording plays for a replay.
-
-    Returns:
-        The images (or camera_info) and the poses, under the names that replay_node subscribes to.
-    """
-    from simjudge.data.rosbag2.interfaces import (  # noqa: PLC0415 - slow to import
-        CAMERA_INFO,
-        COMPRESSED_IMAGE,
-        choose_topics,
-    )
-    from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415
-    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
-
+    """Choose what a recording plays for a replay."""
     bag = Path(values["bag"])
     recording = Recording(bag)
     types = {topic.name: topic.type for topic in recording.topics.values()}

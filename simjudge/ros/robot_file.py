@@ -17,21 +17,14 @@ from simjudge.ros.description import Process, Value
 
 @dataclass(frozen=True)
 class Robot:
-    """What is different on a robot.
+    """What is different on a robot."""
 
-    Attributes:
-        remappings: the robot's topic by simjudge's, both relative to the robot's namespace.
-    """
-
+    # The robot's topic by simjudge's, both relative to the robot's namespace.
     remappings: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     def apply(self, process: Process) -> Process:
-        """A program as it runs on this robot.
-
-        Args:
-            process: as it runs with simjudge's own names; remappings of its own stay.
-        """
+        """A program as it runs on this robot."""
         pairs = [(name, to) for name, to in self.remappings.items() if name not in dict(process.remappings)]
         parameters = {**process.parameters, **self.parameters.get(process.name, {})}
         return replace(process, parameters=parameters, remappings=(*process.remappings, *pairs))
@@ -48,7 +41,7 @@ class ParameterType(FieldType):
 
     def _read(self, value: Any) -> Value:
         """The value."""
-        texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not texts and not isinstance(value, bool | int | float | str):
             raise refusal(self.needed)
         given: Value = value

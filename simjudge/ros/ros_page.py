@@ -18,16 +18,11 @@ _QOS_LABELS = {
     LATCHED: "reliable, transient local",
     RECORDED: "as recorded",
 }
-_ELSEWHERE = ("record_node",)
-"""Nodes that take what is named, which would tie every topic to them in the image."""
+_ELSEWHERE = ("record_node",)  # Nodes that take what is named, which would tie every topic to them in the image
 
 
 def regenerate_parts(text: str) -> str:
-    """A page with every made part made anew.
-
-    Args:
-        text: Markdown, with parts between `<!-- made: NAME -->` and `<!-- end -->`.
-    """
+    """A page with every part between `<!-- made: NAME -->` and `<!-- end -->` made anew."""
 
     def made(found: re.Match[str]) -> str:
         name = found.group(2)
@@ -110,7 +105,7 @@ def parameters() -> str:
 
 def _parameters(node: str) -> str:
     module = importlib.import_module(f"simjudge.nodes.{node}")
-    found = next(each for each in vars(module).values() if getattr(each, "NAME", "") == node)
+    found = next(member for member in vars(module).values() if getattr(member, "NAME", "") == node)
     rows = []
     for row in found.PARAMETERS:
         default = "required" if row.required else "" if row.default is None else f"`{_plain(row.default)}`"

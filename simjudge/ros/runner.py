@@ -31,17 +31,12 @@ from simjudge.core.processes import (
 from simjudge.ros.description import CLOSING, Process, command_line
 from simjudge.sim.driving.keyboard import Keyboard, has_keys
 
-Show = Callable[[str, str], None]
-"""Called with a program's name and a line that it wrote."""
+Show = Callable[[str, str], None]  # Called with a program's name and a line that it wrote
 
-_POLL = 0.05
-"""Seconds between looks at the programs."""
-_SETTLE = 30.0
-"""Seconds that showing what a program wrote before it ended may take."""
-_LAST_LINES = 12
-"""Lines of a program that died which are shown again."""
-_SET_PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux's prctl(2)."""
+_POLL = 0.05  # Seconds between looks at the programs
+_SETTLE = 30.0  # Seconds that showing what a program wrote before it ended may take
+_LAST_LINES = 12  # Lines of a program that died which are shown again
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl(2)
 _STDIN = 0
 
 
@@ -49,7 +44,6 @@ class RunningProcess:
     """A program that was started."""
 
     def __init__(self, process: Process, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it."""
         self.process = process
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
@@ -79,11 +73,7 @@ class RunningProcess:
                 os.write(self.child.stdin.fileno(), keys)
 
     def read(self, show: Show) -> None:
-        """Show and keep what the program writes, from now on.
-
-        Args:
-            show: called with the program's name and each line, on a thread of its own.
-        """
+        """Show and keep what the program writes, from now on."""
         stream = self.child.stdout
         if stream is not None:
             self.reader = threading.Thread(target=self._read, args=(stream, show), daemon=True)
@@ -155,19 +145,13 @@ class Runner:
     """Runs programs together until their work is done, one of them dies, or a signal comes."""
 
     def __init__(self, show: Show, tell: Callable[[str], None]) -> None:
-        """Nothing runs yet."""
         self._show, self._tell = show, tell
         self._signals = 0
         self._running: list[RunningProcess] = []
         self._keyboard: Keyboard | None = None
 
     def run(self, processes: Sequence[Process], namespace: str = "") -> int:
-        """Run programs to their end.
-
-        Returns:
-            0; 3 where one of them left input out; 130 where one was told to end before its work was done; 1 where
-            one died.
-        """
+        """Run programs to their end."""
         before = {number: signal.signal(number, self._count) for number in stop_signals()}
         try:
             self._start(processes, namespace)
@@ -180,8 +164,8 @@ class Runner:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for each in self._running:
-                each.close()
+            for program in self._running:
+                program.close()
 
     def _count(self, number: int, _frame: object) -> None:
         leave_closed_terminal()
@@ -197,23 +181,23 @@ class Runner:
         commands = [command_line(process, namespace) for process in processes]
         for process, command in zip(reversed(processes), reversed(commands), strict=True):
             self._running.insert(0, RunningProcess(process, command, environment))
-        for each in self._running:
-            each.read(self._show)
+        for program in self._running:
+            program.read(self._show)
 
     def _watch(self) -> RunningProcess | None:
         """Wait for the end of the work, for a signal, or for a program that ends when it should not; that one."""
         while not self._signals:
-            for each in self._running:
-                if each.code is None:
+            for program in self._running:
+                if program.code is None:
                     continue
-                if each.has_failed or not (each.process.leads or each.process.is_led):
-                    return each
-                if each.process.leads or not any(other.process.is_led for other in self._alive()):
+                if program.has_failed or not (program.process.leads or program.process.is_led):
+                    return program
+                if program.process.leads or not any(other.process.is_led for other in self._alive()):
                     return None
             if self._keyboard is not None:
                 typed = self._keyboard.read()
-                for each in self._running:
-                    each.type(typed)
+                for program in self._running:
+                    program.type(typed)
             time.sleep(_POLL)
         return None
 
@@ -227,47 +211,47 @@ class Runner:
             if self._signals != signals:
                 self._press(left, "asked again")
                 return
-            late = [each for each in left if time.monotonic() - begin > each.process.patience]
-            for each in late:
-                self._press([each], f"still running after {each.process.patience:g} s")
-            for each in left:
-                each.interrupt()
+            late = [program for program in left if time.monotonic() - begin > program.process.patience]
+            for program in late:
+                self._press([program], f"still running after {program.process.patience:g} s")
+            for program in left:
+                program.interrupt()
             time.sleep(_POLL / 5)
 
     def _alive(self) -> list[RunningProcess]:
-        return [each for each in self._running if each.code is None]
+        return [program for program in self._running if program.code is None]
 
     def _press(self, pressed: Sequence[RunningProcess], why: str) -> None:
         """Have programs stop at once, with the time to close their files."""
-        for each in pressed:
-            self._tell(f"{each.process.name}: {why}; sent SIGTERM")
-            each.send(signal.SIGTERM)
+        for program in pressed:
+            self._tell(f"{program.process.name}: {why}; sent SIGTERM")
+            program.send(signal.SIGTERM)
         signals = self._signals
         end = time.monotonic() + CLOSING
-        while any(each.code is None for each in pressed) and self._signals == signals and time.monotonic() < end:
+        while any(program.code is None for program in pressed) and self._signals == signals and time.monotonic() < end:
             time.sleep(_POLL)
-        for each in pressed:
-            if each.code is None:
-                self._tell(f"{each.process.name}: does not end; killed")
-                each.child.kill()
-                each.child.wait()
+        for program in pressed:
+            if program.code is None:
+                self._tell(f"{program.process.name}: does not end; killed")
+                program.child.kill()
+                program.child.wait()
 
     def _verdict(self, died: RunningProcess | None) -> int:
-        for each in self._running:
-            each.settle()
+        for program in self._running:
+            program.settle()
         if died is not None:
             self._report(died, "while the others ran")
             return EXIT_FAILED
-        stopped = [each.process.name for each in self._running if each.has_stopped]
-        late = [each for each in self._running if each.has_failed and not each.has_stopped]
-        for each in late:
-            self._report(each, "at the end")
+        stopped = [program.process.name for program in self._running if program.has_stopped]
+        late = [program for program in self._running if program.has_failed and not program.has_stopped]
+        for program in late:
+            self._report(program, "at the end")
         if late:
             return EXIT_FAILED
         if stopped:
             self._tell(f"stopped before the work of {', '.join(stopped)} was done")
             return EXIT_STOPPED
-        lost = [each.process.name for each in self._running if each.code == EXIT_LOST]
+        lost = [program.process.name for program in self._running if program.code == EXIT_LOST]
         if lost:
             self._tell(f"input was left out; the warnings of {', '.join(lost)} count it")
         return EXIT_LOST if lost else EXIT_OK

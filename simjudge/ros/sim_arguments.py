@@ -23,24 +23,30 @@ from simjudge.ros.description import (
 from simjudge.ros.image_sources import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, RECORDER_ARGUMENTS, recorder
 from simjudge.ros.node_settings import ValidationSettings
 from simjudge.ros.simulation_settings import SimSettings
+from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.driving.cone_driver import lane_speeds
+from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
+from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.rig import read_rig, rig_path
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
+# Topics by which other nodes know the camera that drives.
 _OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIONS}/overlay", f"{_DETECTIONS}/vision")
-"""Topics by which other nodes know the camera that drives."""
 _OF_DEPTH = ("camera/depth/image_raw", "camera/depth/camera_info")
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
 _SCANS = "scan/points"
 _FRAMES = ("joint_states", "robot_description", "/tf", "/tf_static")
-_WAITING = 100_000
-"""Frames that may wait for their detections."""
-_LONG = 3600.0
-"""Seconds that work on the last frames may take, and that they may wait for each other."""
-_PATIENCE = 120.0
-"""Seconds that the simulation waits for the other nodes: a detector may have to load torch."""
+_WAITING = 100_000  # Frames that may wait for their detections
+_LONG = 3600.0  # Seconds that work on the last frames may take, and that they may wait for each other
+_PATIENCE = 120.0  # Seconds that the simulation waits for the other nodes: a detector may have to load torch
 
+# Settings of the world that are launch arguments too.
 WORLD_ROWS = chosen(
     SimSettings,
     (
@@ -61,7 +67,6 @@ WORLD_ROWS = chosen(
         "frame_prefix",
     ),
 )
-"""Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
 ARGUMENTS = (
     Argument(
@@ -87,7 +92,7 @@ ARGUMENTS = (
     ),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
-    *(each for each in method.ARGUMENTS if each.name != "seed"),
+    *(argument for argument in method.ARGUMENTS if argument.name != "seed"),
     *method.LIVE_ARGUMENTS,
 )
 
@@ -111,9 +116,11 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
         *((_judge(values),) if judged else ()),
         *((recorder(values, _recorded(values, cameras)),) if values["out"] else ()),
     )
-    timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
+    timed = (
+        replace(process, parameters={"use_sim_time": True, **process.parameters}) for process in (*others, *viewers)
+    )
     first = cameras[0]
-    return (_world(values, others, cameras, ideal=ideal), *(_with_camera(each, first) for each in timed))
+    return (_world(values, others, cameras, ideal=ideal), *(_with_camera(process, first) for process in timed))
 
 
 def _with_camera(process: Process, camera: str) -> Process:
@@ -133,16 +140,12 @@ def _of(camera: str, topic: str) -> str:
 
 def _cameras(given: str) -> tuple[str, ...]:
     """Names of the car's cameras, the one that drives first."""
-    from simjudge.sim.sensors.camera.rig import read_rig, rig_path  # noqa: PLC0415 - slow to import
-
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
 
 
 def _cameras_with_depth(given: str) -> list[str]:
     """Names of the cameras that measure depth."""
-    from simjudge.sim.sensors.camera.rig import read_rig  # noqa: PLC0415 - slow to import
-
-    return [each.name for each, _ in read_rig(given).cameras if each.camera.depth is not None]
+    return [mounted.name for mounted, _ in read_rig(given).cameras if mounted.camera.depth is not None]
 
 
 def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:
@@ -187,10 +190,6 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.sim.driving.cone_driver import lane_speeds  # noqa: PLC0415
-    from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
-    from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
-
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
     sides, width = lane_classes(scene), float(scene_course(scene).width)
     cone, speeds = lane_cones(scene, sides), lane_speeds(width)
@@ -211,9 +210,6 @@ def _driver(values: Values) -> Process:
 
 def _vehicle(values: Values) -> str:
     """The car: the one that is given, the scene's own, or art1."""
-    from simjudge.sim.capture.camera_path import DEFAULT_CAR  # noqa: PLC0415 - slow to import
-    from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
-
     own = None if values["vehicle"] else read_scene(values["scene"], parse_int("seed", values["seed"])).vehicle
     return values["vehicle"] or str(own or DEFAULT_CAR)
 
@@ -263,9 +259,6 @@ def _recorded_sensors(given: str) -> list[str]:
     """The readings of a car's sensors, and the truth beside them."""
     if not given:
         return []
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_messages import published_topics  # noqa: PLC0415
-
     return sorted(published_topics(read_sensors(given)))
 
 
@@ -278,16 +271,10 @@ def _sensor_topics(given: str) -> dict[str, str]:
     """Topics by the sensors' names."""
     if not given:
         return {}
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_messages import sensor_topics  # noqa: PLC0415
-
     return sensor_topics(read_sensors(given))
 
 
 def _scan_topic(values: Values) -> str:
     """The topic of the lidar that is driven by."""
-    from simjudge.sim.driving.pilots import driving_lidar  # noqa: PLC0415 - slow to import
-    from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415
-
     given = _sensors(values)
     return _sensor_topics(given)[driving_lidar(read_sensors(given), given).name]

@@ -12,13 +12,13 @@ from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUA
 from simjudge.sim.engines.registry import CHOICES, ENGINE_FORM
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME
 
+# The values of `pose_type` by the type of the messages.
 POSE_TYPES = {
     "geometry_msgs/msg/PoseStamped": "pose",
     "geometry_msgs/msg/PoseWithCovarianceStamped": "pose_covariance",
     "nav_msgs/msg/Odometry": "odometry",
     "tf2_msgs/msg/TFMessage": "tf",
 }
-"""The values of `pose_type` by the type of the messages."""
 TRIGGERS = ("image", "camera_info")
 
 

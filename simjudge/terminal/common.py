@@ -47,14 +47,11 @@ def takes_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_numbers
 
 
+# Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number.
 WIDEST = 10_000
-"""Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number."""
-_PIPE = 120
-"""Characters of a line where there is no terminal."""
-_NARROWEST = 80
-"""Characters below which words would be cut to pieces."""
-_WHOLE = ("topic", "verdict", "usable")
-"""Columns whose cells stay whole: a topic is there to be copied."""
+_PIPE = 120  # Characters of a line where there is no terminal
+_NARROWEST = 80  # Characters below which words would be cut to pieces
+_WHOLE = ("topic", "verdict", "usable")  # Columns whose cells stay whole: a topic is there to be copied
 
 
 def print_table(table: SummaryTable) -> None:
@@ -63,11 +60,7 @@ def print_table(table: SummaryTable) -> None:
 
 
 def print_wrapped_table(table: SummaryTable) -> None:
-    """Print a table of sentences: cells take several lines where the terminal ends, or 120 characters in a pipe.
-
-    Args:
-        table: headings and cells; columns without a single cell are left out.
-    """
+    """Print a table of sentences: cells take several lines where the terminal ends, or 120 characters in a pipe."""
     kept = [number for number in range(len(table.columns)) if any(row[number] for row in table.rows)]
     rows = [[row[number] for number in kept] for row in table.rows]
     text_columns = sum(number < table.text_columns for number in kept)
@@ -81,12 +74,7 @@ def print_wrapped_table(table: SummaryTable) -> None:
 
 
 def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[str] = ()) -> Table:
-    """A table for a terminal.
-
-    Args:
-        wrapped: whether cells of text may take several lines; numbers never do.
-        whole: headings of columns of text whose cells stay in one line all the same.
-    """
+    """A table for a terminal."""
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, heading in enumerate(table.columns):
         text = number < table.text_columns
@@ -116,8 +104,7 @@ def _columns() -> int:
 
 
 ENGINE_HELP = "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class."
-_LINE_PERIOD = 30.0
-"""Seconds between the lines that say how far a task is, where there is no terminal."""
+_LINE_PERIOD = 30.0  # Seconds between the lines that say how far a task is, where there is no terminal
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
@@ -129,11 +116,7 @@ def print_note(line: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
-    """Show how far a task is on stderr: a bar on a terminal, elsewhere a line now and then.
-
-    Yields:
-        The function that moves the bar; it takes how many pieces are done, and how many there are.
-    """
+    """Show how far a task is on stderr: a bar on a terminal, elsewhere a line now and then."""
     if not sys.stderr.isatty():
         lines = ProgressLines(what, _LINE_PERIOD)
 
@@ -163,7 +146,6 @@ class Stopwatch:
     """
 
     def __init__(self, bar: ProgressBar) -> None:
-        """Wrap a progress bar."""
         self.seconds = 0.0
         self._bar = bar
 

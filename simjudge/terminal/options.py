@@ -14,22 +14,20 @@ from rich.markup import escape
 from simjudge.core.settings import Setting, Settings, declared
 
 _SETTINGS = "settings"
+# Parameters of a command that a reader takes in at once; of more, the help shows the groups as panels.
 _IN_ONE_PANEL = 12
-"""Parameters of a command that a reader takes in at once; of more, the help shows the groups as panels."""
 
 
 def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with one option a setting in place of its parameter `settings`.
-
-    Args:
-        command: has a parameter `settings`, annotated with a settings class. It is called with an object of that class.
-    """
+    """A command with one option a setting in place of its parameter `settings`."""
     hints = get_type_hints(command)
     kind = hints.pop(_SETTINGS)
     rows = declared(kind)
     signature = inspect.signature(command)
     parameters = [
-        each.replace(annotation=hints[each.name]) for each in signature.parameters.values() if each.name != _SETTINGS
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in signature.parameters.values()
+        if parameter.name != _SETTINGS
     ]
     panels = len(rows) + len(parameters) > _IN_ONE_PANEL
     made = [
@@ -41,7 +39,7 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         for row in rows
     ]
-    by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    by_keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
 
     @wraps(command)
     def with_options(**given: Any) -> Any:
@@ -66,11 +64,7 @@ def _panel_order(parameter: inspect.Parameter) -> bool:
 
 
 def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
-    """The settings object that options mean.
-
-    Args:
-        given: by name, what typer read; texts for settings that have a form of their own.
-    """
+    """The settings object that options mean."""
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}
     return kind(
@@ -86,11 +80,7 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
 
 
 def option(row: Setting, panel: str = "") -> Any:
-    """The typer option of a setting: name, default, help text and range.
-
-    Args:
-        panel: title of the panel of the help that shows it; empty for the first one.
-    """
+    """The typer option of a setting, with default, help text and range, in a panel of the help."""
     switch = f"{row.flag}/--no-{row.flag[2:]}" if row.kind is bool and row.default else row.flag
     default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
     number = row.kind in (int, float) and not (row.form or row.many)

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 from simjudge.core.processes import leave_closed_terminal
 
+# What happens to a signal unless somebody has asked for something else.
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
-"""What happens to a signal unless somebody has asked for something else."""
 
 
 class Stopping:
@@ -34,7 +34,6 @@ class Stopping:
     _only: ClassVar[Stopping | None] = None
 
     def __init__(self) -> None:
-        """Nothing came yet."""
         self.received = self.swallowed = False
         self.number: int = signal.SIGINT
         self._process, self.heard = os.getpid(), set[int]()
@@ -53,10 +52,10 @@ class Stopping:
         only = cls._only
         only.received = only.swallowed = False
         in_main = current_thread() is main_thread()
-        for each, usual in _USUAL.items():
-            if in_main and signal.getsignal(each) is usual:
-                signal.signal(each, only.interrupt)
-                only.heard.add(each)
+        for heard, usual in _USUAL.items():
+            if in_main and signal.getsignal(heard) is usual:
+                signal.signal(heard, only.interrupt)
+                only.heard.add(heard)
         if only.heard and not isinstance(sys.excepthook, _Uncaught):
             sys.unraisablehook = _Unraisable(only, sys.unraisablehook)
             sys.excepthook = _Uncaught(only, sys.excepthook)
@@ -80,8 +79,8 @@ class Stopping:
 
     def _handle_as(self, handler: signal.Handlers) -> None:
         if current_thread() is main_thread():
-            for each in {signal.SIGINT, *self.heard}:
-                signal.signal(each, handler)
+            for number in {signal.SIGINT, *self.heard}:
+                signal.signal(number, handler)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""

@@ -41,10 +41,8 @@ def test_every_kind_of_file_has_a_schema_and_an_example():
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_schemas_are_as_the_models_say(name):
-    path = ROOT / f"config/schema/{name}.schema.json"
-    assert path.read_text(encoding="utf-8") == SCRIPT["text"](name), "run: python scripts/schemas.py"
-    jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text(encoding="utf-8")))
+def test_schemas_are_schemas(name):
+    jsonschema.Draft202012Validator.check_schema(SCRIPT["schema"](name))
 
 
 @pytest.mark.parametrize(("name", "path"), FILES, ids=lambda each: getattr(each, "stem", each))

@@ -9,7 +9,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import NODES
-from simjudge.ros.node_parameters import NODE_PARAMETERS, check_parameter_file, find_parameter_file, sample_text
+from simjudge.ros.node_parameters import NODE_PARAMETERS, check_parameter_file, find_parameter_file
 
 ROOT = Path(__file__).parents[2]
 DUMPED = """\
@@ -114,7 +114,6 @@ def test_a_graph_has_a_sample_that_changes_nothing(name, check):
     path = find_parameter_file(name)
     assert path == ROOT / f"config/params/{name}.yaml"
     text = path.read_text()
-    assert text == sample_text(GRAPHS[name]), "run: python scripts/ros_page.py"
     # All that is commented out can be taken in.
     rows = {row.name for rows in NODE_PARAMETERS.values() for row in rows}
     whole = []

@@ -1,4 +1,4 @@
-"""docs/reference/ros.md is what its maker makes, and what it points to is there."""
+"""docs/reference/ros.md has every part that is made (`make lint` holds their text), and what it points to is there."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,6 @@ from simjudge.ros.ros_page import flow_chart, regenerate_parts, services_table, 
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/ros.md"
-
-
-def test_the_page_is_up_to_date():
-    pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
-    text = PAGE.read_text()
-    assert regenerate_parts(text) == text, "run: python scripts/ros_page.py"
 
 
 def test_the_page_has_every_part():

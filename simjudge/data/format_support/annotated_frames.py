@@ -24,20 +24,13 @@ from simjudge.data.format_support.sidecar import Sidecar
 
 @dataclass(repr=False)
 class AnnotatedFrames(ShortRepr):
-    """The usable ones of the frames that an annotations file names.
-
-    Attributes:
-        paths: image files, None where there is none.
-        size: int64 (F, 2).
-        entry: which entry of the file each frame is.
-        labelled: whether each is labelled; filled in by the format.
-    """
+    """The usable ones of the frames that an annotations file names."""
 
     names: list[str]
-    paths: list[Path | None]
-    size: IntArray
-    entry: list[int]
-    labelled: list[bool] = field(default_factory=list)
+    paths: list[Path | None]  # image files, None where there is none
+    size: IntArray  # int64 (F, 2)
+    entry: list[int]  # which entry of the file each frame is
+    labelled: list[bool] = field(default_factory=list)  # whether each is labelled; filled in by the format
 
     def images(self) -> FileImages | None:
         """The images; None where there is not one."""
@@ -56,10 +49,6 @@ def find_images(
 
     A frame is left out, counted, where its image has no readable header or another size than the file says, and where
     neither tells the size. A missing image is counted only where other images of the set are there.
-
-    Args:
-        entries: file name, width and height of each frame, pixels; size 0 where the file does not say.
-        folder: of the annotations file; images are looked for in it, in `images/` and in the folder above.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
     stated = [(width, height) for _, width, height in entries]
@@ -92,16 +81,7 @@ def picture_sizes(
     where: Callable[[int], str],
     losses: Losses,
 ) -> list[tuple[int, int] | None]:
-    """Hold the sizes that a file states against the headers of the pictures.
-
-    Args:
-        paths: the picture of each frame; None where there is none.
-        stated: width and height of each frame, pixels; 0 where the file does not say.
-
-    Returns:
-        Width and height of each frame, pixels; None where the picture has no readable header or another size than the
-        file says, and where neither tells the size.
-    """
+    """Width and height of each frame's picture where file and header agree, or one says it; else None, counted."""
     present = [path for path in paths if path is not None]
     headers = dict(zip(present, image_sizes(present), strict=True))
     sizes: list[tuple[int, int] | None] = []
@@ -141,41 +121,26 @@ FLAGS = "flags such as occluded, truncated or difficult (their boxes are kept)"
 
 @dataclass(frozen=True)
 class LabelledShape:
-    """A labelled shape.
-
-    Attributes:
-        box: x0, y0, x1, y1, half-open, pixels.
-        where: names it to a person: file and row.
-        mask: its pixels.
-        instance: its number; NO_INSTANCE where it has none.
-        distance: from the camera to its middle, metres; None where unknown.
-        visible: the share of it that the image shows, 0 to 1; None where unknown.
-    """
+    """A labelled shape."""
 
     name: str
-    box: Sequence[float]
-    where: str
-    mask: MaskCrop = NO_MASK
-    instance: int = NO_INSTANCE
-    distance: float | None = None
-    visible: float | None = None
+    box: Sequence[float]  # x0, y0, x1, y1, half-open, pixels
+    where: str  # names it to a person: file and row
+    mask: MaskCrop = NO_MASK  # its pixels
+    instance: int = NO_INSTANCE  # its number; NO_INSTANCE where it has none
+    distance: float | None = None  # from the camera to its middle, metres; None where unknown
+    visible: float | None = None  # the share of it that the image shows, 0 to 1; None where unknown
 
 
 @dataclass(frozen=True)
 class AnnotatedFrame:
-    """A frame that an annotations file describes.
-
-    Attributes:
-        picture: its image file; None where there is none.
-        stated: width and height as the file states them, pixels; 0 where it does not.
-        shapes: what is labelled in it; None where nobody labelled it.
-    """
+    """A frame that an annotations file describes."""
 
     name: str
-    picture: Path | None
-    stated: tuple[int, int]
+    picture: Path | None  # its image file; None where there is none
+    stated: tuple[int, int]  # width and height as the file states them, pixels; 0 where it does not
     where: str
-    shapes: Sequence[LabelledShape] | None
+    shapes: Sequence[LabelledShape] | None  # what is labelled in it; None where nobody labelled it
 
 
 def build_annotated_set(
@@ -184,28 +149,25 @@ def build_annotated_set(
     number_classes: Callable[[set[str]], dict[int, str]],
     losses: Losses,
 ) -> FrameSet:
-    """Make a set of frames and their shapes.
-
-    A missing picture is counted where other frames have theirs.
-    """
+    """Make a set of frames and their shapes; a missing picture is counted where other frames have theirs."""
     pictures = [frame.picture for frame in frames]
     if any(pictures):
-        for each in frames:
-            if each.picture is None:
-                losses.add(MISSING_PICTURE, each.where)
+        for annotated in frames:
+            if annotated.picture is None:
+                losses.add(MISSING_PICTURE, annotated.where)
     sizes = picture_sizes(pictures, [frame.stated for frame in frames], lambda i: frames[i].where, losses)
-    used = [(each, size) for each, size in zip(frames, sizes, strict=True) if size is not None]
+    used = [(annotated, size) for annotated, size in zip(frames, sizes, strict=True) if size is not None]
     if not used:
         raise SimjudgeError(f"{path}: holds no usable image; an empty set cannot be used{losses.reason}")
-    names = [each.name for each, _ in used]
+    names = [annotated.name for annotated, _ in used]
     size = np.array([size for _, size in used], np.int64).reshape(-1, 2)
-    found = [(number, shape) for number, (each, _) in enumerate(used) for shape in each.shapes or ()]
+    found = [(number, shape) for number, (annotated, _) in enumerate(used) for shape in annotated.shapes or ()]
     for _, shape in found:
         if not shape.name.strip():
             losses.add("shapes without a class", shape.where)
     found = [(number, shape) for number, shape in found if shape.name.strip()]
     class_names = number_classes({shape.name for _, shape in found})
-    kept = [each.picture for each, _ in used]
+    kept = [annotated.picture for annotated, _ in used]
     raw = mend_foreign_labels(_rows(found, class_names), size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
@@ -213,7 +175,7 @@ def build_annotated_set(
         build_objects(raw, size, class_names, losses),
         frame_name=names,
         stamp=[name_to_stamp(name) for name in names],
-        labelled=[each.shapes is not None for each, _ in used],
+        labelled=[annotated.shapes is not None for annotated, _ in used],
         class_names=class_names,
         images=FileImages(kept) if any(kept) else None,
         losses=losses,
@@ -226,11 +188,7 @@ def by_alphabet(names: set[str]) -> dict[int, str]:
 
 
 def known_first(known: Sequence[str]) -> Callable[[set[str]], dict[int, str]]:
-    """Number classes in a known order; others follow in the order of their names.
-
-    Args:
-        known: the classes that a data set documents. They keep their numbers where they do not occur.
-    """
+    """Number classes in a known order; others follow in the order of their names."""
     return lambda names: dict(enumerate([*known, *sorted(names - set(known))]))
 
 

@@ -15,8 +15,7 @@ from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudSet
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_HEAD_BYTES = 4096
-"""So much of a file is read to find its first character."""
+_HEAD_BYTES = 4096  # So much of a file is read to find its first character
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Source:
             return self.path
         folder = self.path.absolute().parent
         above = (folder, *list(folder.parents)[:2])
-        labels = next((each for each in above if each.name in ("annotations", "labels")), None)
+        labels = next((folder_above for folder_above in above if folder_above.name in ("annotations", "labels")), None)
         return folder if labels is None else labels.parent
 
     @cached_property

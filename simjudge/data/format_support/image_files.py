@@ -26,19 +26,13 @@ from simjudge.core.names import name_to_stamp
 from simjudge.core.text import load_json
 
 THREADS = 4
-LONGEST_SIDE_PX = 1_000_000
-"""Pixels. A size beyond is a slip."""
-LONGEST_STEM_BYTES = 180
-"""Bytes; file systems allow 255 for a name, and temporary names are longer than final ones."""
+LONGEST_SIDE_PX = 1_000_000  # Pixels. A size beyond is a slip.
+LONGEST_STEM_BYTES = 180  # Bytes; file systems allow 255 for a name, and temporary names are longer than final ones
 _KEPT = " !#$&'()+,;=@[]^`{}~"
 
 
 def list_images(folder: Path) -> list[Path]:
-    """List the image files directly in a folder.
-
-    Returns:
-        The files with an ending of `IMAGE_SUFFIXES`, sorted by name, hidden ones left out.
-    """
+    """List the image files directly in a folder."""
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
@@ -59,11 +53,7 @@ def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
 
 
 def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
-    """Read the size of each image from its header, several at once.
-
-    Returns:
-        Width and height in pixels, or why there is none, in the order of `paths`.
-    """
+    """Read the size of each image from its header, several at once: width and height in pixels."""
     if not paths:
         return []
     with ThreadPoolExecutor(THREADS) as pool:
@@ -71,11 +61,7 @@ def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
 
 
 def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
-    """Keep the images that have a readable header.
-
-    Returns:
-        The N readable files, and int64 (N, 2), width and height in pixels.
-    """
+    """Keep the images that have a readable header: the N readable files, and int64 (N, 2)."""
     good: list[Path] = []
     sizes: list[tuple[int, int]] = []
     for path, size in zip(paths, image_sizes(paths), strict=True):
@@ -88,14 +74,7 @@ def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], 
 
 
 def image_file(images: Images | None, index: int) -> Path | None:
-    """Find the file that an image is.
-
-    Args:
-        images: of a set, or None.
-
-    Returns:
-        The file; None where the image is no file of its own.
-    """
+    """Find the file that an image is (images of a set): the file; None where the image is no file of its own."""
     if isinstance(images, ImageSubset):
         return image_file(images.source, int(images.indices[index]))
     if isinstance(images, FileImages):
@@ -104,11 +83,7 @@ def image_file(images: Images | None, index: int) -> Path | None:
 
 
 def file_stems(names: Sequence[str]) -> list[str]:
-    """Make file stems out of frame names.
-
-    Returns:
-        The names themselves where a file can be called so, else escaped; all different.
-    """
+    """Make file stems out of frame names."""
     stems: list[str] = []
     taken: set[str] = set()
     for index, name in enumerate(names):
@@ -121,11 +96,7 @@ def file_stems(names: Sequence[str]) -> list[str]:
 
 
 def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
-    """Write all images of a set: encoded bytes unchanged, raw pixels as PNG.
-
-    Returns:
-        The file name of each frame's image, None where a frame has none.
-    """
+    """Write all images of a set, encoded bytes unchanged, raw pixels as PNG; the name of each file, or None."""
     names: list[str | None] = []
     images = frames.images
     for index, stem in enumerate(stems):
@@ -156,15 +127,11 @@ def _size_or_error(path: Path) -> tuple[int, int] | ImageError:
 
 @dataclass(frozen=True)
 class StreetFiles:
-    """The files of a data set of label pictures.
-
-    Attributes:
-        labels: the label picture of each frame, None where it has none.
-    """
+    """The files of a data set of label pictures."""
 
     names: Sequence[str]
     images: Sequence[Path]
-    labels: Sequence[Path | None]
+    labels: Sequence[Path | None]  # the label picture of each frame, None where it has none
 
 
 def build_street_set(
@@ -174,14 +141,7 @@ def build_street_set(
     class_names: Mapping[int, str],
     losses: Losses,
 ) -> FrameSet:
-    """Make a set of images with label pictures and without boxes.
-
-    Args:
-        decode: class ids from a label picture's bytes; its second argument names the file in messages.
-
-    Returns:
-        The set. Images without a label picture stay, counted where others have one.
-    """
+    """Make a set of images with label pictures and without boxes (decode: class ids from a label picture's bytes)."""
     images, size = readable_images(files.images, losses)
     if not images:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
@@ -207,15 +167,7 @@ def build_street_set(
 
 
 def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> list[Path | None]:
-    """Keep the label pictures that are as large as their images.
-
-    Args:
-        paths: of each frame, None where it has none.
-        size: (F, 2), width and height of each frame's image, pixels.
-
-    Returns:
-        The paths, None in place of those that do not fit.
-    """
+    """Keep the label pictures that are as large as their images; None in place of the others."""
     headers = iter(image_sizes([path for path in paths if path is not None]))
     kept: list[Path | None] = []
     for path, (width, height) in zip(paths, size.tolist(), strict=True):
@@ -234,18 +186,13 @@ def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> l
 
 
 _SUFFIXES = (".json", ".txt", ".xml", ".csv")
-_MOST_LOOKED_AT = 200
-"""Entries of a folder that are looked at."""
+_MOST_LOOKED_AT = 200  # Entries of a folder that are looked at
 _LABEL_KEYS = {"annotations", "labels", "objects", "shapes"}
 _NOT_READ = "which simjudge does not read"
 
 
 def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str]:
-    """Say which files beside images look like their labels.
-
-    Returns:
-        A line for each folder of such files, and for each file that labels many images.
-    """
+    """Say which files beside images look like their labels."""
     stems = {image.stem for image in images}
     root = folder.absolute().parent if folder.name == "images" else folder
     found = []
@@ -272,7 +219,9 @@ def name_labels(content: Any) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(islice((each for each in folder.iterdir() if not each.name.startswith(".")), _MOST_LOOKED_AT))
+    return sorted(
+        islice((entry_path for entry_path in folder.iterdir() if not entry_path.name.startswith(".")), _MOST_LOOKED_AT)
+    )
 
 
 def _named(file: Path) -> str:
@@ -283,11 +232,7 @@ def _named(file: Path) -> str:
 
 
 def lies_below(path: Path, folder: Path, known: dict[Path, bool]) -> bool:
-    """Tell whether a file lies in a folder or below it, all links followed.
-
-    Args:
-        known: the answer by parent folder, kept from one call to the next: most files share theirs.
-    """
+    """Tell whether a file lies in a folder or below it, all links followed."""
     if path.is_symlink():
         return path.resolve().is_relative_to(folder)
     if path.parent not in known:

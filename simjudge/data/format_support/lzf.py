@@ -17,18 +17,13 @@ _HASH_BITS = 15
 _FARTHEST = 1 << 13
 _LONGEST_COPY = (1 << 8) + (1 << 3)
 _MOST_LITERALS = 32
-MOST_GROWTH = _LONGEST_COPY / 3
-"""Bytes that one compressed byte can become at most."""
+MOST_GROWTH = _LONGEST_COPY / 3  # Bytes that one compressed byte can become at most
 
 Bytes = npt.NDArray[np.uint8]
 
 
 def decompress(data: bytes, size: int) -> bytes | None:
-    """Decompress.
-
-    Returns:
-        The bytes; None where the data do not give just so many.
-    """
+    """Decompress: the bytes; None where the data do not give just so many."""
     out = np.empty(size, np.uint8)
     return out.tobytes() if _decompress(np.frombuffer(data, np.uint8), out) == size else None
 

@@ -14,13 +14,11 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.object_tables import BoolImage, Masks
 
+# A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel.
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
-"""A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""
 NO_MASK: MaskCrop = (None, (0, 0))
-DECIMALS = 9
-"""Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
-OUTLINE_SCALE = 8
-"""How finely a mask's outline is drawn, in points per pixel."""
+DECIMALS = 9  # Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact
+OUTLINE_SCALE = 8  # How finely a mask's outline is drawn, in points per pixel
 
 
 @dataclass(repr=False)
@@ -43,15 +41,7 @@ class MaskList(ShortRepr):
 
 
 def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
-    """Cut a mask to what is set in it.
-
-    Args:
-        image: bool (h, w).
-        origin: column and row of its upper left pixel.
-
-    Returns:
-        The bounding crop and its origin; `NO_MASK` where nothing is set.
-    """
+    """Cut a mask to what is set in it (image: bool (h, w); origin: column and row of its upper left pixel)."""
     rows = np.flatnonzero(image.any(1))
     if len(rows) == 0:
         return NO_MASK
@@ -61,21 +51,13 @@ def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
 
 
 def check_mask_area(width: int, height: int) -> None:
-    """Refuse a mask that would take too much memory.
-
-    Args:
-        width, height: of the mask, or of the image that it lies on, pixels.
-    """
+    """Refuse a mask that would take too much memory."""
     if width * height > LARGEST_IMAGE:
         raise ValueError(f"a mask of {width}x{height} is over {LARGEST_IMAGE / 1e6:.0f} million pixels")
 
 
 def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> MaskCrop:
-    """The pixels inside any of some polygons, by pycocotools' raster (even-odd within a polygon).
-
-    Args:
-        polygons: each (P, 2), x and y in pixels, P at least 3.
-    """
+    """The pixels inside any of some polygons (P, 2), by pycocotools' raster (even-odd within a polygon)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     check_mask_area(width, height)
@@ -96,11 +78,7 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
 
 
 def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> list[float]:
-    """The box of an outline that a person drew: of what lies in the picture, where any of it does.
-
-    Args:
-        points: (P, 2), x and y in pixels.
-    """
+    """The box of an outline that a person drew: of what lies in the picture, where any of it does (points (P, 2))."""
     low, high = points.min(0), points.max(0)
     edge = np.array([width, height], np.float64)
     if (high > 0).all() and (low < edge).all():
@@ -109,15 +87,7 @@ def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> lis
 
 
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Trace the outline of a mask's largest piece; holes and other pieces are not in it.
-
-    Args:
-        crop: bool (h, w), something set in it.
-        origin: column and row of its upper left pixel in the image.
-
-    Returns:
-        float64 (P, 2), x and y in pixels of the image, P at least 3.
-    """
+    """Trace the outline (P, 2) of a mask's largest piece, pixels of the image; holes and other pieces are not in it."""
     fine = cv2.resize(crop.astype(np.uint8), None, fx=OUTLINE_SCALE, fy=OUTLINE_SCALE, interpolation=cv2.INTER_NEAREST)
     outlines, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     largest = max(outlines, key=cv2.contourArea).reshape(-1, 2)
@@ -131,12 +101,7 @@ def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.fl
 
 
 def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
-    """Encode a mask as COCO's compressed run lengths.
-
-    Args:
-        width: of the image, pixels.
-        height: of the image, pixels.
-    """
+    """Encode a mask as COCO's compressed run lengths (width of the image, pixels; height of the image, pixels)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     runs = coco.encode(np.asfortranarray(masks.to_image(index, width, height), np.uint8))
@@ -144,12 +109,7 @@ def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, 
 
 
 def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
-    """Decode COCO run lengths, compressed (text) or plain (a list of counts).
-
-    Args:
-        width: of the image, pixels.
-        height: of the image, pixels.
-    """
+    """Decode COCO run lengths, compressed (text) or plain (a list of counts)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
     if not isinstance(runs, dict) or runs.get("size") != [height, width]:
@@ -170,9 +130,6 @@ def decode_rle_counts(text: str) -> list[int]:
     """Decode COCO's compressed run lengths: 5 bits a character, each from the third on a difference to two before.
 
     pycocotools does not check that they fill the image, and writes past its buffer where they do not.
-
-    Returns:
-        The lengths of the runs, the first of pixels that are not set.
     """
     counts: list[int] = []
     value, shift = 0, 0

@@ -19,14 +19,11 @@ from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
 
-FARTHEST_PX = 1e9
-"""Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
-MASK_SLACK_PX = 1
-"""Pixels by which a mask may hang over its box: boxes are rounded."""
-_LEAST_INSIDE = 0.9
-"""Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
+FARTHEST_PX = 1e9  # Pixels. What lies further off is a slip, and would overflow where pixels are counted.
+MASK_SLACK_PX = 1  # Pixels by which a mask may hang over its box: boxes are rounded
+_LEAST_INSIDE = 0.9  # Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand
+# Columns of objects whose values a file may leave out, and their largest values; the smallest are 0.
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
-"""Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
 WRONG_CLASS_ID = f"class ids that are not a whole number from 0 to {LARGEST_CLASS_ID}"
 _UNUSABLE = {
     "distance": "distances outside [0, 1e9] m (the box is kept)",
@@ -36,37 +33,22 @@ _UNUSABLE = {
 
 @dataclass(frozen=True, repr=False)
 class RawRows(ShortRepr):
-    """N labelled or predicted things as a file holds them, not yet checked.
+    """N labelled or predicted things as a file holds them, not yet checked."""
 
-    Attributes:
-        frame: int64 (N,).
-        class_id: float64 (N,), NaN where the file holds no number.
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
-        where: names row i to a person: file and line.
-        score: float64 (N,) for predictions, None for objects.
-        instance: int64 (N,) or None.
-        masks: masks or None.
-        distance, visible: N values of objects as the file holds them, None where it says nothing; None for all.
-    """
-
-    frame: IntArray
-    class_id: FloatArray
-    box: FloatArray
-    where: Callable[[int], str]
-    score: FloatArray | None = None
-    instance: IntArray | None = None
-    masks: Masks | None = None
+    frame: IntArray  # int64 (N,)
+    class_id: FloatArray  # float64 (N,), NaN where the file holds no number
+    box: FloatArray  # float64 (N, 4), x0, y0, x1, y1 in pixels
+    where: Callable[[int], str]  # names row i to a person: file and line
+    score: FloatArray | None = None  # float64 (N,) for predictions, None for objects
+    instance: IntArray | None = None  # int64 (N,) or None
+    masks: Masks | None = None  # masks or None
+    # distance, visible: N values of objects as the file holds them, None where it says nothing; None for all.
     distance: Sequence[Any] | None = None
     visible: Sequence[Any] | None = None
 
 
 def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
-    """Make objects of the usable rows; the others are counted.
-
-    Args:
-        size: int64 (F, 2), width and height of all frames, pixels.
-        class_names: names by class id; where there are any, rows of other classes cannot be used.
-    """
+    """Make objects of the usable rows; the others are counted (size: int64 (F, 2); class_names: names by class id)."""
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
     masks = None if raw.masks is None else raw.masks.take(rows)
@@ -82,13 +64,7 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
 
 
 def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
-    """Make predictions of the usable rows; the others are counted.
-
-    Args:
-        size: int64 (F, 2), width and height of all frames, pixels.
-        class_names: names by class id; where a row has a class with a name, rows of classes without one cannot be used.
-            Where none has, the numbers are a detector's own: which classes they are is for a person to say.
-    """
+    """Make predictions of the usable rows; the others are counted (size: int64 (F, 2))."""
     if not np.isin(raw.class_id, list(class_names)).any():
         class_names = {}
     rows = _usable(raw, size, class_names, losses)
@@ -121,9 +97,6 @@ def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses
     """Leave out rows that say once more what a row before says: the same class and box in one frame, without a mask.
 
     A detector finds an object once; the other one would count as missed. Training tools leave repeats out likewise.
-
-    Args:
-        size: int64 (F, 2), of the pictures, pixels.
     """
     _refuse_shares(raw, size, where)
     if not len(raw.frame):
@@ -162,15 +135,7 @@ def _refuse_shares(raw: RawRows, size: IntArray, where: str) -> None:
 
 
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
-    """Read values that a file may leave out; those that cannot be are counted, and unknown.
-
-    Args:
-        values: N values as a file holds them, None where it says nothing.
-        losses: takes the values that are no number or out of range.
-
-    Returns:
-        float64 (N,), NaN where unknown.
-    """
+    """Read values that a file may leave out; those that cannot be are counted, and unknown. Float64 (N,)."""
     stated = np.array([value is not None for value in values], np.bool_)
     if not stated.any():
         return np.full(len(values), np.nan)
@@ -182,20 +147,12 @@ def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str
 
 
 def used_class_ids(table: Objects | Predictions | None) -> set[int]:
-    """List the classes that a table holds.
-
-    Args:
-        table: objects, predictions, or None.
-    """
+    """List the classes that a table holds (table: objects, predictions, or None)."""
     return set() if table is None else {int(i) for i in np.unique(table.class_id)}
 
 
 def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: Callable[[int], str]) -> None:
-    """Count rows as lost, naming only as many as are shown.
-
-    Args:
-        rows: int64 (K,), the lost rows.
-    """
+    """Count rows as lost, naming only as many as are shown (rows: int64 (K,), the lost rows)."""
     shown = rows[: losses.named_per_kind]
     for row in shown:
         losses.add(kind, where(int(row)))
@@ -204,11 +161,7 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
 
 
 def parse_numbers(values: Sequence[Any]) -> FloatArray:
-    """Read anything as numbers.
-
-    Returns:
-        float64 (N,), NaN where a value is no number; true and false are none.
-    """
+    """Read anything as numbers: float64 (N,), NaN where a value is no number; true and false are none."""
     if bool in set(map(type, values)):
         values = [None if isinstance(value, bool) else value for value in values]
     try:
@@ -277,20 +230,11 @@ def _naming(where: Callable[[int], str], value: FloatArray) -> Callable[[int], s
     return name
 
 
-RowName = Callable[[int, int], str]
-"""Names row `row` of frame `frame` to a person."""
+RowName = Callable[[int, int], str]  # Names row `row` of frame `frame` to a person
 
 
 def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
-    """Turn the rows of some frames into dictionaries, as the plain format and the sidecar hold them.
-
-    Args:
-        chosen: int64 (K,), the frames.
-
-    Returns:
-        K lists of dictionaries with class and box, and with score, instance, distance, visible and mask where the table
-        has them.
-    """
+    """Turn the rows of the chosen frames into dictionaries, as the plain format and the sidecar hold them."""
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
     score = table.score.tolist() if isinstance(table, Predictions) else None
@@ -317,13 +261,7 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
 def rows_from_json(
     lists: Sequence[list[Any]], frame: Sequence[int], size: IntArray, where: RowName, losses: Losses, *, scored: bool
 ) -> RawRows:
-    """Read dictionaries into rows, not yet checked.
-
-    Args:
-        lists: dictionaries with class, box and (where `scored`) score; others are counted and left out.
-        size: int64 (F, 2), width and height of all frames, pixels.
-        where: names a row to a person, by frame number and row.
-    """
+    """Read dictionaries into rows, not yet checked (size: int64 (F, 2); where: names a row to a person)."""
     columns: list[tuple[int, int, Any, list[float], float, int, Any, Any]] = []
     masks = MaskList()
     for number, rows in zip(frame, lists, strict=True):

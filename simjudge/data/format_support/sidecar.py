@@ -52,23 +52,12 @@ class Sidecar:
     frame: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def size(self, stem: str) -> tuple[int, int] | None:
-        """Look up the size of a frame without an image.
-
-        Returns:
-            Width and height in pixels; None where the sidecar does not know the frame.
-        """
+        """Look up the size of a frame without an image: width and height in pixels."""
         known = self.frame.get(stem)
         return None if known is None else (int(known["size"][0]), int(known["size"][1]))
 
     def class_ids(self, in_files: FloatArray) -> FloatArray:
-        """Look up the class ids that numbers in the files stand for.
-
-        Args:
-            in_files: float64 (N,).
-
-        Returns:
-            float64 (N,); a number that the sidecar says nothing of stays as it is.
-        """
+        """Look up the class ids that numbers in the files stand for: float64 (N,); in_files: float64 (N,)."""
         ids = np.array(self.content.get("class_ids", []), np.float64)
         known = (in_files >= 0) & (in_files < len(ids)) & (in_files == np.floor(in_files))
         out = in_files.copy()
@@ -76,20 +65,12 @@ class Sidecar:
         return out
 
     def rules_out(self, what: str, stem: str) -> bool:
-        """Tell whether the sidecar knows that a frame was not labelled, not predicted, or without an image.
-
-        Returns:
-            True where it knows; False where it knows better or nothing.
-        """
+        """Tell whether the sidecar knows that a frame was not labelled, not predicted, or without an image."""
         known = self.frame.get(stem)
         return known is not None and not known.get(what, True)
 
     def detector(self, stems: Sequence[str], predictions: Predictions | None) -> DetectorRecord | None:
-        """Look up which detector made predictions.
-
-        Returns:
-            The detector; None where the sidecar names none, or a frame's predictions are not those that it made.
-        """
+        """Look up which detector made predictions: the detector; None where the sidecar names none."""
         if predictions is None or "detector" not in self.content:
             return None
         record = DetectorRecord.from_json(self.content["detector"], f'{self.path}: "detector"')
@@ -105,11 +86,7 @@ class Sidecar:
 
 
 def load_sidecar(folder: Path) -> Sidecar:
-    """Read the sidecar of a folder.
-
-    Returns:
-        The sidecar, an empty one where the folder has none.
-    """
+    """Read the sidecar of a folder: the sidecar, an empty one where the folder has none."""
     path = folder / FILE
     if not path.is_file():
         return Sidecar(path)
@@ -127,14 +104,7 @@ def load_sidecar(folder: Path) -> Sidecar:
 
 
 def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
-    """Add what the sidecar knows to what the files hold.
-
-    Args:
-        plain: what the files hold, frames named by the stems of their files.
-
-    Returns:
-        The set with names, stamps, order, instances and exact rows where the files are as they were written.
-    """
+    """Add what the sidecar knows to what the files hold."""
     if not sidecar.frame:
         return plain
     try:
@@ -158,14 +128,7 @@ def _names_from_json(pairs: list[list[Any]]) -> dict[int, str]:
 
 
 def fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
-    """Make a short text for each frame that changes whenever its rows do.
-
-    Args:
-        table: objects or predictions, ordered by frame; None for none.
-
-    Returns:
-        F texts; empty for a frame without rows.
-    """
+    """Make a short text for each frame that changes whenever its rows do: F texts; empty for a frame without rows."""
     if table is None:
         return [""] * count
     start = row_offsets(table.frame, count)
@@ -263,11 +226,7 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
 
 
 def exact_columns(table: Objects | Predictions) -> tuple[str, ...]:
-    """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were.
-
-    Returns:
-        Names of columns of numbers (N,).
-    """
+    """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were."""
     return ("score",) if isinstance(table, Predictions) else ("instance", *OPTIONAL_COLUMNS)
 
 
@@ -288,8 +247,7 @@ def _exact_column(
     return column
 
 
-_TOLERANCE = 1e-9
-"""Pixels. A format that holds a box to less than this needs no help."""
+_TOLERANCE = 1e-9  # Pixels. A format that holds a box to less than this needs no help.
 
 
 def write_sidecar(
@@ -299,13 +257,7 @@ def write_sidecar(
     read: Callable[[Path], FrameSet],
     class_ids: Sequence[int] | None = None,
 ) -> None:
-    """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose.
-
-    Args:
-        read: the format's reader, frames named by file stem. It is called on the folder with a sidecar in place that
-            holds sizes, flags and `class_ids` only.
-        class_ids: the class id that each number in the files stands for, where those are not the same.
-    """
+    """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose."""
     known = [_frame_entry(frames, i, stem) for i, stem in enumerate(stems)]
     content: dict[str, Any] = {"format": "simjudge sidecar", "version": 1, "frames": known}
     if class_ids is not None:

@@ -26,25 +26,17 @@ from simjudge.data.format_support.format import Format
 
 @cache
 def all_formats() -> tuple[Format, ...]:
-    """Find all formats: the `FORMATS` of each module and package in this folder.
-
-    Returns:
-        The formats in the order in which they are asked whether a path is theirs.
-    """
+    """Find all formats: the `FORMATS` of each module and package in this folder."""
     modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
-    return tuple(sorted((each for module in modules for each in module.FORMATS), key=lambda each: each.order))
+    return tuple(sorted((form for module in modules for form in module.FORMATS), key=lambda form: form.order))
 
 
 def folder_formats() -> tuple[Format, ...]:
     """List the formats that are written as a folder, by name."""
-    folders = [each for each in all_formats() if each.write is not None and not each.suffixes]
-    return tuple(sorted(folders, key=lambda each: each.name))
+    folders = [form for form in all_formats() if form.write is not None and not form.suffixes]
+    return tuple(sorted(folders, key=lambda form: form.name))
 
 
 def file_suffixes() -> dict[str, Format]:
-    """List the formats that are written as a file.
-
-    Returns:
-        The formats by the ending of the file's name, such as ".mcap".
-    """
-    return {suffix: each for each in all_formats() for suffix in each.suffixes if each.write is not None}
+    """List the formats that are written as a file: the formats by the ending of the file's name, such as ".mcap"."""
+    return {suffix: form for form in all_formats() for suffix in form.suffixes if form.write is not None}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,12 @@ from simjudge.core.files import check_file
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
+from simjudge.geometry.poses import Pose
 
-if TYPE_CHECKING:
-    from simjudge.geometry.poses import Pose
-
+# x, y and z are float16 in the file.
 POINT = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "u1"), ("laser_number", "u1"), ("offset_ns", "<i4")]
 )
-"""x, y and z are float16 in the file."""
 _FRAME = "egovehicle"
 _SWEEP, _LABELS, _POSES = "lidar.feather", "annotations.feather", "city_SE3_egovehicle.feather"
 _LARGEST = 2**31
@@ -70,7 +68,7 @@ def _read(source: Source) -> CloudSet:
     files, losses = _sweeps(source.path), Losses()
     root = source.path if source.is_folder else files[0].parent
     # Of a sweep of a log, the rest stands two folders up.
-    root = next((each for each in (root, *root.parents[1:2]) if (each / _LABELS).is_file()), root)
+    root = next((folder for folder in (root, *root.parents[1:2]) if (folder / _LABELS).is_file()), root)
     stamps = [int(file.stem) if file.stem.isdecimal() else _only_stamp(root) for file in files]
     boxes, labelled, names = _boxes(root, stamps, losses)
     poses = _poses(root, stamps, losses)
@@ -137,8 +135,6 @@ def _boxes(
 
 def _poses(root: Path, stamps: list[int], losses: Losses) -> list[Pose]:
     """The car's pose at each sweep, which the file has at just that stamp."""
-    from simjudge.geometry.poses import Pose  # noqa: PLC0415 - loads SciPy
-
     path = root / _POSES
     if not path.is_file():
         return []
@@ -148,13 +144,14 @@ def _poses(root: Path, stamps: list[int], losses: Losses) -> list[Pose]:
         losses.add("files of poses without one at each sweep's stamp", str(path))
         return []
     values = _stacked(columns, (*_PLACE, *_QUATERNION))[[row[stamp] for stamp in stamps]]
-    return [Pose(tuple(each[:3]), tuple(each[3:])) for each in values.tolist()]
+    return [Pose(tuple(row[:3]), tuple(row[3:])) for row in values.tolist()]
 
 
 def _stacked(columns: dict[str, npt.NDArray[Any]], names: Sequence[str]) -> FloatArray:
     return np.stack([columns[name].astype(np.float64) for name in names], -1)
 
 
+# The format of https://www.argoverse.org/av2.html.
 FORMATS = (
     Format(
         "argoverse2",
@@ -165,4 +162,3 @@ FORMATS = (
         read_clouds=lambda source, _topics: _read(source),
     ),
 )
-"""The format of https://www.argoverse.org/av2.html."""

@@ -47,6 +47,7 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
     return write_cloud_recording(clouds, path)
 
 
+# The format that ROS 2 records: https://github.com/ros2/rosbag2, https://mcap.dev/spec.
 FORMATS = (
     Format(
         "bag",
@@ -62,4 +63,3 @@ FORMATS = (
         write_clouds=_write_clouds,
     ),
 )
-"""The format that ROS 2 records: https://github.com/ros2/rosbag2, https://mcap.dev/spec."""

@@ -32,6 +32,7 @@ from simjudge.data.format_support.annotated_frames import (
 from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import list_images
 
+# In the order of BDD100K's detection benchmark of 2020; other classes follow by their names.
 CLASSES = (
     "pedestrian",
     "rider",
@@ -44,23 +45,16 @@ CLASSES = (
     "traffic light",
     "traffic sign",
 )
-"""In the order of BDD100K's detection benchmark of 2020; other classes follow by their names."""
-_SIZE = (1280, 720)
-"""Of BDD100K's pictures, taken where there is neither a picture nor a statement."""
+_SIZE = (1280, 720)  # Of BDD100K's pictures, taken where there is neither a picture nor a statement
 _LABELS = ("labels/det_20", "labels/det_v2", "labels", "det_20", ".")
 _SPLITS = ("train", "val", "test")
-_LEVELS = 4
-"""So many folders up from a file of labels the pictures are looked for."""
+_LEVELS = 4  # So many folders up from a file of labels the pictures are looked for
 _HEAD_BYTES = 4096
 _SIDES = ("x1", "y1", "x2", "y2")
 
 
 def sniff_bdd100k(source: Source) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a JSON file of one of the forms, and for a folder whose first file of labels is one.
-    """
+    """Tell whether a path is of this format."""
     if not source.is_folder:
         return _is_labels(source.json)
     first = next(iter(_label_files(source.path)), None)
@@ -73,14 +67,7 @@ def sniff_bdd100k(source: Source) -> bool:
 
 
 def read_bdd100k(path: Path) -> FrameSet:
-    """Read one file of labels, or all files of a folder together.
-
-    Args:
-        path: the file or the folder: of one split, or the one that holds `labels/` and `images/`.
-
-    Returns:
-        The set. A frame that a file lists is labelled, with or without labels.
-    """
+    """Read one file of labels, or all files of a folder together."""
     losses = Losses()
     files = _label_files(path) if path.is_dir() else [path]
     found: dict[str, AnnotatedFrame] = {}
@@ -98,8 +85,8 @@ def _label_files(root: Path) -> list[Path]:
     """The files of labels of the first folder that holds some, old ones a picture included."""
     for name in _LABELS:
         folder = root / name
-        files = sorted(each for each in folder.glob("*.json") if each.is_file() and not each.name.startswith("."))
-        files = files or sorted(each for split in _SPLITS for each in (folder / "100k" / split).glob("*.json"))
+        files = sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
+        files = files or sorted(file for split in _SPLITS for file in (folder / "100k" / split).glob("*.json"))
         if files:
             return files
     return []
@@ -154,12 +141,14 @@ def _pictures(file: Path, known: dict[Path, dict[str, Path]]) -> dict[str, Path]
     if folder not in known:
         bases = [folder, *list(folder.parents)[:_LEVELS]]
         inner = ("images/100k/{}", "images/{}", "{}")
-        folders = [base / each.format(split) for base in bases for each in inner for split in (*_SPLITS, "")]
+        folders = [
+            base / inner_path.format(split) for base in bases for inner_path in inner for split in (*_SPLITS, "")
+        ]
         files: dict[str, Path] = {}
-        for each in folders:
-            for picture in list_images(each):
+        for labels in folders:
+            for picture in list_images(labels):
                 files.setdefault(picture.stem, picture)
-            if files and each.name not in _SPLITS:
+            if files and labels.name not in _SPLITS:
                 break
         known[folder] = files
     return known[folder]

@@ -21,8 +21,7 @@ from simjudge.data.format_support.image_files import StreetFiles, build_street_s
 
 _TABLES = ("label_colors.txt", "class_dict.csv")
 _MARK = "_L"
-_DEEPEST = 3
-"""Folders below the data set's that are looked into."""
+_DEEPEST = 3  # Folders below the data set's that are looked into
 _UNLABELLED = {"void", "unlabelled", "unlabeled"}
 
 
@@ -53,11 +52,7 @@ def read_camvid(path: Path) -> FrameSet:
 
 
 def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:
-    """Read a table of colours and classes.
-
-    Returns:
-        Class numbers by colour, from 1 on, `UNLABELLED` for Void; and names by number.
-    """
+    """Read a table of colours and classes."""
     colours: ColourTable = {}
     names: dict[int, str] = {}
     lines = read_text(path).splitlines()
@@ -106,8 +101,8 @@ def _table(path: Path) -> Path | None:
 
 def _folders(path: Path, depth: int) -> list[Path]:
     """A folder and those below it, hidden ones left out."""
-    below = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
-    return [path, *(each for folder in below for each in (_folders(folder, depth - 1) if depth else []))]
+    below = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return [path, *(subfolder for folder in below for subfolder in (_folders(folder, depth - 1) if depth else []))]
 
 
 FORMATS = (

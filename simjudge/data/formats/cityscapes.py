@@ -32,21 +32,14 @@ from simjudge.data.format_support.raw_rows import FARTHEST_PX, RawRows, build_ob
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
 
 _GROUP = "group"
-_UNDRAWN = "license plate"
-"""Has the number -1: the scripts leave it out."""
-_INSTANCES = range(24, 34)
-"""Numbers of the classes that have instances: person to bicycle."""
+_UNDRAWN = "license plate"  # Has the number -1: the scripts leave it out
+_INSTANCES = range(24, 34)  # Numbers of the classes that have instances: person to bicycle
 _IDS = {name: number for number, name in LABEL_NAMES.items()}
 _LEAST_POINTS = 2
 
 
 def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
-    """Add the objects of polygons to a set.
-
-    Args:
-        frames: the images; its losses grow by what cannot be used, such as groups of things.
-        files: the file of polygons by frame name; a frame without one is not labelled, which is counted.
-    """
+    """Add the objects of polygons to a set."""
     frame, class_id, box, where, masks = [], [], [], [], MaskList()
     labelled = np.zeros(len(frames), np.bool_)
     for index, name in enumerate(frames.frame_name):
@@ -174,7 +167,7 @@ def read_cityscapes(path: Path) -> FrameSet:
 
 
 def _folders(root: Path) -> list[Path]:
-    return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
+    return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 
 def _label_file(root: Path, inside: Path, name: str) -> Path | None:

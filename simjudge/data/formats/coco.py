@@ -48,10 +48,8 @@ from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_si
 
 log = logging.getLogger(__name__)
 
-_FEWEST = 2
-"""Annotations that must agree: one alone may be a slip."""
-_TOLERANCE = 0.01
-"""Of an area."""
+_FEWEST = 2  # Annotations that must agree: one alone may be a slip
+_TOLERANCE = 0.01  # Of an area
 
 
 def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
@@ -82,16 +80,7 @@ def _are_corners(annotations: Sequence[Any]) -> bool:
 def parse_region(
     row: dict[str, Any], width: int, height: int, where: str, losses: Losses
 ) -> tuple[list[float], MaskCrop] | None:
-    """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
-
-    Args:
-        width: of its image, pixels.
-        height: of its image, pixels.
-        losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
-
-    Returns:
-        Box x0, y0, x1, y1 in pixels, and mask; None where there is neither.
-    """
+    """Read box and mask of an annotation or result; without a "bbox" the mask's extent counts; None without either."""
     mask = _mask(row.get("segmentation"), width, height, where, losses)
     try:
         numbers = [float(v) for v in row.get("bbox") or ()]
@@ -135,22 +124,14 @@ def _polygons(shape: Any, width: int, height: int) -> MaskCrop:
 
 
 def is_coco_results(content: Any) -> bool:
-    """Tell whether the content of a JSON file is a list of COCO results.
-
-    Returns:
-        True where it is a list whose first entries have an image id; an empty list counts.
-    """
+    """Tell whether the content of a JSON file is a list of COCO results; an empty list counts."""
     return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
 
 
 def parse_results(
     rows: Any, path: Path, frame_of: dict[Any, int], names: Sequence[str], size: IntArray, losses: Losses
 ) -> RawRows:
-    """Read results into rows, not yet checked.
-
-    Args:
-        size: int64 (F, 2), width and height of all frames, pixels.
-    """
+    """Read results into rows, not yet checked (size: int64 (F, 2), width and height of all frames, pixels)."""
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
     number = {name: i for i, name in enumerate(names)}
@@ -195,9 +176,6 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
     A row with a "file_name" belongs to the frame of that name. Other image ids are looked up in the annotations that
     `target` was read from, else in those beside the results; where these know fewer of them than the frames' names do,
     or there are none, an image id is taken for a frame's name, as ultralytics writes them.
-
-    Args:
-        annotations: where `target` was read from, a file or a folder; None where nobody knows.
     """
     ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
     ids = ids or _ids_from_annotations(path.parent, target)
@@ -279,11 +257,7 @@ def is_coco(content: Any) -> bool:
 
 
 def holds_coco(folder: Path) -> bool:
-    """Whether a folder holds COCO annotations, usable or not.
-
-    Returns:
-        True where a file has one of the usual names. A damaged one counts: reading says what is wrong with it.
-    """
+    """Whether a folder holds COCO annotations, usable or not."""
     return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
 
 
@@ -306,11 +280,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
 
 
 def write_coco(frames: FrameSet, path: str | Path) -> Losses:
-    """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
-
-    Args:
-        path: of the folder, which must not exist or be empty.
-    """
+    """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
     path = Path(path)
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)

@@ -54,9 +54,6 @@ def write_cpd(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set in the authors' layout, which their tool reads, with the sidecar for what it cannot hold.
 
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
-
-    Args:
-        path: of the folder, which must not exist or be empty.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

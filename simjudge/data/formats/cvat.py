@@ -45,8 +45,7 @@ from simjudge.data.format_support.raw_rows import (
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 
 Shape = tuple[list[float], MaskCrop]
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
-"""Text that is a whole number, and fits an int64."""
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")  # Text that is a whole number, and fits an int64
 _CORNERS = ("xtl", "ytl", "xbr", "ybr")
 
 
@@ -60,14 +59,7 @@ def read_shapes(
     *,
     scored: bool,
 ) -> RawRows:
-    """The shapes of all images as rows, not yet checked.
-
-    Args:
-        frame: the frame number by image name; images without one have been counted already.
-        size: int64 (F, 2).
-        losses: counts shapes of other kinds, rotated boxes, and what cannot be read.
-        scored: whether each shape has a score.
-    """
+    """The shapes of all images as rows, not yet checked (size: int64 (F, 2); losses: counts shapes of other kinds)."""
     frames: list[int] = []
     row_names: list[str] = []
     columns: list[tuple[float, list[float], float, int, str | None, str | None]] = []
@@ -114,11 +106,7 @@ def add_shapes(
     table: Objects | Predictions,
     labels: dict[int, str],
 ) -> None:
-    """Add an image element for each of the `chosen` frames with its objects or predictions.
-
-    Args:
-        chosen: int64, frame numbers.
-    """
+    """Add an image element for each of the `chosen` frames with its objects or predictions (chosen: int64)."""
     start = row_offsets(table.frame, len(entries)).tolist()
     box = table.box.tolist()
     class_id = table.class_id.tolist()
@@ -146,7 +134,7 @@ def add_shapes(
 
 def _attributes(element: Element) -> tuple[int, str | None, str | None]:
     """Instance, distance and visible share; a text that is no number belongs to somebody else's attribute."""
-    texts = {each.get("name"): str(each.text).strip() for each in element.iterfind("attribute")}
+    texts = {attribute.get("name"): str(attribute.text).strip() for attribute in element.iterfind("attribute")}
     instance = texts.get("instance", "")
     distance, visible = (text if parse_number(text) is not None else None for text in map(texts.get, OPTIONAL_COLUMNS))
     return int(instance) if _WHOLE_NUMBER.fullmatch(instance) else NO_INSTANCE, distance, visible
@@ -208,17 +196,11 @@ def _mask_attributes(crop: BoolImage, origin: Sequence[int]) -> dict[str, str]:
 
 ANNOTATIONS = "annotations.xml"
 PREDICTIONS = "predictions.xml"
-ImageEntry = tuple[str, int, int]
-"""File name, width and height of an image; 0 where the file does not say."""
+ImageEntry = tuple[str, int, int]  # File name, width and height of an image; 0 where the file does not say
 
 
 def sniff_cvat(path: Path) -> bool:
-    """Tell whether a path is CVAT's.
-
-    Returns:
-        True for an XML file of CVAT for images, or a folder with an annotations.xml. A damaged one counts: reading says
-        what is wrong with it.
-    """
+    """Tell whether a path is CVAT's."""
     if not path.is_file():
         # Whatever is wrong with it, reading says so better than "no data set" would.
         return (path / ANNOTATIONS).is_file()
@@ -242,10 +224,7 @@ def write_cvat(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
 
     Images that nobody labelled are left out of annotations.xml, so that an export from CVAT, which names all images of
-    its task, can replace it.
-
-    Args:
-        path: of the folder, which must not exist or be empty.
+    its task, can replace it. `path` of the folder, which must not exist or be empty.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

@@ -43,11 +43,7 @@ def is_tub(path: Path) -> bool:
 
 
 def read_tub(path: Path) -> FrameSet:
-    """Read the pictures of a tub, in order of their records, with the times of these.
-
-    Returns:
-        The set, without labels. Records that are marked as deleted are left out.
-    """
+    """Read the pictures of a tub, in order of their records, with the times of these."""
     losses = Losses()
     deleted = _deleted(path)
     stamp: dict[Path, int] = {}
@@ -116,13 +112,13 @@ def _deleted(path: Path) -> set[Any]:
 
 
 def _picture(path: Path, name: str) -> Path | None:
-    return next((each for each in (path / "images" / name, path / name) if is_file(each)), None)
+    return next((candidate for candidate in (path / "images" / name, path / name) if is_file(candidate)), None)
 
 
 def _time(record: dict[str, Any]) -> int:
     """Nanoseconds; NO_STAMP where the record has no time."""
     known = (parse_integer(record.get(key)) for key in _TIMES if not isinstance(record.get(key), bool))
-    time = next((each for each in known if each is not None and 0 <= each < _LATEST_MS), None)
+    time = next((candidate for candidate in known if candidate is not None and 0 <= candidate < _LATEST_MS), None)
     return NO_STAMP if time is None else time * _MILLISECOND
 
 
@@ -131,6 +127,7 @@ def _number(file: Path) -> tuple[int, str]:
     return (int(found[1]) if found else 0, file.name)
 
 
+# What donkeycar records while somebody drives.
 FORMATS = (
     Format(
         "donkeycar",
@@ -141,4 +138,3 @@ FORMATS = (
         read=lambda source, _options: read_tub(source.path),
     ),
 )
-"""What donkeycar records while somebody drives."""

@@ -21,20 +21,12 @@ log = logging.getLogger(__name__)
 
 
 def sniff_image_folder(path: Path) -> bool:
-    """Tell whether a path is a folder of images.
-
-    Returns:
-        True for a folder that holds images, or holds a folder of them called "images".
-    """
+    """Tell whether a path is a folder of images."""
     return path.is_dir() and bool(list_images(path) or list_images(path / "images"))
 
 
 def read_image_folder(path: str | Path) -> FrameSet:
-    """Read the images of a folder as a set in which nothing is labelled.
-
-    Returns:
-        The set; a name such as 12_000000500.png carries the frame's stamp.
-    """
+    """Read the images of a folder as a set in which nothing is labelled."""
     path = Path(path)
     losses = Losses()
     folder = path if list_images(path) else path / "images"

@@ -40,18 +40,14 @@ from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask
 _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
 _TWO_POINTS = 2
+# Labels that labelme's examples and its scripts for VOC and COCO take for no class.
 _NO_OBJECTS = ("__ignore__", "_background_")
-"""Labels that labelme's examples and its scripts for VOC and COCO take for no class."""
 _UNNAMED = "files that name no picture (imagePath) and have none of the same name beside them"
 _EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
 
 
 def sniff_labelme(source: Source) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a JSON file of labelme's, and for a folder whose first JSON file is one.
-    """
+    """Tell whether a path is of this format."""
     if not source.is_folder:
         return isinstance(source.json, dict) and _is_annotation(source.json)
     first = next(iter(_label_files(source.path)), None)
@@ -77,7 +73,7 @@ def _is_annotation(content: dict[str, Any]) -> bool:
 
 
 def _label_files(folder: Path) -> list[Path]:
-    return sorted(each for each in folder.glob("*.json") if each.is_file() and not each.name.startswith("."))
+    return sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
 
 
 def _frame(file: Path, losses: Losses) -> AnnotatedFrame:
@@ -112,23 +108,23 @@ def _names_picture(named: Any) -> bool:
 def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[LabelledShape]:
     """The shapes of a frame; those of one label and group are one."""
     groups: dict[tuple[str, str], list[LabelledShape]] = {}
-    for index, each in enumerate(given):
+    for index, outline in enumerate(given):
         where = f"{file}: shape {index}"
         try:
-            shape = _shape(each, size, where)
+            shape = _shape(outline, size, where)
         except (SimjudgeError, KeyError, TypeError, ValueError, OverflowError) as error:
             losses.add("malformed rows", f"{where} ({type(error).__name__}: {one_line(error)})")
             continue
         if shape is None:
-            losses.add(NO_SHAPE, f"{where} ({one_line(each.get('shape_type'))})")
+            losses.add(NO_SHAPE, f"{where} ({one_line(outline.get('shape_type'))})")
             continue
         if shape.name in _NO_OBJECTS:
             losses.add(CROWD, f"{where} ({shape.name})")
             continue
-        flags = each.get("flags")
+        flags = outline.get("flags")
         if isinstance(flags, dict) and any(flags.values()):
             losses.add(FLAGS, where)
-        group = each.get("group_id")
+        group = outline.get("group_id")
         key = (shape.name, f"shape {index}" if group is None else f"group {one_line(group)}")
         groups.setdefault(key, []).append(shape)
     return [_union(shapes, size) for shapes in groups.values()]

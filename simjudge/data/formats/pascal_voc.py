@@ -30,11 +30,7 @@ _HEAD_BYTES = 512
 
 
 def sniff_pascal_voc(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with XML files of one <annotation> each in it, in `Annotations/` or in `labels/`.
-    """
+    """Tell whether a path is of this format: True for a folder with XML files of one <annotation> each in it."""
     files = _label_files(path)
     if not files:
         return False
@@ -51,9 +47,9 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
     """
     path = Path(path)
     losses = Losses()
-    files = {each.stem: each for each in _label_files(path)}
+    files = {file.stem: file for file in _label_files(path)}
     roots = {stem: _annotation(file) for stem, file in files.items()}
-    pictures = {each.stem: each for each in drop_repeated_stems(_pictures(path), losses)}
+    pictures = {picture.stem: picture for picture in drop_repeated_stems(_pictures(path), losses)}
     for stem in sorted(files.keys() - pictures.keys()):
         if (named := _named_picture(roots[stem])) in pictures.keys() - files.keys():
             pictures[stem] = pictures.pop(named)
@@ -87,7 +83,7 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
 def _label_files(path: Path) -> list[Path]:
     """The XML files of the first folder that holds some."""
     for name in _LABEL_FOLDERS:
-        files = sorted(each for each in (path / name).glob("*.xml") if each.is_file() and each.name[0] != ".")
+        files = sorted(file for file in (path / name).glob("*.xml") if file.is_file() and file.name[0] != ".")
         if files:
             return files
     return []
@@ -121,10 +117,10 @@ def _size(root: Element | None) -> tuple[int, int]:
 def _rows(files: Sequence[tuple[Path, Element] | None], losses: Losses) -> tuple[RawRows, dict[int, str]]:
     """The boxes of all frames, and the names of their classes."""
     frame, box, names, where = [], [], [], []
-    for number, each in enumerate(files):
-        if each is None:
+    for number, label_file in enumerate(files):
+        if label_file is None:
             continue
-        file, root = each
+        file, root = label_file
         for index, element in enumerate(root.iterfind("object")):
             place = f"{file}: object {index}"
             name = str(element.findtext("name", "")).strip()

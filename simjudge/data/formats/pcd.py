@@ -24,15 +24,14 @@ from simjudge.core.text import one_line, parse_number
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudSet, Table, Viewpoint, write_cloud_files
 from simjudge.data.format_support.format import Format, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
+from simjudge.data.format_support.lzf import MOST_GROWTH, compress, decompress
 
 PcdData = Literal["ascii", "binary", "binary_compressed"]
-LARGEST = 2**32
-"""Bytes of a file that is read whole."""
+LARGEST = 2**32  # Bytes of a file that is read whole
 _LONGEST_HEADER = 1 << 16
 _MOST_COLUMNS = 10_000
 _GAP = "_"
-_KINDS = {"I": (1, 2, 4, 8), "U": (1, 2, 4, 8), "F": (4, 8)}
-"""Sizes in bytes of each TYPE."""
+_KINDS = {"I": (1, 2, 4, 8), "U": (1, 2, 4, 8), "F": (4, 8)}  # Sizes in bytes of each TYPE
 _SINGLE = ("WIDTH", "HEIGHT", "POINTS")
 
 
@@ -61,11 +60,7 @@ def read_pcd(path: str | Path) -> Cloud:
 
 
 def write_pcd(path: str | Path, cloud: Cloud, data: PcdData = "binary") -> None:
-    """Write a PCD file; the file appears when it is whole.
-
-    Args:
-        data: how the points are written. In all three ways every number is read back to the last bit.
-    """
+    """Write a PCD file; the file appears when it is whole."""
     content = pcd_content(cloud, data)
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)
@@ -93,8 +88,6 @@ def pcd_content(cloud: Cloud, data: PcdData = "binary") -> bytes:
         return head + _ascii_rows(table)
     if data == "binary":
         return head + table.tobytes()
-    from simjudge.data.format_support.lzf import compress  # noqa: PLC0415 - loads numba
-
     # Field after field, not point after point.
     plain = b"".join(np.ascontiguousarray(table[name]).tobytes() for name, _, _ in columns)
     packed = compress(plain)
@@ -218,8 +211,6 @@ def _read_binary(body: memoryview, header: _Header, where: str) -> Table:
 def _read_compressed(body: memoryview, header: _Header, where: str) -> Table:
     if header.points == 0:
         return np.empty(0, header.layout)
-    from simjudge.data.format_support.lzf import MOST_GROWTH, decompress  # noqa: PLC0415 - loads numba
-
     # PCL leaves the gaps out of compressed data, other programs write them.
     dense = sum(kind.itemsize * count for name, kind, count in header.columns if name != _GAP) * header.points
     padded = header.layout.itemsize * header.points
@@ -366,9 +357,9 @@ def _write(clouds: CloudSet, path: Path) -> Losses:
     return losses
 
 
+# The format of the Point Cloud Library.
 FORMATS = (
     Format(
         "pcd", "PCD point clouds", "a .pcd file or a folder of them", _sniff, 95, read_clouds=_read, write_clouds=_write
     ),
 )
-"""The format of the Point Cloud Library."""

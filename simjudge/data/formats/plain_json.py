@@ -30,11 +30,7 @@ from simjudge.data.format_support.raw_rows import (
 
 
 def is_plain(content: Any) -> bool:
-    """Tell whether the content of a JSON file is of this format.
-
-    Returns:
-        True for a list of frames with sizes, bare or under "frames"; an empty list counts.
-    """
+    """Tell whether a JSON file is of this format: frames with sizes, bare or under "frames"; an empty list counts."""
     frames = content.get("frames") if isinstance(content, dict) else content
     return isinstance(frames, list) and all(isinstance(f, dict) and "size" in f for f in frames[:5])
 
@@ -64,7 +60,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     named = [_image(f, f"{path}: frame {i}", path.parent, losses) for i, f in sized]
     stated = [(int(f["size"][0]), int(f["size"][1])) for _, f in sized]
     sizes = picture_sizes(named, stated, lambda k: f"{path}: frame {sized[k][0]}", losses)
-    kept = [each for each, of in zip(sized, sizes, strict=True) if of is not None]
+    kept = [frame for frame, of in zip(sized, sizes, strict=True) if of is not None]
     paths = [image for image, of in zip(named, sizes, strict=True) if of is not None]
     if not kept:
         raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used{losses.reason}")

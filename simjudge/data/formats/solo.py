@@ -28,18 +28,13 @@ from simjudge.data.format_support.format import Format
 
 _CAMERA = "RGBCamera"
 _BOXES, _CUBOIDS, _OCCLUSION = "BoundingBox2DAnnotation", "BoundingBox3DAnnotation", "OcclusionMetric"
-_FRAME_FILES = ("step*.frame_data.json", "step.*.frame.json")
-"""As the package writes them, and as its page says."""
+_FRAME_FILES = ("step*.frame_data.json", "step.*.frame.json")  # As the package writes them, and as its page says
 _LABELLERS = "further bounding box labelers of one capture (the first counts)"
 _SENSORS = "captures of other sensors than cameras"
 
 
 def sniff_solo(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with `sequence.N` folders that hold frames, and for one such folder.
-    """
+    """Tell whether a path is of this format."""
     folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
     return any(next(folder.glob(pattern), None) for folder in folders for pattern in _FRAME_FILES)
 
@@ -49,13 +44,9 @@ def read_solo(path: Path) -> FrameSet:
 
     A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
     label names in their alphabetical order, from 0.
-
-    Returns:
-        The set. A capture without a bounding box labeler is not labelled. Frames have no stamps, because each
-        sequence begins at 0.
     """
     losses = Losses()
-    captures = [each for file in _frame_files(path) for each in _captures(file, losses)]
+    captures = [capture for file in _frame_files(path) for capture in _captures(file, losses)]
     several = len({str(capture.get("id")) for _, _, capture, _ in captures}) > 1
     frames = []
     for file, name, capture, metrics in captures:
@@ -78,7 +69,7 @@ def _frame_files(path: Path) -> list[Path]:
 def _numbers(file: Path) -> tuple[int, int]:
     """Sequence and step by the names of folder and file."""
     found = (re.search(r"\.?(\d{1,18})", name) for name in (file.parent.name, file.name))
-    sequence, step = (0 if each is None else int(each[1]) for each in found)
+    sequence, step = (0 if match is None else int(match[1]) for match in found)
     return sequence, step
 
 
@@ -105,7 +96,9 @@ def _is_kind(given: Mapping[str, Any], kind: str) -> bool:
 def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses: Losses) -> list[LabelledShape] | None:
     """The boxes of a capture; None where no labeler made any."""
     given = capture.get("annotations")
-    annotations = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    annotations = (
+        [annotation for annotation in given if isinstance(annotation, dict)] if isinstance(given, list) else []
+    )
     boxes = [annotation for annotation in annotations if _is_kind(annotation, _BOXES)]
     if not boxes:
         return None
@@ -116,7 +109,7 @@ def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses:
         for metric in metrics
         if isinstance(metric, dict) and metric.get("sensorId") in (None, "", capture.get("id"))
     )
-    shown = _by_instance(each for each in own if _is_kind(each, _OCCLUSION))
+    shown = _by_instance(annotation for annotation in own if _is_kind(annotation, _OCCLUSION))
     found = []
     for index, value in enumerate(_values(boxes[0])):
         where = f"{frame} box {index}"
@@ -148,14 +141,14 @@ def _shape(
     value: dict[str, Any], where: str, cuboids: Mapping[int, dict[str, Any]], shown: Mapping[int, dict[str, Any]]
 ) -> LabelledShape | None:
     name, number = value.get("labelName"), parse_integer(value.get("instanceId"))
-    x, y = (parse_number(each) for each in _pair(value.get("origin")))
-    width, height = (parse_number(each) for each in _pair(value.get("dimension")))
+    x, y = (parse_number(part) for part in _pair(value.get("origin")))
+    width, height = (parse_number(part) for part in _pair(value.get("dimension")))
     if not isinstance(name, str) or not name or x is None or y is None or width is None or height is None:
         return None
     instance = NO_INSTANCE if number is None or number < 0 else number
     middle = cuboids.get(instance, {}).get("translation")
-    middle = [parse_number(each) for each in middle] if isinstance(middle, list) else []
-    known = [each for each in middle if each is not None and math.isfinite(each)]
+    middle = [parse_number(part) for part in middle] if isinstance(middle, list) else []
+    known = [part for part in middle if part is not None and math.isfinite(part)]
     distance = math.hypot(*known) if len(known) == 3 else None
     visible = parse_number(shown.get(instance, {}).get("percentVisible"))
     box = [x, y, x + width, y + height]

@@ -44,14 +44,10 @@ _BoxAndMask = tuple[list[float], MaskCrop]
 
 
 def sniff_supervisely(path: Path) -> bool:
-    """Tell whether a path is of this format.
-
-    Returns:
-        True for a folder with `ann/` and `img/`, or with a `meta.json` and such folders.
-    """
+    """Tell whether a path is of this format."""
     if _is_set(path):
         return True
-    return path.is_dir() and is_file(path / META) and any(_is_set(each) for each in path.iterdir())
+    return path.is_dir() and is_file(path / META) and any(_is_set(entry) for entry in path.iterdir())
 
 
 def read_supervisely(path: str | Path) -> FrameSet:
@@ -59,9 +55,6 @@ def read_supervisely(path: str | Path) -> FrameSet:
 
     Class ids are the places of the titles in `meta.json`, from 0, or in alphabetical order where there is no such file.
     Tags are not read.
-
-    Returns:
-        The set: all sets of a project together. Where two pictures have one name, the set's name stands in front.
     """
     path = Path(path)
     losses = Losses()
@@ -101,8 +94,8 @@ def _is_set(path: Path) -> bool:
 
 
 def _label_files(path: Path) -> list[Path]:
-    sets = [path] if _is_set(path) else sorted(each for each in path.iterdir() if _is_set(each))
-    return [file for each in sets for file in sorted((each / LABELS).glob("*.json")) if file.is_file()]
+    sets = [path] if _is_set(path) else sorted(entry for entry in path.iterdir() if _is_set(entry))
+    return [file for set_folder in sets for file in sorted((set_folder / LABELS).glob("*.json")) if file.is_file()]
 
 
 def _annotation(file: Path) -> dict[str, Any]:
@@ -137,14 +130,14 @@ def _size(content: dict[str, Any]) -> tuple[int, int]:
 
 
 def _class_names(path: Path, texts: Sequence[dict[str, Any]]) -> dict[int, str]:
-    file = next((each for each in (path / META, path.absolute().parent / META) if is_file(each)), None)
+    file = next((candidate for candidate in (path / META, path.absolute().parent / META) if is_file(candidate)), None)
     content = None if file is None else load_json(file)
     if isinstance(content, dict) and isinstance(content.get("classes"), list):
-        titles = [each.get("title") for each in content["classes"] if isinstance(each, dict)]
+        titles = [entry.get("title") for entry in content["classes"] if isinstance(entry, dict)]
         known = list(dict.fromkeys(title for title in titles if isinstance(title, str) and title))
         if known:
             return dict(enumerate(known))
-    every = [each.get("classTitle") for text in texts for each in text.get("objects", []) if isinstance(each, dict)]
+    every = [entry.get("classTitle") for text in texts for entry in text.get("objects", []) if isinstance(entry, dict)]
     return dict(enumerate(sorted({title for title in every if isinstance(title, str) and title})))
 
 
@@ -161,19 +154,15 @@ class _ShapeRows:
     masks: MaskList = field(default_factory=MaskList)
 
     def add_frame(self, frame: int, objects: Any, size: Sequence[int], file: str) -> None:
-        """Add the shapes of a frame.
-
-        Args:
-            size: width and height of the picture, pixels.
-        """
-        for index, each in enumerate(objects or ()):
+        """Add the shapes of a frame (size: width and height of the picture, pixels)."""
+        for index, raw_shape in enumerate(objects or ()):
             place = f"{file}: object {index}"
-            title = each.get("classTitle") if isinstance(each, dict) else None
+            title = raw_shape.get("classTitle") if isinstance(raw_shape, dict) else None
             if not isinstance(title, str) or title not in self.ids:
                 self.losses.add("class ids without a name", f"{place} ({one_line(title)})")
                 continue
             try:
-                shape = _shape(each, size)
+                shape = _shape(raw_shape, size)
             except (SimjudgeError, KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
                 self.losses.add("malformed rows", f"{place} ({type(error).__name__}: {one_line(error)})")
                 continue

@@ -18,8 +18,7 @@ from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS
 from simjudge.data.rosbag2.storage import format_seconds
 
 ClassNames = dict[int, str]
-_MOST_DIGITS = 18
-"""Digits of a class number at most; a longer one is a name."""
+_MOST_DIGITS = 18  # Digits of a class number at most; a longer one is a name
 
 
 @dataclass
@@ -34,23 +33,16 @@ class BoxMessage:
 
 @dataclass
 class BoxColumns:
-    """All boxes of one topic, a row each, as lists that grow.
+    """All boxes of one topic, a row each, as lists that grow."""
 
-    Attributes:
-        where: how to name the topic to a person.
-        message, number: the message each row is from, and which of its boxes it is.
-        class_id, box, score, instance, distance, visible, mask: the rows; a class that is known by name only has a
-            string, distance and visible share are None where unknown.
-        class_names: what the messages say of class numbers.
-        names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
-        own_numbers: whether some message is not simjudge's: its numbers need not be those that others list.
-    """
-
-    where: str
+    where: str  # how to name the topic to a person
     losses: Losses
     messages: list[BoxMessage] = field(default_factory=list)
+    # message, number: the message each row is from, and which of its boxes it is.
     message: list[int] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
+    # class_id, box, score, instance, distance, visible, mask: the rows; a class that is known by name only has a
+    # string, distance and visible share are None where unknown.
     class_id: list[int | str] = field(default_factory=list)
     box: list[tuple[float, float, float, float]] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
@@ -58,17 +50,12 @@ class BoxColumns:
     distance: list[float | None] = field(default_factory=list)
     visible: list[float | None] = field(default_factory=list)
     mask: list[Any] = field(default_factory=list)
-    class_names: ClassNames = field(default_factory=dict)
-    names_are_all: bool = False
-    own_numbers: bool = False
+    class_names: ClassNames = field(default_factory=dict)  # what the messages say of class numbers
+    names_are_all: bool = False  # whether some message lists all classes, so that a number without a name is a mistake
+    own_numbers: bool = False  # whether some message is not simjudge's: its numbers need not be those that others list
 
     def add(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
-
-        Args:
-            stamp: of its header, nanoseconds.
-            time: when it was recorded, nanoseconds.
-        """
+        """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray by stamp and time of recording, nanoseconds."""
         size = (int(message.image_width), int(message.image_height))
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
@@ -87,12 +74,7 @@ class BoxColumns:
             self.add_box(number, int(item.class_id), box, float(getattr(item, "score", 1.0)), item, mask)
 
     def add_vision(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
-
-        Args:
-            stamp: of its header, nanoseconds.
-            time: when it was recorded, nanoseconds.
-        """
+        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection."""
         self.begin_message(stamp, time)
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
@@ -111,24 +93,12 @@ class BoxColumns:
             self.add_box(number, class_of_guess(best), box, float(best.score), item, None)
 
     def begin_message(self, stamp: int, time: int) -> None:
-        """Begin a message of a type that is not simjudge's: neither the size of the picture nor its name is in it.
-
-        Args:
-            stamp: of its header, nanoseconds.
-            time: when it was recorded, nanoseconds.
-        """
+        """Begin a message of a type that is not simjudge's: neither the size of the picture nor its name is in it."""
         self.own_numbers = True
         self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
-        """Give the masks of some rows.
-
-        Args:
-            rows: int64 (K,), row numbers.
-
-        Returns:
-            K masks, None where no row of the whole topic has one.
-        """
+        """Give the masks of some rows: K masks, None where no row of the whole topic has one (rows: int64 (K,))."""
         if not any(m is not None and m.width and m.height for m in self.mask):
             return None
         chosen = [self.mask[i] for i in rows.tolist()]
@@ -154,11 +124,7 @@ class BoxColumns:
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
     def add_box(self, number: int, kind: int | str, box: Any, score: float, item: Any, mask: Any | None) -> None:
-        """Add a row of the last message; what the message of the box does not have is unknown.
-
-        Args:
-            box: corners, pixels.
-        """
+        """Add a row of the last message; what the message of the box does not have is unknown."""
         self.message.append(len(self.messages) - 1)
         self.number.append(number)
         self.class_id.append(kind)
@@ -184,11 +150,7 @@ class BoxColumns:
 
 
 def best_guess(results: Any) -> Any | None:
-    """Choose the hypothesis with the highest score.
-
-    Returns:
-        The hypothesis; None where there is none.
-    """
+    """Choose the hypothesis with the highest score: the hypothesis; None where there is none."""
     # Before version 4 a hypothesis was not a part of its own.
     guesses = [getattr(result, "hypothesis", result) for result in results]
     return max(guesses, key=lambda guess: float(guess.score)) if guesses else None
@@ -244,8 +206,7 @@ def _numbers(names: ClassNames) -> dict[str, int]:
     return {normalized_name(name): i for i, name in sorted(names.items(), reverse=True)}
 
 
-_FEWEST_POINTS = 3
-"""Of the border of a mask."""
+_FEWEST_POINTS = 3  # Of the border of a mask
 
 
 @dataclass(frozen=True)
@@ -260,13 +221,7 @@ class _Mask:
 
 
 def add_yolo_detections(columns: BoxColumns, message: Any, stamp: int, time: int) -> None:
-    """Take in a DetectionArray of yolo_ros.
-
-    Args:
-        message: of any version: the first had a hypothesis and a box in space, of which two dimensions are pixels.
-        stamp: of its header, nanoseconds.
-        time: when it was recorded, nanoseconds.
-    """
+    """Take in a DetectionArray of yolo_ros of any version; the first had boxes in space with two sides in pixels."""
     columns.begin_message(stamp, time)
     for number, item in enumerate(message.detections):
         bounds = item.bbox if hasattr(item, "bbox") else item.box

@@ -26,21 +26,17 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 
 CLOUD_TYPE = "sensor_msgs/msg/PointCloud2"
+# From a message type's name to its class, of recordings (rosbags) or of an installation (rclpy).
 Find = Callable[[str], Any]
-"""From a message type's name to its class, of recordings (rosbags) or of an installation (rclpy)."""
 
+# NumPy's types by PointField.datatype.
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
-"""NumPy's types by PointField.datatype."""
 _CODES = {np.dtype(name): code for code, name in _TYPES.items()}
 _REMEDY = "record it anew, or mend the program that made it"
 
 
 def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> Any:
-    """Make a PointCloud2 of a table.
-
-    Args:
-        height: rows of an organized cloud; the table holds them one after the other.
-    """
+    """Make a PointCloud2 of a table (height: rows of an organized cloud; the table holds them one after the other)."""
     field = find("sensor_msgs/msg/PointField")
     fields = []
     for name in table.dtype.names or ():
@@ -69,12 +65,7 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
 
 
 def read_cloud(message: Any, where: str) -> Table:
-    """Read a PointCloud2 of any driver.
-
-    Returns:
-        A table with the message's fields, little-endian; a field of several numbers is an array. NaN stays NaN, and
-        gaps between fields stay.
-    """
+    """Read a PointCloud2 of any driver."""
     order = ">" if message.is_bigendian else "<"
     step, width, height = int(message.point_step), int(message.width), int(message.height)
     layout = _layout(message.fields, order, step, where)
@@ -121,26 +112,18 @@ def _layout(fields: Any, order: str, step: int, where: str) -> np.dtype[np.void]
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": step})
 
 
-TRUTH = "/ground_truth"
-"""How a topic ends that has the truth about another."""
+TRUTH = "/ground_truth"  # How a topic ends that has the truth about another
 
 
 class RecordedCloud(NamedTuple):
-    """A cloud as it was recorded.
-
-    Attributes:
-        where: names it in messages: recording, topic and stamp.
-        stamp: of its header, nanoseconds.
-        time: when it was recorded, nanoseconds.
-        height: rows of an organized cloud; 1 for others.
-    """
+    """A cloud as it was recorded."""
 
     topic: str
-    where: str
-    stamp: int
-    time: int
+    where: str  # names it in messages: recording, topic and stamp
+    stamp: int  # of its header, nanoseconds
+    time: int  # when it was recorded, nanoseconds
     frame_id: str
-    height: int
+    height: int  # rows of an organized cloud; 1 for others
     table: Table
 
 
@@ -150,11 +133,7 @@ def cloud_topics(recording: Recording) -> list[str]:
 
 
 def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "--topic") -> str:
-    """Choose the topic to take clouds from.
-
-    Args:
-        topic: as a person names it; None: there must be only one, beside the truth about another (.../ground_truth).
-    """
+    """Choose the topic to take clouds from (topic: as a person names it; None)."""
     held = cloud_topics(recording)
     if topic is not None:
         if topic not in held:
@@ -185,8 +164,7 @@ def recorded_clouds(recording: Recording, topics: set[str], losses: Losses) -> I
         yield RecordedCloud(stored.topic, where, stamp, stored.time, frame, max(int(message.height), 1), table)
 
 
-VISION = "vision"
-"""The last part of the topic, below that of the same boxes as one of simjudge_msgs' arrays."""
+VISION = "vision"  # The last part of the topic, below that of the same boxes as one of simjudge_msgs' arrays
 
 
 def has_vision_msgs() -> bool:
@@ -195,12 +173,7 @@ def has_vision_msgs() -> bool:
 
 
 def vision_boxes(find: Callable[[str], Any], boxes: Any) -> Any:
-    """Make a Detection3DArray of boxes.
-
-    Returns:
-        The same boxes. The class goes by its name, or its number where it has none; the score of labels is 1; `id` is
-        the instance, empty where it is unknown.
-    """
+    """Make a Detection3DArray of boxes: class by name or number, score 1 of labels, `id` the instance or empty."""
     guess, detection = find("vision_msgs/msg/ObjectHypothesisWithPose"), find("vision_msgs/msg/Detection3D")
     hypothesis, bounds = find("vision_msgs/msg/ObjectHypothesis"), find("vision_msgs/msg/BoundingBox3D")
     uncertain = find("geometry_msgs/msg/PoseWithCovariance")
@@ -219,8 +192,7 @@ def vision_boxes(find: Callable[[str], Any], boxes: Any) -> Any:
     return find(VISION_BOXES_3D)(header=boxes.header, detections=made)
 
 
-CUBOIDS = "/cuboids"
-"""How the topic ends, after that of the clouds."""
+CUBOIDS = "/cuboids"  # How the topic ends, after that of the clouds
 
 
 def detected_boxes_topic(recording: Recording, topic: str) -> str:
@@ -256,15 +228,7 @@ def detected_boxes_message(
 def read_detected_boxes(
     arrays: Mapping[int, Any], clouds: Mapping[int, int], where: str, names: dict[int, str], losses: Losses
 ) -> tuple[CloudPredictions | None, BoolArray | None]:
-    """Read the messages of all clouds.
-
-    Args:
-        names: of the labels' classes; what detectors name is added. A class whose number has another name among the
-            labels gets the number of its name there, else one that is free.
-
-    Returns:
-        The boxes, and which clouds a detector looked at; None without messages.
-    """
+    """Read the messages of all clouds: the boxes, and which clouds a detector looked at; None without messages."""
     if not arrays:
         return None, None
     predicted = np.zeros(len(clouds), np.bool_)
@@ -300,10 +264,10 @@ def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> 
     wanted = normalized_name(name)
     if not name.strip() or normalized_name(names.setdefault(number, name)) == wanted:
         return number
-    same = next((each for each, held in names.items() if normalized_name(held) == wanted), None)
+    same = next((class_id for class_id, held in names.items() if normalized_name(held) == wanted), None)
     if same is not None:
         return same
-    free = next(each for each in count() if each not in used)
+    free = next(number for number in count() if number not in used)
     used.add(free)
     names[free] = name
     return free

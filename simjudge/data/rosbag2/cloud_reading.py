@@ -49,8 +49,8 @@ from simjudge.geometry.poses import Pose
 
 OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
+# The options by which a person names a topic of clouds.
 _CLOUD_OPTION = "--cloud-topic (compare: --a-cloud-topic, --b-cloud-topic)"
-"""The options by which a person names a topic of clouds."""
 
 
 class _Place(NamedTuple):
@@ -62,10 +62,7 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     """Read the clouds of one topic, and what belongs to them.
 
     Boxes are those of TOPIC/boxes, or of the one topic of vision_msgs/Detection3DArray; viewpoints those of
-    TOPIC/viewpoint.
-
-    Args:
-        topics: to read; None of the clouds': there must be only one.
+    TOPIC/viewpoint. `topics`: to read; None of the clouds': there must be only one.
     """
     recording = Recording(path)
     name = choose_cloud_topic(recording, topics.cloud_topic, _CLOUD_OPTION)

@@ -43,13 +43,7 @@ from simjudge.geometry.poses import Pose
 
 
 def points_in_boxes(table: Table, boxes: CloudBoxes, rows: IntArray) -> list[int]:
-    """Count the points in some boxes, their faces included.
-
-    Args:
-        table: a cloud with x, y and z, metres.
-        boxes: in the cloud's frame.
-        rows: int64 (K,), of the boxes.
-    """
+    """Count the points in some boxes, their faces included (boxes: in the cloud's frame; rows: int64 (K,))."""
     if not len(rows):
         return []
     points = np.stack([table[name].astype(np.float64) for name in "xyz"], -1)
@@ -66,8 +60,8 @@ BOXES = "/scan/points/boxes"
 CAMERA = "/camera/camera_info"
 ODOMETRY = "/odom"
 FILES = "/kitti/files"
+# Under this key rosbag2's custom data hold [stamp, name, whether the stamp is its own] of each cloud.
 CLOUDS_KEY = "simjudge.clouds"
-"""Under this key rosbag2's custom data hold [stamp, name, whether the stamp is its own] of each cloud."""
 _FIXED = "odom"
 _FIRST, _STEP = 1_000_000_000, 100_000_000
 
@@ -76,10 +70,7 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
     """Write clouds, and what belongs to them, as a recording.
 
     A cloud without a stamp gets that of the frame of its name, else 1 s for the first and 0.1 s more for each that
-    follows.
-
-    Returns:
-        Clouds and images that could not be read, and were left out.
+    follows. Returns clouds and images that could not be read, and were left out.
     """
     frame_stamps = np.zeros(0, np.int64) if clouds.frames is None else recording_stamps(clouds.frames)
     stamps = cloud_stamps(clouds, frame_stamps)
@@ -93,14 +84,7 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
 
 
 def cloud_stamps(clouds: CloudSet, frame_stamps: IntArray) -> list[int]:
-    """Choose the stamp that each cloud has in a recording.
-
-    Args:
-        frame_stamps: int64 (F,), of the messages of its frames.
-
-    Returns:
-        Nanoseconds, all different.
-    """
+    """Choose the stamp that each cloud has in a recording: nanoseconds, all different (frame_stamps: int64 (F,))."""
     names = [] if clouds.frames is None else clouds.frames.frame_name
     of_frame = dict(zip(names, frame_stamps.tolist(), strict=True))
     own = {int(stamp) for stamp in clouds.stamp if stamp != NO_STAMP}

@@ -9,18 +9,14 @@ import numpy as np
 
 log = logging.getLogger(__name__)
 
+# Nanoseconds since 1970 up to which stamps are those of a simulation, where 0 is a time like others.
 SIMULATED_BELOW = 100_000_000 * 1_000_000_000
-"""Nanoseconds since 1970 up to which stamps are those of a simulation, where 0 is a time like others."""
 
 
 def fill_in_stamps(stamps: Sequence[int], times: Sequence[int], where: str) -> list[int]:
     """Give messages whose stamp is 0 the time they were recorded at.
 
     Where other messages of the topic have stamps, that time is moved by as much as theirs are ahead of recording.
-
-    Args:
-        stamps: of the headers, nanoseconds.
-        times: of recording, nanoseconds.
     """
     ahead = [stamp - time for stamp, time in zip(stamps, times, strict=True) if stamp]
     empty = len(stamps) - len(ahead)

@@ -29,7 +29,6 @@ class CheckedMcapWriter:
     """What rosbags' `Writer` needs of a storage, on top of the mcap package."""
 
     def __init__(self, folder: Path, compression: CompressionMode, stem: str) -> None:
-        """Start a file in the recording's folder."""
         self.path = folder / f"{stem}.mcap"
         self._stream = self.path.open("xb")
         packed = compression == CompressionMode.STORAGE
@@ -41,11 +40,7 @@ class CheckedMcapWriter:
         self._channels: dict[int, int] = {}
 
     def add_msgtype(self, connection: Connection) -> None:
-        """Add a message type with its definition.
-
-        Args:
-            connection: a topic of that type, as rosbags' writer hands it over.
-        """
+        """Add a message type with its definition."""
         form = "ros2msg" if connection.msgdef.format == MessageDefinitionFormat.MSG else "ros2idl"
         text = connection.msgdef.data.encode()
         self._schemas[connection.msgtype] = self._mcap.register_schema(connection.msgtype, form, text)
@@ -61,11 +56,7 @@ class CheckedMcapWriter:
         )
 
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
-        """Add a message.
-
-        Args:
-            timestamp: when it was recorded, nanoseconds; also written as the time of publishing.
-        """
+        """Add a message (timestamp: when it was recorded, nanoseconds; also written as the time of publishing)."""
         self._mcap.add_message(self._channels[connection.id], timestamp, data, timestamp)
 
     def flush(self) -> None:
@@ -85,12 +76,10 @@ class CheckedMcapWriter:
 
 
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+# What rosbags' writer does; it would compress files while messages wait.
 _MODES = {"message": CompressionMode.MESSAGE, "chunk": CompressionMode.STORAGE}
-"""What rosbags' writer does; it would compress files while messages wait."""
-_LEVEL = 1
-"""Of zstd, as rosbag2 has it."""
-_OVERHEAD = 64
-"""Bytes about a message in a storage file: head and index."""
+_LEVEL = 1  # Of zstd, as rosbag2 has it
+_OVERHEAD = 64  # Bytes about a message in a storage file: head and index
 _INFORMATION = "rosbag2_bagfile_information"
 
 
@@ -139,11 +128,7 @@ class FolderWriter(Writer):
         return self._earlier[connection.id] + self.counts[connection.id]
 
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
-        """Add a message, to the next file where this one is full.
-
-        Args:
-            timestamp: when it was recorded, nanoseconds.
-        """
+        """Add a message, to the next file where this one is full (timestamp: when it was recorded, nanoseconds)."""
         size = len(data) + _OVERHEAD
         if self._form.max_bytes is not None and self._bytes and self._bytes + size > self._form.max_bytes:
             self._end()
@@ -219,14 +204,14 @@ def _joined(parts: list[dict[str, Any]], custom_data: dict[str, str]) -> dict[st
     for topic in (topic for part in parts for topic in part["topics_with_message_count"]):
         counts[topic["topic_metadata"]["name"]] += topic["message_count"]
     last = parts[-1]
-    topics = [(each, each["topic_metadata"]["name"]) for each in last["topics_with_message_count"]]
+    topics = [(topic, topic["topic_metadata"]["name"]) for topic in last["topics_with_message_count"]]
     return {
         **last,
         "relative_file_paths": [file["path"] for file in files],
         "duration": {"nanoseconds": end - begin},
         "starting_time": {"nanoseconds_since_epoch": begin},
         "message_count": sum(file["message_count"] for file in files),
-        "topics_with_message_count": [{**each, "message_count": counts[name]} for each, name in topics],
+        "topics_with_message_count": [{**topic, "message_count": counts[name]} for topic, name in topics],
         "compression_mode": last["compression_mode"].upper(),
         "files": files,
         "custom_data": custom_data or None,  # YAML's own words, such as yes, would not come back as texts

@@ -42,17 +42,11 @@ from simjudge.data.rosbag2.storage import MessageLocation
 
 
 class PictureGeometry(NamedTuple):
-    """Of the pictures as they are published.
+    """Of the pictures as they are published."""
 
-    Attributes:
-        size: width and height, pixels.
-        matrix: (3, 3), the camera matrix.
-        projection: (3, 4), the projection matrix.
-    """
-
-    size: tuple[int, int]
-    matrix: FloatArray
-    projection: FloatArray
+    size: tuple[int, int]  # width and height, pixels
+    matrix: FloatArray  # (3, 3), the camera matrix
+    projection: FloatArray  # (3, 4), the projection matrix
 
 
 def picture_geometry(info: Any) -> PictureGeometry:
@@ -79,6 +73,7 @@ def picture_size(info: Any) -> tuple[int, int]:
 UNUSABLE = (ImportError, AttributeError, RuntimeError, SystemError, TypeError, ValueError, OSError)
 
 
+# It is the first conversion that ends a process, not the import.
 _TRIAL = """
 from types import SimpleNamespace
 import numpy as np
@@ -86,7 +81,6 @@ from cv_bridge import CvBridge
 pixel = SimpleNamespace(height=1, width=1, encoding="bgr8", is_bigendian=0, step=3, data=np.zeros(3, np.uint8))
 CvBridge().imgmsg_to_cv2(pixel, "rgb8")
 """
-"""It is the first conversion that ends a process, not the import."""
 _TRIAL_SECONDS = 120
 
 
@@ -112,11 +106,7 @@ def load_bridge() -> tuple[Any | None, str]:
 
 
 def pixel_type(encoding: str) -> np.dtype[Any] | None:
-    """Look up what one pixel of an encoding is made of.
-
-    Returns:
-        A NumPy type of shape (channels,); None where cv_bridge does not know it.
-    """
+    """Look up what one pixel of an encoding is made of: a NumPy type of shape (channels,)."""
     found, _ = load_bridge()
     if found is None:
         return None
@@ -128,11 +118,7 @@ def pixel_type(encoding: str) -> np.dtype[Any] | None:
 
 
 def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
-    """Pixels in an encoding as RGB, None where cv_bridge says that they are no image (a depth, say).
-
-    Args:
-        pixels: (height, width, channels), in this machine's byte order.
-    """
+    """Pixels (height, width, channels) as RGB, None where cv_bridge says that they are no image (a depth, say)."""
     found, _ = load_bridge()
     if found is None:
         return None
@@ -242,8 +228,7 @@ _LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "32SC1": ("i4", _VALUE),
 }
 
-_NUMBERS = re.compile(r"\d+[USF]C\d*")
-"""Encodings of plain numbers: depths, disparities, labels."""
+_NUMBERS = re.compile(r"\d+[USF]C\d*")  # Encodings of plain numbers: depths, disparities, labels
 _SIGNATURES = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"BM", ".bmp"), (b"II*\0", ".tif"), (b"MM\0*", ".tif"))
 _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 
@@ -252,9 +237,6 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     """Read the pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
 
     Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
-
-    Returns:
-        uint8 (H, W, 3), red first.
     """
     if message.encoding.lower() in _TWO_PLANES:
         return _two_planes(message, where)
@@ -305,11 +287,7 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
 
 
 def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]:
-    """Read the values of a label picture, a sensor_msgs/Image or CompressedImage, none of them changed.
-
-    Returns:
-        int64 (H, W) by channel: red, green, blue and alpha of a picture in colours, value of one with one channel.
-    """
+    """Read the values of a label picture, int64 (H, W) by channel (red, green, blue, alpha; or value), none changed."""
     if not hasattr(message, "encoding"):
         return _encoded_channels(message, where)
     known = _LABEL_ENCODINGS.get(message.encoding)
@@ -352,11 +330,7 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
-    """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says.
-
-    Returns:
-        uint8 (H, W, 3), red first.
-    """
+    """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says."""
     encoding = message.format.partition(";")[0].strip()
     if encoding not in _ENCODINGS and _NUMBERS.fullmatch(encoding):
         raise ImageError(f"{where}: encoding {encoding!r} is not that of an image (a depth?), compressed or not")
@@ -371,12 +345,7 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
 
 
 def encoded_image(message: Any) -> EncodedImage | None:
-    """Read the file that a sensor_msgs/CompressedImage carries.
-
-    Returns:
-        Its bytes; None where as a file they would be seen otherwise: red and blue changed places before encoding, they
-        are a Bayer mosaic, or EXIF turns them.
-    """
+    """Read the file that a sensor_msgs/CompressedImage carries: its bytes."""
     data = bytes(message.data)
     if _is_swapped(message) or _mosaic_encoding(message) is not None or is_turned(data):
         return None
@@ -418,8 +387,8 @@ def _converted(pixels: npt.NDArray[Any], conversion: int, encoding: str, where: 
         raise ImageError(f"{where}: an image of this size cannot be {encoding}") from error
 
 
+# What decoding a damaged message may raise.
 UNREADABLE = (SerdeError, ValueError, IndexError, KeyError, AssertionError, MemoryError, OverflowError)
-"""What decoding a damaged message may raise."""
 
 
 @dataclass(frozen=True)
@@ -440,7 +409,6 @@ class RecordedImages:
     images: Sequence[RecordedImage | None]
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.images)
 
     def has(self, index: int) -> bool:

@@ -38,13 +38,13 @@ FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
 BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
 DETECTED_BOXES_3D = "simjudge_msgs/msg/DetectedBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+# Of yolo_ros; their definitions are in the recording.
 YOLO_BOXES = ("yolo_msgs/msg/DetectionArray", "yolov8_msgs/msg/DetectionArray")
-"""Of yolo_ros; their definitions are in the recording."""
 ART_OBJECTS = "art_perception_msgs/msg/ObjectArray"
 VISION_BOXES_3D = "vision_msgs/msg/Detection3DArray"
 IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)
+# Fields that a recording's own definitions may lack: what only a simulator knows is then unknown.
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
-"""Fields that a recording's own definitions may lack: what only a simulator knows is then unknown."""
 
 # What the interface of vision_msgs 4 (ROS 2 Humble and later) holds, for recordings that carry no definitions.
 _VISION = {
@@ -91,11 +91,7 @@ def standard_types() -> Typestore:
 
 @lru_cache(16)
 def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Typestore:
-    """The types as a recording itself defines them; `standard_types` for what it does not define.
-
-    Args:
-        definitions: message type names with the definitions beside them in the recording.
-    """
+    """The types as a recording itself defines them; `standard_types` for what it does not define."""
     standard = standard_types()
     embedded: dict[str, Any] = {}
     for name, definition in definitions:
@@ -144,8 +140,8 @@ def _types_in(name: str, definition: MessageDefinition) -> dict[str, Any]:
 
 
 _READ = {LABELS, DETECTIONS, VISION_BOXES, *YOLO_BOXES, BOXES_3D, DETECTED_BOXES_3D, VISION_BOXES_3D}
+# Ground truth that `--simulator` reads.
 _OF_SIMULATORS = re.compile(r"^derived_object_msgs/msg/ObjectArray$|/CameraRecognitionObjects?$")
-"""Ground truth that `--simulator` reads."""
 _VIDEO = re.compile(r"CompressedVideo$|FFMPEGPacket$|(?i:h26[45]|theora)\w*/msg/Packet$")
 _FOXGLOVE_IMAGE = re.compile(r"^foxglove(_msgs/msg/|\.)(CompressedImage|RawImage)$")
 _BOXES = re.compile(
@@ -155,11 +151,7 @@ _BOXES = re.compile(
 
 
 def describe_unread(topics: Iterable[tuple[str, str]]) -> list[str]:
-    """Say which topics hold pictures or labels that simjudge does not read.
-
-    Returns:
-        A line for each, that begins with its name and type.
-    """
+    """Say which topics hold pictures or labels that simjudge does not read."""
     return [f"{name} ({kind}) {what}" for name, kind in sorted(topics) if (what := _what(kind))]
 
 
@@ -184,11 +176,7 @@ _FOREVER = QosTime(9223372036, 854775807)
 
 
 def offered_qos(kind: str, *, latched: bool = False) -> Qos:
-    """What the publisher of a topic offers: SensorDataQoS for images (REP 2003), reliable for the rest.
-
-    Args:
-        latched: the last message is kept for subscribers that come later, as on /tf_static.
-    """
+    """What the publisher of a topic offers: SensorDataQoS for images (REP 2003), reliable for the rest."""
     sensor = kind in _SENSOR
     return Qos(
         QosHistory.KEEP_LAST,
@@ -204,8 +192,8 @@ def offered_qos(kind: str, *, latched: bool = False) -> Qos:
 
 
 _DRAWN = "overlay|debug|dbg_image|annotated|result"
+# Pictures of a camera with boxes drawn upon them: beside the boxes, and no camera of their own.
 _DRAWN_UPON = re.compile(_DRAWN, re.IGNORECASE)
-"""Pictures of a camera with boxes drawn upon them: beside the boxes, and no camera of their own."""
 _NO_PHOTOGRAPH = re.compile(f"semantic|instance|segment|depth|mask|disparity|{_DRAWN}", re.IGNORECASE)
 _LABEL_NAME = re.compile(r"ground_?truth|label|annotation|(^|[/_])gt([/_]|$)", re.IGNORECASE)
 
@@ -219,22 +207,17 @@ class TopicRole(NamedTuple):
 
 
 _IMAGE = TopicRole("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
-_EITHER = (VISION_BOXES, *YOLO_BOXES)
-"""Types of which the name of the topic says whether they are labels or detections."""
+_EITHER = (VISION_BOXES, *YOLO_BOXES)  # Types of which the name of the topic says whether they are labels or detections
 _LABEL = TopicRole("label", "label topic", (LABELS, *_EITHER))
 _DETECTION = TopicRole("detection", "detection topic", (DETECTIONS, *_EITHER))
 
 
 @dataclass(frozen=True)
 class FrameTopics:
-    """The topics to read; empty where there is none.
+    """The topics to read; empty where there is none."""
 
-    Attributes:
-        images: one camera's topics (raw, compressed, or both).
-        labels, detections, frame_info, camera_info: a topic each, "" where there is none.
-    """
-
-    images: tuple[str, ...]
+    images: tuple[str, ...]  # one camera's topics (raw, compressed, or both)
+    # labels, detections, frame_info, camera_info: a topic each, "" where there is none.
     labels: str
     detections: str
     frame_info: str
@@ -255,13 +238,7 @@ def choose_topics(
     *,
     counts: Mapping[str, int] | None = None,
 ) -> FrameTopics:
-    """Choose from a recording's topics.
-
-    Args:
-        image, label, detection: topics that the user names, None where simjudge is to find out. The images may be named
-            by their camera too: front for /front/image_raw.
-        counts: messages by topic, where they are known: of a camera's topics the one with most comes first.
-    """
+    """Choose from a recording's topics those that the user names (or their camera), else those with most messages."""
     images = _images(where, types, image, counts or {})
     near = images[0] if images else ""
     types = _without_other_cameras(types, near, {"/" + name.lstrip("/") for name in (label, detection) if name})
@@ -281,11 +258,7 @@ def choose_topics(
 
 
 def camera_topics(types: Mapping[str, str], counts: Mapping[str, int] | None = None) -> dict[str, str]:
-    """The cameras of a recording: those that take photographs, if there are any.
-
-    Returns:
-        A topic for each camera, by the name that its topics share: the one with most messages, of equals the raw one.
-    """
+    """The cameras of a recording: those that take photographs, if there are any."""
     # The best come last here, and replace their twins.
     found = _best_first((t for t, kind in types.items() if kind in _IMAGE.types), types, counts or {})[::-1]
     photographs = [t for t in found if not _NO_PHOTOGRAPH.search(t)]

@@ -33,8 +33,7 @@ log = logging.getLogger(__name__)
 
 _PREFIX, _SUFFIX = ".recording.", ".tmp"
 _LOCK = "lock"
-_MARK = "unfinished"
-"""What stands in the name of a recording that was not finished."""
+_MARK = "unfinished"  # What stands in the name of a recording that was not finished
 
 
 class UnfinishedRecording:
@@ -45,11 +44,7 @@ class UnfinishedRecording:
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the place.
-
-        Args:
-            path: the name that the recording will get: a .mcap or .db3 file, or a folder.
-        """
+        """Make the place (path: the name that the recording will get: a .mcap or .db3 file, or a folder)."""
         check_output(path)
         self._path = path
         self._is_file = path.suffix in STORAGE_SUFFIXES
@@ -61,13 +56,11 @@ class UnfinishedRecording:
         self.folder = self._near / (path.stem if self._is_file else path.name)
 
     def __enter__(self) -> UnfinishedRecording:  # noqa: PYI034 - Python 3.10 has no Self
-        """The place itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the place."""
         self.remove()
 
     def remove(self) -> None:
@@ -82,11 +75,7 @@ class UnfinishedRecording:
             self._move(self._path)
 
     def keep(self) -> Path | None:
-        """Give what was recorded a name that says that it is not finished.
-
-        Returns:
-            The name; None where not even a file was begun.
-        """
+        """Give what was recorded a name that says that it is not finished; None where not even a file was begun."""
         if not any(file.stat().st_size for file in self.folder.glob("*") if file.suffix in STORAGE_SUFFIXES):
             return None
         stem, ending = (self._path.stem, self._path.suffix) if self._is_file else (self._path.name, "")
@@ -97,19 +86,15 @@ class UnfinishedRecording:
 
     def _move(self, path: Path) -> None:
         file = self.folder / f"{self.folder.name}{self._path.suffix}" if self._is_file else self.folder
-        for each in [file] if self._is_file else file.iterdir():
-            sync_file(each)
+        for written in [file] if self._is_file else file.iterdir():
+            sync_file(written)
         if path.is_dir():
             path.rmdir()  # an empty folder may stand there
         file.replace(path)
 
 
 def find_unfinished(folder: Path) -> list[Path]:
-    """Find recordings whose writers were killed.
-
-    Returns:
-        Their folders. Those without any message, and those that are being written, are none.
-    """
+    """Find recordings whose writers were killed."""
     try:
         places = sorted(folder.glob(f"{_PREFIX}*{_SUFFIX}"))
         return [place for place in places if place.is_dir() and _is_left(place) and storage_files(place)]
@@ -182,7 +167,6 @@ class LiveRecording:
     """
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the folder and its first storage file."""
         path = Path(path)
         self.path = path
         self.trouble = ""
@@ -215,11 +199,7 @@ class LiveRecording:
         self._guarded(self._writer.set_custom_data, key, text)
 
     def write(self, topic: str, time: int, data: bytes) -> None:
-        """Add a message.
-
-        Args:
-            time: when the message came in, nanoseconds.
-        """
+        """Add a message (time: when the message came in, nanoseconds)."""
         self._guarded(self._writer.write, self._connections[topic], time, data)
 
     def flush(self) -> None:
@@ -251,7 +231,6 @@ class LiveFile(LiveRecording):
     """A recording that is one file, x.mcap or x.db3. It gets its name when it is closed; see `UnfinishedRecording`."""
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the storage file, beside its name."""
         path = output_path(Path(path))
         try:
             self._place = UnfinishedRecording(path)
@@ -281,11 +260,7 @@ class LiveFile(LiveRecording):
 
 
 def open_recording(path: str | Path, form: RecordingForm | None = None) -> LiveRecording:
-    """Create a recording for messages as they come.
-
-    Args:
-        path: x.mcap or x.db3 for one file, any other name for a rosbag2 folder.
-    """
+    """Create a recording for messages as they come."""
     path, form = Path(path), form or RecordingForm()
     form.check(path)
     return LiveFile(path, form) if path.suffix in STORAGE_OF_SUFFIX else LiveRecording(path, form)
@@ -306,26 +281,20 @@ def _free(path: Path) -> Path:
     return path
 
 
+# Nanoseconds of recording time, not of the wall clock, so that two drives give one file: what a kill loses at most.
 _FLUSH_EVERY = 1_000_000_000
-"""Nanoseconds of recording time, not of the wall clock, so that two drives give one file: what a kill loses at most."""
 
 
 class MessageRecording:
     """Takes messages of `standard_types`."""
 
     def __init__(self, live: LiveRecording) -> None:
-        """Write to a recording that is open."""
         self._live, self._types = live, standard_types()
         self._topics: set[str] = set()
         self._flush_at = 0
 
     def write(self, topic: str, stamp: int, message: Any, *, latched: bool = False) -> None:
-        """Add a message.
-
-        Args:
-            stamp: nanoseconds, the time of recording.
-            latched: its publisher keeps it for those who come late (transient local), as /tf_static does.
-        """
+        """Add a message (stamp: nanoseconds, the time of recording)."""
         kind: str = message.__msgtype__
         if topic not in self._topics:
             text, _ = self._types.generate_msgdef(kind, ros_version=2)
@@ -340,11 +309,7 @@ class MessageRecording:
 
 @contextmanager
 def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
-    """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C.
-
-    Args:
-        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
-    """
+    """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C."""
     path = output_path(Path(path))
     stopped: BaseException | None = None
     with UnfinishedRecording(path) as place:

@@ -37,12 +37,10 @@ from simjudge.data.rosbag2.storage import (
     full_type_name,
 )
 
-_LARGEST_CHUNK = 4 << 30
-"""Bytes, decompressed; a larger one is taken for damage."""
-_STEP = 1024
-"""Bytes of a cut chunk that are decompressed at once; they may grow 30,000 times."""
+_LARGEST_CHUNK = 4 << 30  # Bytes, decompressed; a larger one is taken for damage
+_STEP = 1024  # Bytes of a cut chunk that are decompressed at once; they may grow 30,000 times
+# What the mcap package raises for a record that does not hold what it should.
 BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError)
-"""What the mcap package raises for a record that does not hold what it should."""
 
 
 class DamageError(Exception):
@@ -51,47 +49,33 @@ class DamageError(Exception):
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the file that holds messages: a chunk, or a group of records outside any chunk.
+    """A stretch of the file that holds messages: a chunk, or a group of records outside any chunk."""
 
-    Attributes:
-        at: where it starts in the file, for messages to people.
-        offset, stored: where its bytes are in the file, and how many.
-        crc: CRC-32 of the decompressed bytes, 0 where the recorder wrote none.
-        channels: messages in it by channel, None where no index says so.
-        cut: the file ends before the span does.
-    """
-
-    at: int
+    at: int  # where it starts in the file, for messages to people
+    # offset, stored: where its bytes are in the file, and how many.
     offset: int
     stored: int
     size: int
     compression: str = ""
-    crc: int = 0
-    channels: dict[int, int] | None = None
-    cut: bool = False
+    crc: int = 0  # CRC-32 of the decompressed bytes, 0 where the recorder wrote none
+    channels: dict[int, int] | None = None  # messages in it by channel, None where no index says so
+    cut: bool = False  # the file ends before the span does
 
 
 @dataclass
 class McapContents:
-    """What an mcap file holds.
-
-    Attributes:
-        statistics: what its summary says, None without a summary.
-        indexed: whether the spans are those of the index, and their `channels` all there are.
-        data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
-        metadata: what rosbag2 keeps about the recording, as YAML; empty where it keeps nothing.
-        trouble: how the file ends or where it cannot be followed further, empty where it is whole.
-    """
+    """What an mcap file holds."""
 
     spans: list[Span] = field(default_factory=list)
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
-    statistics: Statistics | None = None
-    indexed: bool = False
+    statistics: Statistics | None = None  # what its summary says, None without a summary
+    indexed: bool = False  # whether the spans are those of the index, and their `channels` all there are
+    # data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
     data_crc: int = 0
     data_end: int = 0
-    metadata: str = ""
-    trouble: str = ""
+    metadata: str = ""  # what rosbag2 keeps about the recording, as YAML; empty where it keeps nothing
+    trouble: str = ""  # how the file ends or where it cannot be followed further, empty where it is whole
 
 
 def load_span(stream: BinaryIO, span: Span) -> memoryview:
@@ -116,11 +100,7 @@ def load_span(stream: BinaryIO, span: Span) -> memoryview:
 
 
 def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
-    """Go through the records of a span.
-
-    Args:
-        cut: whether the span is cut off, so that its last record may be incomplete.
-    """
+    """Go through the records of a span."""
     at, size = 0, len(data)
     while at < size:
         if at + 9 > size or (end := at + 9 + int(struct.unpack_from("<Q", data, at + 1)[0])) > size:
@@ -182,18 +162,12 @@ MAGIC = b"\x89MCAP0\r\n"
 _FOOTER_LENGTH = 9 + 20 + len(MAGIC)
 _CHUNK_HEAD = 9 + 40
 _GROUP = 4 << 20
-_RECORD_HEAD = 9
-"""Bytes of a record before its content: opcode and length."""
-_LONGEST_METADATA = 16 << 20
-"""Bytes of a metadata record; a longer one is not rosbag2's."""
+_RECORD_HEAD = 9  # Bytes of a record before its content: opcode and length
+_LONGEST_METADATA = 16 << 20  # Bytes of a metadata record; a longer one is not rosbag2's
 
 
 def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
-    """Read the index at the file's end.
-
-    Returns:
-        What the index says; None where there is none, or its checksum does not fit.
-    """
+    """Read the index at the file's end: what the index says; None where there is none, or its checksum does not fit."""
     if size < len(MAGIC) + _FOOTER_LENGTH:
         return None
     stream.seek(size - _FOOTER_LENGTH)
@@ -349,14 +323,10 @@ def _trouble(opcode: int, at: int, size: int, *, whole: bool) -> str:
 
 
 _KEPT_CHUNKS = 4
-_LARGEST_MESSAGE = 2**30
-"""Bytes of a decompressed message at most."""
-_END_OF_TIME = 2**63
-"""Nanoseconds; recorders write them as 64 bits with a sign."""
-_MESSAGE_HEAD = 22
-"""Bytes of a message's record before its content: channel, number in the channel, two times."""
-_ROS1 = "ros1"
-"""The encoding of messages in recordings of ROS 1."""
+_LARGEST_MESSAGE = 2**30  # Bytes of a decompressed message at most
+_END_OF_TIME = 2**63  # Nanoseconds; recorders write them as 64 bits with a sign
+_MESSAGE_HEAD = 22  # Bytes of a message's record before its content: channel, number in the channel, two times
+_ROS1 = "ros1"  # The encoding of messages in recordings of ROS 1
 _RENAMED = {"tf/msg/tfMessage": "tf2_msgs/msg/TFMessage"}
 _CONVERSION_ERRORS = (ValueError, IndexError, KeyError, AssertionError, struct.error, MemoryError, OverflowError)
 _FORMATS = {
@@ -373,11 +343,7 @@ class McapFile:
     """
 
     def __init__(self, path: Path, shown: Path | None = None) -> None:
-        """Find out what the file holds.
-
-        Args:
-            shown: what to call it, where `path` is only a decompressed copy.
-        """
+        """Find out what the file holds (shown: what to call it, where `path` is only a decompressed copy)."""
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []
         self.counted = True
@@ -555,11 +521,7 @@ def _as_ros2(data: bytes | memoryview, kind: str) -> bytes | memoryview:
 
 
 def decompress_message(data: bytes | memoryview) -> bytes | memoryview:
-    """Decompress a message that was compressed on its own (rosbag2's compression mode "message").
-
-    Returns:
-        CDR bytes; the same where they were not compressed, empty where they are damaged or no message can be so large.
-    """
+    """Decompress a message that was compressed on its own (rosbag2's compression mode "message"): CDR bytes."""
     if bytes(data[:4]) != ZSTD_MAGIC:
         return data
     out = bytearray()

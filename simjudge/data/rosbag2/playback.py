@@ -9,19 +9,14 @@ from threading import Condition
 
 from simjudge.data.rosbag2.storage import StoredMessage
 
-REORDER_WINDOW_NS = 1_000_000_000
-"""Nanoseconds within which messages of a recording are sorted by time."""
+REORDER_WINDOW_NS = 1_000_000_000  # Nanoseconds within which messages of a recording are sorted by time
 
 
 class PlaybackClock:
     """The playback time of a recording, driven by the monotonic clock. All methods may be called from any thread."""
 
     def __init__(self, rate: float, *, paused: bool = False) -> None:
-        """Create a clock that stands at 0 until `start`.
-
-        Args:
-            rate: seconds of the recording for each second of real time.
-        """
+        """Create a clock that stands at 0 until `start`, `rate` seconds of the recording a second."""
         self._rate, self._paused = rate, paused
         # The playback time `_playback_ns` was reached at the monotonic time `_monotonic_ns`.
         self._playback_ns = 0
@@ -29,11 +24,7 @@ class PlaybackClock:
         self._changed = Condition()
 
     def start(self, time_ns: int) -> None:
-        """Set the playback time; it runs on from there unless paused.
-
-        Args:
-            time_ns: the new playback time, nanoseconds.
-        """
+        """Set the playback time; it runs on from there unless paused (time_ns: the new playback time, nanoseconds)."""
         with self._changed:
             self._playback_ns, self._monotonic_ns = time_ns, time.monotonic_ns()
             self._changed.notify_all()
@@ -56,23 +47,14 @@ class PlaybackClock:
             self._changed.notify_all()
 
     def set_rate(self, rate: float) -> None:
-        """Change the rate from now on.
-
-        Args:
-            rate: seconds of the recording for each second of real time.
-        """
+        """Change the rate from now on (rate: seconds of the recording for each second of real time)."""
         with self._changed:
             self._playback_ns, self._monotonic_ns = self._now(), time.monotonic_ns()
             self._rate = rate
             self._changed.notify_all()
 
     def wait(self, until_ns: int, timeout: float) -> bool:
-        """Wait for a playback time.
-
-        Args:
-            until_ns: the playback time to wait for, nanoseconds.
-            timeout: seconds of real time after which the wait ends without success.
-        """
+        """Wait for a playback time (nanoseconds), `timeout` seconds of real time at most."""
         end = time.monotonic_ns() + round(timeout * 1e9)
         with self._changed:
             while True:
@@ -94,15 +76,7 @@ class PlaybackClock:
 
 
 def sort_by_time(messages: Iterable[StoredMessage], window_ns: int = REORDER_WINDOW_NS) -> Iterator[StoredMessage]:
-    """Sort messages by their recording time, with bounded memory.
-
-    Args:
-        window_ns: a message is stored at most this many nanoseconds out of order; one that is further out of place
-            stays out of order.
-
-    Yields:
-        The messages in order of time; messages of the same time keep their order.
-    """
+    """Sort messages by their recording time, with bounded memory: out of order by `window_ns` at most."""
     waiting: list[tuple[int, int, StoredMessage]] = []
     for number, message in enumerate(messages):
         heapq.heappush(waiting, (message.time, number, message))

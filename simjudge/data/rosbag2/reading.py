@@ -50,8 +50,7 @@ log = logging.getLogger(__name__)
 
 Size = tuple[int, int]
 NO_SIZE: Size = (0, 0)
-_HEAD_BYTES = 64
-"""Of a picture, to name a format that is not read."""
+_HEAD_BYTES = 64  # Of a picture, to name a format that is not read
 
 
 @dataclass
@@ -66,27 +65,19 @@ class ImageMessage:
 
 @dataclass
 class RecordingContents:
-    """What a recording holds, by kind.
-
-    Attributes:
-        images: of the chosen camera; where it has a raw and a compressed image of a stamp, the raw one comes first.
-        camera_size: from the camera_info, NO_SIZE where there is none.
-    """
+    """What a recording holds, by kind."""
 
     types: Typestore
     labels: BoxColumns
     detections: BoxColumns
+    # Of the chosen camera; where it has a raw and a compressed image of a stamp, the raw one comes first.
     images: list[ImageMessage] = field(default_factory=list)
     infos: dict[int, Any] = field(default_factory=dict)
-    camera_size: Size = NO_SIZE
+    camera_size: Size = NO_SIZE  # from the camera_info, NO_SIZE where there is none
 
 
 def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingContents:
-    """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses.
-
-    Returns:
-        The messages by kind. Messages whose stamps were never filled in have the time they were recorded at.
-    """
+    """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses."""
     topics = [recording.topics[name] for name in sorted(chosen.all())]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))
     where, losses = recording.path, recording.losses
@@ -170,12 +161,10 @@ def read_recording(
     """Read a recording: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
 
     Frames come in the order of the data set that was recorded, else by stamp. Images stay in the file until they are
-    asked for. Damaged parts are left out and counted in the set's `losses`.
-
-    Args:
-        image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
-        tolerance_ns: how far the stamps of an image and of its labels or detections may lie apart; they are joined
-            one to one, nearest first. What finds no image is left out and counted.
+    asked for. Damaged parts are left out and counted in the set's `losses`. `image_topic`, `label_topic`,
+    `detection_topic`: topics to read; None finds them by type and name; `tolerance_ns`: how far the stamps of an image
+    and of its labels or detections may lie apart; they are joined one to one, nearest first. What finds no image is
+    left out and counted.
     """
     path = Path(path)
     recording = Recording(path)

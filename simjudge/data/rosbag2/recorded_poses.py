@@ -38,20 +38,15 @@ _SOME = 20
 
 
 class RecordedPoses(NamedTuple):
-    """Poses that were recorded.
-
-    Attributes:
-        clock: nanoseconds by which their stamps are ahead of the time of recording (median).
-        losses: messages and poses that were left out.
-        jump_back: nanoseconds by which their stamps jump back at most, in the order in which they were recorded; what
-            comes again, as in a looped recording, does not count.
-    """
+    """Poses that were recorded."""
 
     trajectory: Trajectory
     topic: str
     type: str
-    clock: int
-    losses: Losses
+    clock: int  # nanoseconds by which their stamps are ahead of the time of recording (median)
+    losses: Losses  # messages and poses that were left out
+    # Nanoseconds by which their stamps jump back at most, in the order in which they were recorded; what comes again,
+    # as in a looped recording, does not count.
     jump_back: int = 0
 
 
@@ -76,9 +71,6 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
 
     An Odometry that tf only repeats counts as the only one: its body hangs directly below the Odometry's frame in tf,
     and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105).
-
-    Args:
-        topic: as a person names it; None: there must be only one.
     """
     topics, where = pose_topics(recording), recording.path
     held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
@@ -120,12 +112,10 @@ def read_poses(
 ) -> RecordedPoses:
     """The poses of a body from a recording.
 
-    Args:
-        path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
-        topic: where the poses are; None: there must be one topic of poses only.
-        parent, child: of a topic of transforms: the fixed frame (None: the root of the tree) and the body's frame
-            (None: base_link or base_footprint). The static ones are taken from the topic beside it, .../tf_static.
-        limits: how far apart transforms may be where those of several links are joined.
+    `path`: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file; `topic`: where the poses are;
+    None: there must be one topic of poses only; `parent`, `child` of a topic of transforms: the fixed frame (None: the
+    root of the tree) and the body's frame (None: base_link or base_footprint). The static ones are taken from the topic
+    beside it, .../tf_static; `limits`: how far apart transforms may be where those of several links are joined.
     """
     path = Path(path)
     recording = Recording(path)
@@ -214,20 +204,12 @@ def decoded_messages(recording: Recording, topics: set[str], losses: Losses) -> 
 
 
 def header_stamp(header: Any) -> int:
-    """Read the stamp of a header.
-
-    Returns:
-        Nanoseconds.
-    """
+    """Read the stamp of a header: nanoseconds."""
     return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
 
 def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
-    """Read the numbers of a pose.
-
-    Args:
-        position: a geometry_msgs/Point or Vector3, metres.
-    """
+    """Read the numbers of a pose (position: a geometry_msgs/Point or Vector3, metres)."""
     metres = (float(position.x), float(position.y), float(position.z))
     return (*metres, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
 
@@ -245,14 +227,7 @@ def transform_fields(message: Any) -> dict[str, Any]:
 
 
 def image_clock_offset(path: str | Path, image_topic: str | None) -> int | None:
-    """Measure how far the stamps of a recording's images are ahead of the time of recording.
-
-    Args:
-        image_topic: of the camera; None: there must be only one.
-
-    Returns:
-        Nanoseconds, the median over the first images; None where there are none.
-    """
+    """Measure how far the stamps of a recording's images are ahead of the time of recording: nanoseconds."""
     path = Path(path)
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
@@ -269,8 +244,7 @@ def _clock(stamps: list[int], times: list[int]) -> int:
     return int(np.median(np.array(stamps, np.int64) - np.array(times, np.int64)))
 
 
-Links = Mapping[str, tuple[str, Pose]]
-"""By a frame's name, its parent and its pose in it."""
+Links = Mapping[str, tuple[str, Pose]]  # By a frame's name, its parent and its pose in it
 
 
 def standing_links(recording: Recording) -> Links:
@@ -285,11 +259,7 @@ def standing_links(recording: Recording) -> Links:
 
 
 def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> None:
-    """Take in a transform that holds for ever; one that is no pose is left out.
-
-    Args:
-        links: by a frame's name, its parent and its pose in it; the last one of a frame counts.
-    """
+    """Take in a transform that holds for ever; one that is no pose is left out."""
     fields = transform_fields(transform)
     try:
         pose = Pose(fields["position"], fields["orientation"])
@@ -299,25 +269,13 @@ def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> Non
 
 
 def standing_pose(links: Links, frame: str, base: str) -> Pose | None:
-    """Compute the pose of a frame in another by transforms that stand.
-
-    Returns:
-        The pose; None where they do not hang together.
-    """
+    """Compute the pose of a frame in another by transforms that stand; None where they do not hang together."""
     (one, of_frame), (other, of_base) = _in_root(links, frame.lstrip("/")), _in_root(links, base.lstrip("/"))
     return of_base.inverse() @ of_frame if one == other else None
 
 
 def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: str | None) -> CameraCalibration | None:
-    """Find the camera beside a lidar.
-
-    Args:
-        topic: of the camera's images, where a person names it; its camera_info is in the same namespace.
-
-    Returns:
-        The camera; None where there is no camera_info, or several and none is named, or where it is not known where
-        the camera is.
-    """
+    """Find the camera beside a lidar (topic of the camera's images): the camera; None where there is no camera_info."""
     found = [info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO]
     if topic is not None:
         found = [name for name in found if topic.strip("/").startswith(name.rpartition("/")[0].strip("/"))]
@@ -339,13 +297,9 @@ def poses_at(
 ) -> tuple[str, Pose | None, list[Pose]]:
     """Interpolate the poses of what carries a lidar.
 
-    Args:
-        stamps: nanoseconds.
-
-    Returns:
-        The body's frame, the lidar's pose in it (None where the poses are the lidar's own), and the body's pose at each
-        stamp; the lidar's own frame, None and nothing where no poses are recorded, or none that fit, which is then
-        logged.
+    `stamps`: nanoseconds. Returns the body's frame, the lidar's pose in it (None where the poses are the lidar's own),
+    and the body's pose at each stamp; the lidar's own frame, None and nothing where no poses are recorded, or none that
+    fit, which is then logged.
     """
     trouble = ""
     try:
@@ -390,8 +344,7 @@ def _in_root(links: Links, frame: str) -> tuple[str, Pose]:
     return frame, pose
 
 
-MOST_MESSAGES = 20_000
-"""Of a topic, which are looked at: two robots contradict each other from the first seconds on."""
+MOST_MESSAGES = 20_000  # Of a topic, which are looked at: two robots contradict each other from the first seconds on
 _JITTER_M = 0.1
 _REMEDY = (
     "several publishers of one frame, such as two robots: give each a frame_prefix, or record the transforms of one"

@@ -45,16 +45,14 @@ log = logging.getLogger(__name__)
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
 _FAILURES_IN_A_ROW = 64
-_VIRTUAL = "CREATE VIRTUAL"
-"""How the definition of a table begins whose rows some code makes."""
-_LONGEST_VALUE = 2**30
-"""Bytes of a message, or of any other value, at most."""
+_VIRTUAL = "CREATE VIRTUAL"  # How the definition of a table begins whose rows some code makes
+_LONGEST_VALUE = 2**30  # Bytes of a message, or of any other value, at most
+# The tables that are read, with the columns that must be stored in them.
 _TABLES = {
     "topics": ("id", "name", "type"),
     "messages": ("id", "topic_id", "timestamp", "data"),
     "metadata": ("id", "metadata"),
 }
-"""The tables that are read, with the columns that must be stored in them."""
 _DATABASE_ERRORS = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
 
 
@@ -81,11 +79,7 @@ class Db3File:
     """A rosbag2 database. A `MessageLocation` is (file, 0, row, length)."""
 
     def __init__(self, path: Path, shown: Path | None = None) -> None:
-        """Open the database.
-
-        Args:
-            shown: what to call it, where `path` is only a decompressed copy.
-        """
+        """Open the database (shown: what to call it, where `path` is only a decompressed copy)."""
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []
         self.counted = True
@@ -242,11 +236,6 @@ class PluginFile:
     """
 
     def __init__(self, path: Path, info: dict[str, Any], needs: str) -> None:
-        """Open the recording.
-
-        Args:
-            needs: what simjudge cannot read itself, for messages to people, such as "storage 'x'".
-        """
         self.metadata = ""  # metadata.yaml says it all
         self.path, self.counted, self.losses = path, True, Losses()
         self.notes = [f"{path}: {needs}, read by rosbag2_py"]
@@ -296,10 +285,7 @@ class PluginFile:
             self.losses.add(kind, f"{self.path}: {read} of {read + missing}", missing)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again: see `Storage.read`.
-
-        The next one of its topic costs nothing extra, any other a search by time.
-        """
+        """Read one message again: see `Storage.read`. The next one of its topic costs nothing extra."""
         with self._lock:
             try:
                 name = self.topics[location.block >> 32].name
@@ -393,10 +379,9 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+# Times its own size that a compressed file may unpack to: one that was made to fill the disk grows 30,000 times.
 _MOST_GROWTH = 1000
-"""Times its own size that a compressed file may unpack to: one that was made to fill the disk grows 30,000 times."""
-_SMALL = 2**30
-"""Bytes that any compressed file may unpack to."""
+_SMALL = 2**30  # Bytes that any compressed file may unpack to
 
 
 @dataclass(frozen=True)
@@ -410,21 +395,16 @@ class TopicInfo:
 
 @dataclass(frozen=True)
 class RecordingDescription:
-    """What a recording holds.
-
-    Attributes:
-        start, end: recording time of the first and the last message in nanoseconds, None where there is no message.
-        notes: what is worth saying although nothing is lost.
-        losses: what could not be read (a damage inside a chunk is only found by reading the messages).
-    """
+    """What a recording holds."""
 
     path: Path
     files: list[Path]
     topics: list[TopicInfo]
+    # start, end: recording time of the first and the last message in nanoseconds, None where there is no message.
     start: int | None
     end: int | None
-    notes: list[str]
-    losses: Losses
+    notes: list[str]  # what is worth saying although nothing is lost
+    losses: Losses  # what could not be read (a damage inside a chunk is only found by reading the messages)
 
     @property
     def duration(self) -> int:
@@ -441,7 +421,6 @@ class Recording:
     """A recording, open for reading."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open all storage files."""
         path = Path(path)
         self.path = path
         layout = find_recording_files(path)
@@ -541,11 +520,7 @@ class Recording:
 
 
 def describe_recording(path: str | Path) -> RecordingDescription:
-    """Say what a recording holds, mostly from its index.
-
-    Args:
-        path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
-    """
+    """Say what a recording holds, mostly from its index."""
     path = Path(path)
     recording = Recording(path)
     start, end = recording.span() or (None, None)

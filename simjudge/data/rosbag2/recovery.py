@@ -27,12 +27,10 @@ from simjudge.data.rosbag2.live_recording import (
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, RecordingForm, StoredTopic
 
-_JOURNAL = "-journal"
-"""End of the name of the file in which sqlite keeps what a killed writer had begun to change."""
+_JOURNAL = "-journal"  # End of the name of the file in which sqlite keeps what a killed writer had begun to change
 
 
-_UNKNOWN_HASH = "RIHS01_" + "0" * 64
-"""The hash of a type whose definition nobody knows."""
+_UNKNOWN_HASH = "RIHS01_" + "0" * 64  # The hash of a type whose definition nobody knows
 
 
 @dataclass(frozen=True)

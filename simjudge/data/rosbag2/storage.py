@@ -23,18 +23,13 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 @dataclass(frozen=True)
 class StoredTopic:
-    """A topic of one storage file.
-
-    Attributes:
-        count: what the file's own index says, where it has one.
-        offered_qos: the YAML in which the recorder kept what the publishers offered, empty where it did not.
-    """
+    """A topic of one storage file."""
 
     name: str
     type: str
     definition: MessageDefinition
-    count: int
-    offered_qos: str = ""
+    count: int  # what the file's own index says, where it has one
+    offered_qos: str = ""  # the YAML in which the recorder kept what the publishers offered, empty where it did not
 
 
 def full_type_name(name: str) -> str:
@@ -83,41 +78,18 @@ class Storage(Protocol):
     losses: Losses
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """Read all readable messages of some topics, in the file's order.
-
-        Args:
-            topics: their names.
-            file: the number of this file in its recording, put into each message's location.
-
-        Yields:
-            The messages.
-        """
+        """Read all readable messages of some topics, in the file's order."""
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again.
-
-        Args:
-            location: where `messages` found it.
-
-        Returns:
-            Its CDR bytes.
-
-        Raises:
-            SimjudgeError: the file no longer gives it.
-        """
+        """Read one message again: its CDR bytes (location: where `messages` found it)."""
 
 
 def format_seconds(time: int) -> str:
-    """Write a time for people.
-
-    Args:
-        time: nanoseconds.
-    """
+    """Write a time for people (time: nanoseconds)."""
     return f"{time / 1e9:.3f} s"
 
 
-STORAGE_SUFFIXES = (".mcap", ".db3")
-"""Endings of a recording that is one file, and of the storage files in a folder."""
+STORAGE_SUFFIXES = (".mcap", ".db3")  # Endings of a recording that is one file, and of the storage files in a folder
 METADATA = "metadata.yaml"
 _OWN_STORAGES = ("mcap", "sqlite3")
 _OWN_COMPRESSION = "zstd"
@@ -125,42 +97,27 @@ _OWN_COMPRESSION = "zstd"
 
 @dataclass
 class RecordingFiles:
-    """The files of a recording, in the order they were recorded.
+    """The files of a recording, in the order they were recorded."""
 
-    Attributes:
-        files: storage files (.mcap, .db3, either perhaps with .zstd behind it).
-        message_count: how many messages metadata.yaml promises, None where there is no (whole) metadata.yaml.
-        notes: what is worth saying although nothing is lost.
-        losses: files that metadata.yaml names and that are not there.
-        needs: what simjudge cannot read itself and a plugin of rosbag2 may, empty where there is nothing.
-        info: what metadata.yaml says, empty where there is no (whole) metadata.yaml.
-    """
-
-    files: list[Path]
+    files: list[Path]  # storage files (.mcap, .db3, either perhaps with .zstd behind it)
+    # How many messages metadata.yaml promises, None where there is no (whole) metadata.yaml.
     message_count: int | None = None
-    notes: list[str] = field(default_factory=list)
-    losses: Losses = field(default_factory=Losses)
-    needs: str = ""
+    notes: list[str] = field(default_factory=list)  # what is worth saying although nothing is lost
+    losses: Losses = field(default_factory=Losses)  # files that metadata.yaml names and that are not there
+    needs: str = ""  # what simjudge cannot read itself and a plugin of rosbag2 may, empty where there is nothing
+    # What metadata.yaml says, empty where there is no (whole) metadata.yaml.
     info: dict[str, Any] = field(default_factory=dict)
 
 
 def is_recording(path: Path) -> bool:
-    """Tell whether a path looks like a recording.
-
-    Returns:
-        True for a .mcap or .db3 file, or a folder with such files or with their metadata.yaml.
-    """
+    """Tell whether a path looks like a recording."""
     if path.is_dir():
         return bool(_storage_files(path)) or _is_rosbag2_metadata(path / METADATA)
     return _is_storage(path) and path.is_file()
 
 
 def find_recording_files(path: Path) -> RecordingFiles:
-    """Find the storage files of a recording.
-
-    Args:
-        path: a rosbag2 folder, with or without metadata.yaml, or a bare storage file.
-    """
+    """Find the storage files of a recording."""
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist")
     if path.is_file():
@@ -255,8 +212,8 @@ def _metadata(path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 StorageName = Literal["mcap", "sqlite3"]
+# The storage of a recording that is one file, by the end of its name.
 STORAGE_OF_SUFFIX: dict[str, StorageName] = {".mcap": "mcap", ".db3": "sqlite3"}
-"""The storage of a recording that is one file, by the end of its name."""
 CompressionName = Literal["none", "file", "message", "chunk"]
 COMPRESSIONS: tuple[CompressionName, ...] = ("none", "file", "message", "chunk")
 MEGABYTE = 1_000_000
@@ -264,23 +221,16 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class RecordingForm:
-    """How a recording is stored.
-
-    Attributes:
-        max_bytes: a storage file is closed before it grows beyond this, and the next one begun; None for one file.
-        compression: zstd of "file"s once they are closed, of each "message", of the "chunk"s of an mcap, or "none".
-    """
+    """How a recording is stored."""
 
     storage: StorageName = "mcap"
+    # A storage file is closed before it grows beyond this, and the next one begun; None for one file.
     max_bytes: int | None = None
+    # Zstd of "file"s once they are closed, of each "message", of the "chunk"s of an mcap, or "none".
     compression: CompressionName = "none"
 
     def check(self, path: Path) -> None:
-        """Refuse what a recording of that name cannot be.
-
-        Args:
-            path: x.mcap or x.db3 for one file, any other name for a folder.
-        """
+        """Refuse what a recording of that name cannot be."""
         alone = STORAGE_OF_SUFFIX.get(path.suffix)
         if alone and (self.max_bytes is not None or self.compression in {"file", "message"}):
             what = "split" if self.max_bytes is not None else f"compressed by {self.compression}"

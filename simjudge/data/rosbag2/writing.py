@@ -38,8 +38,7 @@ from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, RecordingForm, Stor
 
 log = logging.getLogger(__name__)
 
-CAMERA = "camera"
-"""Name of the one camera of a car without a rig: its topics and frames begin with it."""
+CAMERA = "camera"  # Name of the one camera of a car without a rig: its topics and frames begin with it
 
 
 def camera_link(camera: str) -> str:
@@ -52,19 +51,14 @@ def optical_frame(camera: str) -> str:
     return f"{camera.replace('/', '_')}_optical_frame"
 
 
-FRAME_ID = optical_frame(CAMERA)
-"""The coordinate frame in the headers of frames whose camera has no name."""
+FRAME_ID = optical_frame(CAMERA)  # The coordinate frame in the headers of frames whose camera has no name
 
 
 class MessageMaker:
     """Makes the messages of a set's frames, one frame at a time."""
 
     def __init__(self, types: Typestore, frames: FrameSet, stamps: IntArray, frame_id: str = FRAME_ID) -> None:
-        """Remember the set.
-
-        Args:
-            stamps: int64 (F,), nanoseconds, the stamp of each frame's messages.
-        """
+        """Remember the set (stamps: int64 (F,), nanoseconds, the stamp of each frame's messages)."""
         self._frames, self._stamps, self._types = frames, stamps, types.types
         self._frame_id = frame_id
         self._object_rows = row_offsets(frames.objects.frame, len(frames))
@@ -79,12 +73,7 @@ class MessageMaker:
         )
 
     def image(self, index: int) -> tuple[str, Any] | None:
-        """Make a frame's image message.
-
-        Returns:
-            Type and content: CompressedImage for a stored file, Image (rgb8) for raw pixels; None where it has no
-            image.
-        """
+        """Make a frame's image message: CompressedImage of a stored file, Image (rgb8) of raw pixels; None for none."""
         images = self._frames.images
         if images is None or not images.has(index):
             return None
@@ -112,11 +101,7 @@ class MessageMaker:
         return IMAGE, message
 
     def labels(self, index: int) -> Any | None:
-        """Make the message of a frame's ground truth.
-
-        Returns:
-            A LabelledObjectArray; None where nobody labelled the frame.
-        """
+        """Make the message of a frame's ground truth: a LabelledObjectArray; None where nobody labelled the frame."""
         first, end = (int(v) for v in self._object_rows[index : index + 2])
         if first == end and not self._frames.labelled[index]:
             return None
@@ -134,11 +119,7 @@ class MessageMaker:
         return self._new(LABELS, **self._head(index), objects=objects)
 
     def detections(self, index: int) -> Any | None:
-        """Make the message of what a detector found in a frame.
-
-        Returns:
-            A DetectionArray; None where no detector has run.
-        """
+        """Make the message of what a detector found in a frame: a DetectionArray; None where no detector has run."""
         table, rows = self._frames.predictions, self._prediction_rows
         first, end = (0, 0) if rows is None else (int(v) for v in rows[index : index + 2])
         if first == end and not self._frames.predicted[index]:
@@ -152,13 +133,7 @@ class MessageMaker:
         return self._new(DETECTIONS, **self._head(index), detections=found)
 
     def info(self, index: int, image: Any, labels: Any, detections: Any) -> Any:
-        """Make the message that says what belongs to a frame.
-
-        Args:
-            image: its image message, None for none.
-            labels: its ground truth message, None for none.
-            detections: its detections message, None for none.
-        """
+        """Make the message that says which image, ground truth and detections belong to a frame."""
         return self._new(
             FRAME_INFO,
             **self._head(index),
@@ -207,18 +182,15 @@ class MessageMaker:
         return self._new("simjudge_msgs/msg/InstanceMask", x=x, y=y, width=width, height=height, bits=bits)
 
 
+# Further messages of a frame, by its number: topic and content.
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
-"""Further messages of a frame, by its number: topic and content."""
 
-LATCHED = ("/tf_static", "/kitti/files")
-"""Topics whose messages are kept for those who come late."""
-DETECTOR_KEY = "simjudge.detector"
-"""Under this key rosbag2's custom data say which detector made the predictions."""
+LATCHED = ("/tf_static", "/kitti/files")  # Topics whose messages are kept for those who come late
+DETECTOR_KEY = "simjudge.detector"  # Under this key rosbag2's custom data say which detector made the predictions
+# Under this key they say "true" where each frame was drawn by itself (see `FrameSet.independent`).
 INDEPENDENT_KEY = "simjudge.independent_frames"
-"""Under this key they say "true" where each frame was drawn by itself (see `FrameSet.independent`)."""
 
-INVENTED_KEY = "simjudge.invented_stamps"
-"""Under this key they say how many frames had no stamp and were given one."""
+INVENTED_KEY = "simjudge.invented_stamps"  # Under this key they say how many frames had no stamp and were given one
 
 
 def camera_topics(camera: str = CAMERA) -> dict[str, str]:
@@ -234,10 +206,8 @@ def camera_topics(camera: str = CAMERA) -> dict[str, str]:
 
 
 DEFAULT_TOPICS = camera_topics()
-_FIRST = 1_000_000_000
-"""Stamp of the first of the frames that have none, nanoseconds."""
-_STEP = 100_000_000
-"""From one such frame to the next, nanoseconds."""
+_FIRST = 1_000_000_000  # Stamp of the first of the frames that have none, nanoseconds
+_STEP = 100_000_000  # From one such frame to the next, nanoseconds
 _LATEST = (2**31 - 1) * 1_000_000_000
 
 
@@ -261,12 +231,10 @@ def write_recording(
 ) -> Losses:
     """Write frames as a recording: nothing of them is lost, and any ROS installation plays it.
 
-    A frame without a stamp is given one: 1 s for the first frame, 0.1 s more for each that follows.
-
-    Args:
-        frames: what to write. Encoded images (JPEG, PNG, ...) are written as they are, others as raw rgb8.
-        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
-        extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
+    A frame without a stamp is given one: 1 s for the first frame, 0.1 s more for each that follows. `frames`: what to
+    write. Encoded images (JPEG, PNG, ...) are written as they are, others as raw rgb8; `path`: a name ending in .mcap
+    or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml; `extra_messages`: what else is
+    written with a frame, under its stamp, with messages of `standard_types`.
     """
     stamps = recording_stamps(frames)
     losses = Losses()
@@ -285,11 +253,7 @@ def write_recording(
 def write_messages(
     messages: Iterable[StampedMessage], path: str | Path, custom_data: Mapping[str, str], storage: StorageName = "mcap"
 ) -> None:
-    """Write messages as a recording, which appears when it is whole.
-
-    Args:
-        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
-    """
+    """Write messages as a recording, which appears when it is whole."""
     path = output_path(Path(path))
     storage = STORAGE_OF_SUFFIX.get(path.suffix, storage)
     with UnfinishedRecording(path) as place:
@@ -307,14 +271,7 @@ def set_metadata(frames: FrameSet) -> dict[str, str]:
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:
-    """Choose the stamp that each frame has in a recording.
-
-    Args:
-        frames: the set. A frame without a stamp gets one: 1 s for the first, 0.1 s more for each that follows.
-
-    Returns:
-        int64 (F,), nanoseconds, all different.
-    """
+    """Choose the stamp that each frame has in a recording: int64 (F,), nanoseconds, all different."""
     stamps = frames.stamp.copy()
     used: dict[int, int] = {}
     for index, stamp in enumerate(stamps.tolist()):
@@ -377,11 +334,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 def frame_messages(
     maker: MessageMaker, index: int, stamp: int, losses: Losses, camera: str = CAMERA
 ) -> Iterator[StampedMessage]:
-    """Make the messages of one frame.
-
-    Args:
-        stamp: nanoseconds, of the messages.
-    """
+    """Make the messages of one frame (stamp: nanoseconds, of the messages)."""
     image = None
     try:
         image = maker.image(index)

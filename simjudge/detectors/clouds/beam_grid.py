@@ -22,33 +22,22 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
 MOST_RINGS = 512
-_LEAST_POINTS = 10
-"""Points that a ring has, on average, where the order tells the rings."""
-_WIDEST = math.radians(0.5)
-"""Standard deviation of the elevations of a ring, where the order tells the rings."""
-_BACK = math.radians(5)
-"""A step back by more begins a new ring."""
-_ROUNDING = 1e-6
-"""Radians; of azimuths of points in single precision."""
+_LEAST_POINTS = 10  # Points that a ring has, on average, where the order tells the rings
+_WIDEST = math.radians(0.5)  # Standard deviation of the elevations of a ring, where the order tells the rings
+_BACK = math.radians(5)  # A step back by more begins a new ring
+_ROUNDING = 1e-6  # Radians; of azimuths of points in single precision
 _MOST_COLUMNS = 16_384
 _LEAST_STEP = math.radians(0.01)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeamGrid(ShortRepr):
-    """The points of a turn by ring and column. A cell may hold several, as with dual returns.
+    """The points of a turn by ring and column. A cell may hold several, as with dual returns."""
 
-    Attributes:
-        ring: int64 (N,), 0 is the lowest.
-        column: int64 (N,), counter-clockwise.
-        first: int64 (R, C), a point of each cell; -1 for none.
-        following: int64 (N,), the next point of the same cell; -1 for none.
-    """
-
-    ring: IntArray
-    column: IntArray
-    first: IntArray
-    following: IntArray
+    ring: IntArray  # int64 (N,), 0 is the lowest
+    column: IntArray  # int64 (N,), counter-clockwise
+    first: IntArray  # int64 (R, C), a point of each cell; -1 for none
+    following: IntArray  # int64 (N,), the next point of the same cell; -1 for none
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,15 +46,7 @@ class BeamGrid(ShortRepr):
 
 
 def build_grid(points: FloatArray, ring: IntArray) -> BeamGrid:
-    """Put points in cells of ring and column.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar; N at least 1.
-        ring: int64 (N,), in any order.
-
-    Returns:
-        The grid. A column is as wide as the median step between neighbours of a ring.
-    """
+    """Put points in cells of ring and column: the grid (points: float64 (N, 3); ring: int64 (N,), in any order)."""
     rank = _rank_by_elevation(points, ring)
     azimuth = np.arctan2(points[:, 1], points[:, 0])
     columns = _count_columns(azimuth, rank)
@@ -75,14 +56,7 @@ def build_grid(points: FloatArray, ring: IntArray) -> BeamGrid:
 
 
 def rings_of_order(points: FloatArray) -> IntArray | None:
-    """Find the rings of a cloud that lists one ring after the other.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar, in the order of the cloud.
-
-    Returns:
-        int64 (N,); None where the order tells no rings.
-    """
+    """Find the rings of a cloud that lists one ring after the other: int64 (N,); points: float64 (N, 3)."""
     if len(points) < 2 * _LEAST_POINTS:
         return None
     azimuth = np.arctan2(points[:, 1], points[:, 0])
@@ -142,38 +116,22 @@ def _fill_cells(ring, column, rings, columns):  # type: ignore[no-untyped-def]
     return first, following
 
 
-NEAREST = 12
-"""Points around one, without rings."""
-COLUMNS = 4
-"""Columns to each side, with rings."""
-GAP = 0.5
-"""Metres; neighbours of a ring farther apart are not of one surface."""
+NEAREST = 12  # Points around one, without rings
+COLUMNS = 4  # Columns to each side, with rings
+GAP = 0.5  # Metres; neighbours of a ring farther apart are not of one surface
 _LEAST_NEIGHBOURS = 4
 _MOST_SWEEPS = 30
 _RELATIVE_ROUNDING = 1e-15
-_FLAT = 1e-6
-"""Points whose second largest spread is this part of the largest lie on a line, which has no normal."""
+_FLAT = 1e-6  # Points whose second largest spread is this part of the largest lie on a line, which has no normal
 
 
 def ring_normals(points: FloatArray, grid: BeamGrid, columns: int = COLUMNS, gap: float = GAP) -> FloatArray:
-    """Find normals of a cloud with rings.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar.
-        gap: neighbours of a ring farther apart are not of one surface, metres.
-
-    Returns:
-        (N, 3), of length 1, towards the lidar; NaN where fewer than four points are around one, or all lie on a line.
-    """
+    """Find normals of a cloud with rings: (N, 3); points: float64 (N, 3), metres, from the lidar."""
     return _normals(points, *_ring_scatter(points, (grid.ring, grid.column, grid.first), columns, gap * gap))
 
 
 def nearest_normals(points: FloatArray, nearest: int = NEAREST) -> FloatArray:
-    """Find normals of a cloud without rings.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar.
-    """
+    """Find normals of a cloud without rings (points: float64 (N, 3), metres, from the lidar)."""
     count = min(nearest, len(points))
     if count < _LEAST_NEIGHBOURS:
         return np.full((len(points), 3), np.nan)

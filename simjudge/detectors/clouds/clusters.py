@@ -43,11 +43,7 @@ from simjudge.detectors.clouds.beam_grid import BeamGrid
 
 @njit(cache=True, nogil=True)
 def find_root(parent, point):  # type: ignore[no-untyped-def]
-    """The point that stands for the set of a point.
-
-    Args:
-        parent: int64 (N,), of each point another of its set, or itself; paths are shortened.
-    """
+    """The point that stands for the set of a point (parent: int64 (N,))."""
     while parent[point] != point:
         parent[point] = parent[parent[point]]
         point = parent[point]
@@ -66,14 +62,7 @@ def unite(parent, one, other):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def set_numbers(parent, mask):  # type: ignore[no-untyped-def]
-    """Number the sets from 0, in the order of their first points.
-
-    Args:
-        mask: bool (N,), the points that count.
-
-    Returns:
-        int64 (N,), -1 outside of the mask.
-    """
+    """Number the sets from 0, in the order of their first points: int64 (N,); mask: bool (N,)."""
     numbers = np.full(len(parent), -1, np.int64)
     count = 0
     for point in range(len(parent)):
@@ -89,21 +78,12 @@ def set_numbers(parent, mask):  # type: ignore[no-untyped-def]
 
 
 _MOST_CELLS = 2**62
+# Cells: the diagonal of one is the distance, so that points within it lie at most two cells apart along each axis.
 _REACH = 2
-"""Cells: the diagonal of one is the distance, so that points within it lie at most two cells apart along each axis."""
 
 
 def euclidean_clusters(points: FloatArray, mask: BoolArray, distance: float) -> IntArray:
-    """Find clusters by distance.
-
-    Args:
-        points: float64 (N, 3), metres; finite inside of the mask.
-        mask: bool (N,), the points to take.
-        distance: neighbours in one cluster lie at most so far apart, metres.
-
-    Returns:
-        int64 (N,), numbers from 0 in the order of the clusters' first points; -1 outside of the mask.
-    """
+    """Find clusters by distance: int64 (N,); points: float64 (N, 3); mask: bool (N,), the points to take."""
     numbers = np.full(len(points), -1, np.int64)
     rows = np.flatnonzero(mask)
     if not len(rows):
@@ -160,17 +140,7 @@ def _join_pair(points, order, start, parent, one, other, distance2):  # type: ig
 def ring_clusters(
     points: FloatArray, mask: BoolArray, grid: BeamGrid, *, distance: float, angle_deg: float, rings: int, columns: int
 ) -> IntArray:
-    """Find clusters among neighbours by ring and column.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar.
-        mask: bool (N,), the points to take.
-        distance: neighbours in one cluster lie at most so far apart, metres.
-        angle_deg: the angle b above is at least this, degrees.
-
-    Returns:
-        int64 (N,), numbers from 0 in the order of the clusters' first points; -1 outside of the mask.
-    """
+    """Find clusters among neighbours by ring and column: int64 (N,); points: float64 (N, 3); mask: bool (N,)."""
     limits = (distance**2, math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg)))
     numbers: IntArray = _cluster(
         points, mask, (grid.ring, grid.column, grid.first, grid.following), limits, rings, columns
@@ -227,19 +197,12 @@ CRITERIA = ("area", "closeness", "variance")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rectangles(ShortRepr):
-    """K rectangles.
+    """K rectangles."""
 
-    Attributes:
-        centre: (K, 2), x, y, metres.
-        size: (K, 2), the longer side, then the shorter one, metres.
-        yaw: (K,), of the longer side, radians counter-clockwise from x, above -pi / 2, at most pi / 2.
-        fit: (K,), 0 to 1, the share of points near one of the two sides that are seen.
-    """
-
-    centre: FloatArray
-    size: FloatArray
-    yaw: FloatArray
-    fit: FloatArray
+    centre: FloatArray  # (K, 2), x, y, metres
+    size: FloatArray  # (K, 2), the longer side, then the shorter one, metres
+    yaw: FloatArray  # (K,), of the longer side, radians counter-clockwise from x, above -pi / 2, at most pi / 2
+    fit: FloatArray  # (K,), 0 to 1, the share of points near one of the two sides that are seen
 
 
 def fit_l_shapes(
@@ -247,12 +210,9 @@ def fit_l_shapes(
 ) -> Rectangles:
     """Fit a rectangle around each cluster.
 
-    Args:
-        points: float64 (N, 2), x, y, metres, cluster after cluster.
-        start: int64 (K + 1,), where each cluster begins; none is empty.
-        step_deg: orientations are tried so many degrees apart.
-        nearest: d0 of closeness, metres.
-        side: points so near to a side count for the fit, metres.
+    `points`: float64 (N, 2), x, y, metres, cluster after cluster; `start`: int64 (K + 1,), where each cluster begins;
+    none is empty; `step_deg`: orientations are tried so many degrees apart; `nearest`: d0 of closeness, metres; `side`:
+    points so near to a side count for the fit, metres.
     """
     angles = np.radians(np.arange(0.0, 90.0, step_deg))
     rows = np.empty((len(start) - 1, 6))
@@ -352,10 +312,6 @@ def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> R
 
     A side along the line of sight grows behind its rectangle, one across it to both ends alike; between the two the
     share goes with the cosine of the angle to the line of sight.
-
-    Args:
-        rectangles: in the lidar's frame, x and y from the lidar.
-        least: of the longer and of the shorter side, metres.
     """
     yaw, centre = rectangles.yaw, rectangles.centre
     missing = np.maximum(np.array(least) - rectangles.size, 0.0)
@@ -369,12 +325,7 @@ def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> R
 
 @njit(cache=True, nogil=True)
 def extents(z, numbers, count):  # type: ignore[no-untyped-def]
-    """The lowest and the highest z of each cluster.
-
-    Args:
-        z: float64 (N,), metres.
-        numbers: int64 (N,), of each point's cluster; -1 for none.
-    """
+    """The lowest and the highest z of each cluster (z: float64 (N,), metres; numbers: int64 (N,))."""
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     for row in range(len(z)):
         if numbers[row] >= 0:
@@ -385,12 +336,7 @@ def extents(z, numbers, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def nearest_z(ground, places):  # type: ignore[no-untyped-def]
-    """The z of the ground point nearest to each place, as seen from above; NaN without ground.
-
-    Args:
-        ground: float64 (N, 3), metres.
-        places: float64 (K, 2), metres.
-    """
+    """The z of the ground point nearest to each place (K, 2), as seen from above; NaN without ground."""
     out = np.full(len(places), np.nan)
     for place in range(len(places)):
         least = math.inf

@@ -44,35 +44,24 @@ DEFAULTS = LidarCuboidFile()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CloudObjects(ShortRepr):
-    """What a cloud of N points shows.
+    """What a cloud of N points shows."""
 
-    Attributes:
-        own: bool (N,), returns of the car that carries the lidar.
-        ground: bool (N,).
-        cluster: int64 (N,), the row of its cuboid; -1 for own, ground, clusters that are left out, points that are too
-            far away, and points without a return.
-        cuboids: K, whose `cloud` and `class_id` are 0 and whose `instance` is -1. Upright; x is along the longer side,
-            and yaw above -90, at most 90 degrees: which end is the front cannot be told.
-        plane: float64 (4,), the ground's a, b, c, d with a x + b y + c z + d = 0; None without, or with another method.
-        organized: whether neighbours were told by ring and column.
-        seen: the number of points with a return.
-    """
-
-    own: BoolArray
-    ground: BoolArray
+    own: BoolArray  # bool (N,), returns of the car that carries the lidar
+    ground: BoolArray  # bool (N,)
+    # int64 (N,), the row of its cuboid; -1 for own, ground, clusters that are left out, points that are too far away,
+    # and points without a return.
     cluster: IntArray
+    # K, whose `cloud` and `class_id` are 0 and whose `instance` is -1. Upright; x is along the longer side, and yaw
+    # above -90, at most 90 degrees: which end is the front cannot be told.
     cuboids: CloudPredictions
+    # float64 (4,), the ground's a, b, c, d with a x + b y + c z + d = 0; None without, or with another method.
     plane: FloatArray | None
-    organized: bool
-    seen: int
+    organized: bool  # whether neighbours were told by ring and column
+    seen: int  # the number of points with a return
 
 
 def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> CloudObjects:
-    """Find ground, clusters and cuboids in a cloud of any driver, by its field of rings, its rows, or their order.
-
-    Args:
-        cloud: in the frame of its lidar.
-    """
+    """Find ground, clusters and cuboids in a cloud of any driver, by its field of rings, its rows, or their order."""
     held = lidar_points(cloud.table, cloud.where)
     points = np.full((len(cloud), 3), np.nan)
     points[held.seen] = held.stored

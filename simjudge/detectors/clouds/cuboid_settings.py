@@ -11,12 +11,10 @@ from simjudge.core.documents import Fields, read_document
 from simjudge.core.field_types import Choice, Flag, Number, Text, Vector, Whole, conflict
 from simjudge.core.yaml_file import read_yaml
 
-LIDAR_CUBOIDS = "lidar_cuboids"
-"""What a file's `detector` says, and the name of the file that comes with simjudge."""
+LIDAR_CUBOIDS = "lidar_cuboids"  # What a file's `detector` says, and the name of the file that comes with simjudge
 Metres = Annotated[float, Number(gt=0, le=1000.0)]
 NotNegative = Annotated[float, Number(ge=0, le=1000.0)]
-Angle = Annotated[float, Number(gt=0, le=90)]
-"""Degrees."""
+Angle = Annotated[float, Number(gt=0, le=90)]  # Degrees
 Share = Annotated[float, Number(ge=0, le=1)]
 
 

@@ -29,33 +29,19 @@ _NO_CONTACT = -1.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroundPlane(ShortRepr):
-    """A plane n . p + offset = 0.
+    """A plane n . p + offset = 0."""
 
-    Attributes:
-        normal: float64 (3,), of length 1, upwards.
-        offset: metres.
-        ground: bool (N,), the points that lie near it, with a normal near its own.
-    """
-
-    normal: FloatArray
-    offset: float
-    ground: BoolArray
+    normal: FloatArray  # float64 (3,), of length 1, upwards
+    offset: float  # metres
+    ground: BoolArray  # bool (N,), the points that lie near it, with a normal near its own
 
     def height(self, points: FloatArray) -> FloatArray:
-        """How far points lie above the plane, metres.
-
-        Args:
-            points: (N, 3).
-        """
+        """How far points lie above the plane, metres (points (N, 3))."""
         above: FloatArray = points @ self.normal + self.offset
         return above
 
     def z(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """The plane's z at places.
-
-        Args:
-            x, y: (N,), metres.
-        """
+        """The plane's z at places (x, y (N,), metres)."""
         found: FloatArray = -(self.normal[0] * x + self.normal[1] * y + self.offset) / self.normal[2]
         return found
 
@@ -74,17 +60,11 @@ def fit_ground_plane(
 ) -> GroundPlane | None:
     """Find the plane of the ground.
 
-    Args:
-        points: float64 (N, 3), metres.
-        normals: (N, 3), of length 1, in either direction; NaN where there is none: there the distance alone decides.
-        distance: how far ground lies from the plane, metres.
-        contact: points so near to the plane are ground whatever their normals, metres.
-        angle_deg: how far a point's normal may turn from the plane's, degrees.
-        slope_deg: how far the plane's normal may turn from the z axis, degrees.
-        least: share of the points that the plane holds at least, with normals near its own.
-
-    Returns:
-        The plane; None where none holds enough points.
+    `points`: float64 (N, 3), metres; `normals` (N, 3), of length 1, in either direction; NaN where there is none: there
+    the distance alone decides; `distance`: how far ground lies from the plane, metres; `contact`: points so near to the
+    plane are ground whatever their normals, metres; `angle_deg`: how far a point's normal may turn from the plane's,
+    degrees; `slope_deg`: how far the plane's normal may turn from the z axis, degrees; `least`: share of the points
+    that the plane holds at least, with normals near its own. Returns the plane; None where none holds enough points.
     """
     # In the search normals always count: a slab through walls holds points enough, but no ground.
     limits = (distance, _NO_CONTACT, math.cos(math.radians(angle_deg)), math.cos(math.radians(slope_deg)))
@@ -116,14 +96,7 @@ def fit_ground_plane(
 
 
 def least_squares_plane(points: FloatArray) -> tuple[FloatArray, float]:
-    """Fit the plane from which the squared distances of points are least.
-
-    Args:
-        points: float64 (N, 3), metres; N at least 3.
-
-    Returns:
-        Its normal, of length 1 and upwards, and its offset, metres.
-    """
+    """Normal (of length 1, upwards) and offset of the plane from which squared distances of points (N, 3) are least."""
     middle = points.mean(0)
     centred = points - middle
     normal = np.linalg.eigh(centred.T @ centred)[1][:, 0]
@@ -133,17 +106,7 @@ def least_squares_plane(points: FloatArray) -> tuple[FloatArray, float]:
 
 @njit(cache=True, nogil=True)
 def best_plane(points, normals, drawn, limits):  # type: ignore[no-untyped-def]
-    """Of the planes through three points each, find the one with the most ground; of equal ones the first.
-
-    Args:
-        points: float64 (N, 3).
-        normals: (N, 3).
-        drawn: int64 (T, 3), rows of the points.
-        limits: distance and contact, and the cosines of the angle and of the slope.
-
-    Returns:
-        Normal, offset and number of points; a number of 0 where all planes are steeper than the slope.
-    """
+    """Of planes through points `drawn` (T, 3), the first with most ground: normal, offset, count (0: too steep)."""
     best, best_offset, most = np.zeros(3), 0.0, 0
     for trial in range(len(drawn)):
         p, q, r = points[drawn[trial, 0]], points[drawn[trial, 1]], points[drawn[trial, 2]]
@@ -166,15 +129,7 @@ def best_plane(points, normals, drawn, limits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def near_plane(points, normals, normal, offset, limits):  # type: ignore[no-untyped-def]
-    """Find the points near a plane with a normal near its own.
-
-    Args:
-        normal: (3,), of length 1.
-        offset: metres.
-
-    Returns:
-        bool (N,).
-    """
+    """Find the points near a plane with a normal near its own: bool (N,); normal (3,), of length 1; offset: metres."""
     out = np.zeros(len(points), np.bool_)
     for row in range(len(points)):
         out[row] = _is_near(points, normals, row, normal, offset, limits)
@@ -194,16 +149,7 @@ def _is_near(points, normals, row, normal, offset, limits):  # type: ignore[no-u
 
 
 def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) -> BoolArray:
-    """Find ground.
-
-    Args:
-        points: float64 (N, 3), metres, from the lidar.
-        sensor_height: how high the lidar is above ground, metres.
-        farthest: points farther away are not looked at, metres.
-
-    Returns:
-        bool (N,).
-    """
+    """Find ground: bool (N,); points: float64 (N, 3); farthest: points farther away are not looked at, metres."""
     try:
         import pypatchworkpp  # noqa: PLC0415 - an extra
     except ImportError as error:

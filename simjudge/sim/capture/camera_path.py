@@ -16,62 +16,34 @@ from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = ("body", "optical")
-DEFAULT_CAR = "art1"
-"""The vehicle that carries the camera where none is named."""
-_CAMERA = "camera"
-"""The name of its mount in a vehicle's file."""
+DEFAULT_CAR = "art1"  # The vehicle that carries the camera where none is named
+_CAMERA = "camera"  # The name of its mount in a vehicle's file
 
 
 @dataclass(frozen=True)
 class CameraPath:
-    """A camera's path through a scene.
+    """A camera's path through a scene."""
 
-    Attributes:
-        body: poses of the body in the recording's fixed frame.
-        mount: pose of the camera's optical frame in the body.
-        alignment: pose of the recording's fixed frame in the scene.
-        offset: nanoseconds that are added to a frame's stamp to get the poses' time.
-        noise: errors of the body's poses, one for each frame; None for none.
-    """
-
-    body: TrajectoryInterpolator
-    mount: Pose
-    alignment: Pose = field(default_factory=Pose)
-    offset: int = 0
-    noise: PoseNoise | None = None
+    body: TrajectoryInterpolator  # poses of the body in the recording's fixed frame
+    mount: Pose  # pose of the camera's optical frame in the body
+    alignment: Pose = field(default_factory=Pose)  # pose of the recording's fixed frame in the scene
+    offset: int = 0  # nanoseconds that are added to a frame's stamp to get the poses' time
+    noise: PoseNoise | None = None  # errors of the body's poses, one for each frame; None for none
     seed: int = 0
 
     def recorded(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
-        """The optical frame in the recording's fixed frame at times during one frame, noise included.
-
-        Args:
-            stamp: int64 (N,), nanoseconds, on the frames' clock.
-            frame_name: the frame's name; with the seed it sets the frame's noise.
-        """
+        """The optical frame in the recording's fixed frame at stamps int64 (N,), nanoseconds, noise included."""
         error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
         mount = error @ self.mount
         return [pose @ mount for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
 
     def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
-        """The optical frame in the scene's world at times during one frame, noise included.
-
-        Args:
-            stamp: int64 (N,), nanoseconds, on the frames' clock.
-            frame_name: the frame's name; with the seed it sets the frame's noise.
-        """
+        """The optical frame in the scene's world at times during one frame, noise included (stamp: int64 (N,))."""
         return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
 
 
 def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, str]:
-    """The optical frame in the body whose poses are recorded.
-
-    Args:
-        vehicle: file or name of the car whose base_link the poses are of; its mount "camera" counts.
-        mount: as in `parse_mount`, in place of a car. Without both, the car is art1.
-
-    Returns:
-        The pose, and a phrase for people that says where the camera is.
-    """
+    """The optical frame in the body whose poses are recorded."""
     if mount is not None:
         if vehicle is not None:
             raise UsageError("--vehicle brings a mount for the camera: leave out --mount, or --vehicle")
@@ -84,12 +56,7 @@ def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, s
 
 
 def parse_mount(text: str) -> Pose:
-    """The optical frame in the body, from text.
-
-    Args:
-        text: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees; "body" where the
-            recorded body is the camera's own; "optical" where it is the camera's optical frame.
-    """
+    """The optical frame in the body, from "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or "optical"."""
     if text == "optical":
         return Pose()
     return (
@@ -98,11 +65,7 @@ def parse_mount(text: str) -> Pose:
 
 
 def parse_pose(option: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
-    """A pose from text.
-
-    Args:
-        text: "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll"; metres and degrees, angles as in REP 103.
-    """
+    """A pose from text (text: "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll"; metres and degrees)."""
     forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
     parts = text.split(",")
     try:

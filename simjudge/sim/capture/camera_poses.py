@@ -27,26 +27,17 @@ from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset
 
-MOST_FRAMES = 1_000_000
-"""Frames of one rendering at most."""
+MOST_FRAMES = 1_000_000  # Frames of one rendering at most
 
-CLEARANCE = 0.12
-"""Least distance between a random camera and any thing, metres."""
-HEIGHTS = (0.7, 1.4)
-"""Least and largest height of a random camera, as factors of its mount's height."""
-TILT = (math.radians(3), math.radians(1.5))
-"""Standard deviations of a random camera's pitch and roll, radians."""
-_PATH_STEP = 20_000_000
-"""Nanoseconds between the poses of a course's path."""
+CLEARANCE = 0.12  # Least distance between a random camera and any thing, metres
+HEIGHTS = (0.7, 1.4)  # Least and largest height of a random camera, as factors of its mount's height
+TILT = (math.radians(3), math.radians(1.5))  # Standard deviations of a random camera's pitch and roll, radians
+_PATH_STEP = 20_000_000  # Nanoseconds between the poses of a course's path
 _PARTS = ("position", "orientation")
-_TRIES = 2000
-"""Random poses that are tried for one frame."""
-_DIRECTIONS = 400
-"""Rays that search for things too near: 2 cm apart on a ball as large as the clearance."""
-_AIM_SPREAD = 0.45
-"""A camera aims at a thing to within this share of its field of view, to either side."""
-_HEIGHT_CLEARANCE = 0.6
-"""The floor may be nearer than the clearance, down to this share of the camera's height."""
+_TRIES = 2000  # Random poses that are tried for one frame
+_DIRECTIONS = 400  # Rays that search for things too near: 2 cm apart on a ball as large as the clearance
+_AIM_SPREAD = 0.45  # A camera aims at a thing to within this share of its field of view, to either side
+_HEIGHT_CLEARANCE = 0.6  # The floor may be nearer than the clearance, down to this share of the camera's height
 
 
 class CameraPoses(Protocol):
@@ -61,13 +52,7 @@ class CameraPoses(Protocol):
         """Start of each exposure, nanoseconds."""
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame in the world at times during the exposure of a frame.
-
-        Args:
-            index: index of the frame.
-            stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
-        """
+        """The optical frame in the world at times (nanoseconds from the frame's stamp) during its exposure."""
 
     @property
     def mount(self) -> Pose:
@@ -85,30 +70,20 @@ class RandomPoses:
     logarithm, so that things of all sizes are seen), its bearing, and its place in the image. In the other frames the
     camera stands and looks anywhere. Height, pitch and roll vary around those of the mount. The camera is never within
     a thing, nor nearer to one than `clearance`, nor outside the scene's area.
-
-    Attributes:
-        name: name of the scene, for the frames' names.
-        rate: frames a second, for their stamps.
-        mount: the optical frame above the floor, as a car carries it; its height, pitch and roll count.
-        field: horizontal field of view of the lens, degrees.
-        heights: least and largest factor of the mount's height.
-        tilt: standard deviations of pitch and roll, radians.
-        distances: least and largest distance across the floor to the thing that is aimed at, metres.
-        aimed: share of the frames that aim at a thing, 0 to 1.
-        clearance: least distance between the camera and any thing, metres.
     """
 
-    name: str
+    name: str  # name of the scene, for the frames' names
     count: int
-    rate: float
-    mount: Pose
-    field: float
+    rate: float  # frames a second, for their stamps
+    mount: Pose  # the optical frame above the floor, as a car carries it; its height, pitch and roll count
+    field: float  # horizontal field of view of the lens, degrees
     seed: int = 0
-    heights: tuple[float, float] = HEIGHTS
-    tilt: tuple[float, float] = TILT
+    heights: tuple[float, float] = HEIGHTS  # least and largest factor of the mount's height
+    tilt: tuple[float, float] = TILT  # standard deviations of pitch and roll, radians
+    # Least and largest distance across the floor to the thing that is aimed at, metres.
     distances: tuple[float, float] = (0.5, 6.0)
-    aimed: float = 0.85
-    clearance: float = CLEARANCE
+    aimed: float = 0.85  # share of the frames that aim at a thing, 0 to 1
+    clearance: float = CLEARANCE  # least distance between the camera and any thing, metres
 
     def __post_init__(self) -> None:
         """Check that there are frames, and a camera above the floor."""
@@ -128,11 +103,7 @@ class RandomPoses:
         return [SECOND + frame_stamp_offset(self.rate, index) for index in range(self.count)]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The same pose at all times.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The same pose at all times (stamps: times from the frame's stamp on, nanoseconds)."""
         if engine.scene.area is None:
             raise UsageError(
                 f"scene {engine.scene.name}: has no area for random cameras; give it area: [x0, y0, x1, y1]"
@@ -178,23 +149,16 @@ class CoursePoses:
 
     The car drives at `speed`, and slower where the course would otherwise be too short for `count` frames. Frames are
     due at the camera's rate; where there are more than `count`, they are thinned evenly.
-
-    Attributes:
-        rate: frames a second.
-        count: number of frames; None for all that are due.
-        speed: highest speed, m/s.
-        ground: what is uneven of the scene's ground.
     """
 
     course: Course
     mount: Pose
-    rate: float
-    count: int | None = None
-    speed: float = 1.0
-    ground: Ground = field(default_factory=Ground)
+    rate: float  # frames a second
+    count: int | None = None  # number of frames; None for all that are due
+    speed: float = 1.0  # highest speed, m/s
+    ground: Ground = field(default_factory=Ground)  # what is uneven of the scene's ground
 
     def __post_init__(self) -> None:
-        """Check that there are frames."""
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} frames: at least one is needed")
 
@@ -223,11 +187,7 @@ class CoursePoses:
         return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame at the car's position by then.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame at the car's position by then (stamps: times from the frame's stamp on, nanoseconds)."""
         del index, engine
         return [self._base((stamp - SECOND) / SECOND * self.actual_speed) @ self.mount for stamp in stamps]
 
@@ -259,29 +219,18 @@ class FilePoses:
     During an exposure the body goes on towards its next pose, unless that pose is too far away in time or a jump.
     Where the file says which placement of the scene each pose sees, or has no times, the camera stands still for each
     frame.
-
-    Attributes:
-        body: poses of the body in the world.
-        mount: the optical frame in the body.
-        rows: rows of the poses, one for each frame.
-        scene_seeds: the scene's seed of each frame; empty where the file gives none.
     """
 
-    body: Trajectory
-    mount: Pose
-    rows: Sequence[int]
-    scene_seeds: tuple[int, ...] = ()
+    body: Trajectory  # poses of the body in the world
+    mount: Pose  # the optical frame in the body
+    rows: Sequence[int]  # rows of the poses, one for each frame
+    scene_seeds: tuple[int, ...] = ()  # the scene's seed of each frame; empty where the file gives none
 
     @classmethod
     def of(
         cls, body: Trajectory, mount: Pose, count: int | None = None, seeds: Mapping[int, int] | None = None
     ) -> FilePoses:
-        """Frames at all poses, or at some of them, evenly chosen.
-
-        Args:
-            count: number of frames; None for one at each pose.
-            seeds: the scene's seed of each pose by its stamp, nanoseconds; None or empty where a file gives none.
-        """
+        """Frames at all poses, or `count` of them, evenly chosen; `seeds` are the scene's, by stamp (nanoseconds)."""
         poses = len(body)
         if count is not None and not 1 <= count <= poses:
             raise UsageError(f"{body.name}: {count} frames of {poses} poses; 1 to {poses} can be had")
@@ -299,11 +248,7 @@ class FilePoses:
         return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame at the body's pose by then.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame at the body's pose by then (stamps: times from the frame's stamp on, nanoseconds)."""
         del engine
         row = self.rows[index]
         if not self._moves_on(int(self.body.stamp[row]), max(stamps)):
@@ -323,14 +268,10 @@ class FilePoses:
 
 @dataclass(frozen=True)
 class CarriedPoses:
-    """A camera on the body that carries another camera, at the same times.
-
-    Attributes:
-        mount: the optical frame in the body.
-    """
+    """A camera on the body that carries another camera, at the same times."""
 
     first: CameraPoses
-    mount: Pose
+    mount: Pose  # the optical frame in the body
 
     @property
     def stamp(self) -> Sequence[int]:
@@ -343,11 +284,7 @@ class CarriedPoses:
         return self.first.frame_name
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame where the body is by then.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame where the body is by then (stamps: times from the frame's stamp on, nanoseconds)."""
         other = self.first.mount.inverse() @ self.mount
         return [pose @ other for pose in self.first.at(index, stamps, engine)]
 
@@ -359,12 +296,7 @@ class CarriedPoses:
 def is_free_position(
     position: tuple[float, float, float], engine: Engine, bodies: Poses, clearance: float = CLEARANCE
 ) -> bool:
-    """Tell whether a camera may stand somewhere: nothing is too near, and it is within no thing.
-
-    Args:
-        position: x, y, z in the world, metres.
-        clearance: least distance to any thing, metres; the floor may be nearer.
-    """
+    """Tell whether a camera may stand at x, y, z: nothing is nearer than `clearance` (metres), the floor aside."""
     hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
     hit = hits.thing >= 0
     # Faces are seen from outside: from within a thing all look away.
@@ -386,8 +318,7 @@ _BALL = _ball(_DIRECTIONS)
 
 log = logging.getLogger(__name__)
 
-RANDOM_FRAMES = 10
-"""Random poses of whoever does not say how many."""
+RANDOM_FRAMES = 10  # Random poses of whoever does not say how many
 
 
 def choose_camera_poses(
@@ -398,14 +329,7 @@ def choose_camera_poses(
     seed: int,
     mount: Pose,
 ) -> tuple[CameraPoses, Losses]:
-    """The camera poses that a word or a file asks for.
-
-    Args:
-        count: number of frames; None for all of a course or a file, and for RANDOM_FRAMES random ones.
-
-    Returns:
-        The poses, and the rows of a file that could not be used.
-    """
+    """The camera poses that a word or a file asks for (count: number of frames; None for all of a course or a file)."""
     if count is not None and not 1 <= count <= MOST_FRAMES:
         raise UsageError(f"-n {count}: must be 1 to {MOST_FRAMES} frames")
     if str(poses) == "random":
@@ -435,19 +359,13 @@ def choose_camera_poses(
 
 @dataclass(frozen=True)
 class StillPoses:
-    """A camera that stands still for each frame; the frames have nothing to do with each other.
-
-    Attributes:
-        cameras: poses of the optical frame in the world, one for each frame.
-        rate: frames a second, for their stamps.
-    """
+    """A camera that stands still for each frame; the frames have nothing to do with each other."""
 
     name: str
-    cameras: tuple[Pose, ...]
-    rate: float
+    cameras: tuple[Pose, ...]  # poses of the optical frame in the world, one for each frame
+    rate: float  # frames a second, for their stamps
 
     def __post_init__(self) -> None:
-        """Check that there are frames."""
         if not self.cameras:
             raise UsageError(f"{self.name}: no pose; at least one is needed")
 
@@ -467,11 +385,7 @@ class StillPoses:
         return Pose()
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The same pose at all times.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The same pose at all times (stamps: times from the frame's stamp on, nanoseconds)."""
         del engine
         return [self.cameras[index]] * len(stamps)
 

@@ -36,60 +36,36 @@ class EngineWithOwnCameras(Protocol):
     """An engine with cameras of its own making beside `Engine.render`."""
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
-        """Render with the engine's own camera model.
-
-        Args:
-            camera: the camera, whose `own` says what it asks of the engine.
-            scene_state: where camera and bodies are.
-
-        Returns:
-            Linear RGB (H, W, 3); times the camera's gain, 1 is full scale.
-        """
+        """Render with the engine's own camera model: linear RGB (H, W, 3); times the camera's gain, 1 is full scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrameExposure:
-    """Where the camera and all bodies are while one frame is exposed.
+    """Where the camera and all bodies are while one frame is exposed."""
 
-    Attributes:
-        frame_name: the frame's name; the camera's noise follows from it.
-        stamp: start of the exposure, nanoseconds.
-        scene_states: the instants of the exposure, in order (`exposure_stamps`); one without motion blur.
-        middle: the middle of the exposure, which the labels describe.
-    """
-
-    frame_name: str
-    stamp: int
+    frame_name: str  # the frame's name; the camera's noise follows from it
+    stamp: int  # start of the exposure, nanoseconds
+    # The instants of the exposure, in order (`exposure_stamps`); one without motion blur.
     scene_states: tuple[SceneState, ...]
-    middle: SceneState
+    middle: SceneState  # the middle of the exposure, which the labels describe
 
 
 class Metering(NamedTuple):
-    """What automatic exposure goes by.
+    """What automatic exposure goes by."""
 
-    Attributes:
-        stamp: of the frame, nanoseconds.
-        before: the frame before; None: there is none.
-    """
-
-    stamp: int
-    before: MeteredFrame | None
+    stamp: int  # of the frame, nanoseconds
+    before: MeteredFrame | None  # the frame before; None: there is none
 
 
 @dataclass(frozen=True, repr=False)
 class CapturedImage(ShortRepr):
-    """The image that a camera's chain makes of light.
+    """The image that a camera's chain makes of light."""
 
-    Attributes:
-        pixels: (H, W, 3), uint8 RGB.
-        encoded: the JPEG that the camera's chain ends in, of which `pixels` are the decoded pixels; else None.
-        gray: whether it has one channel only; `pixels` has it three times.
-        metered: its exposure, and the brightness by which the next one is chosen; None without automatic exposure.
-    """
-
-    pixels: RgbImage
+    pixels: RgbImage  # (H, W, 3), uint8 RGB
+    # The JPEG that the camera's chain ends in, of which `pixels` are the decoded pixels; else None.
     encoded: EncodedImage | None = None
-    gray: bool = False
+    gray: bool = False  # whether it has one channel only; `pixels` has it three times
+    # Its exposure, and the brightness by which the next one is chosen; None without automatic exposure.
     metered: MeteredFrame | None = None
 
     def stored(self) -> EncodedImage:
@@ -109,13 +85,7 @@ def exposure_at(
     poses_at: Callable[[Sequence[int]], Sequence[Pose]],
     bodies_at: Callable[[int], Poses] | None = None,
 ) -> FrameExposure:
-    """The exposure of a camera that moves, and of bodies whose poses are known at any time.
-
-    Args:
-        stamp: start of the exposure, nanoseconds.
-        poses_at: returns the optical frame in the world at stamps, nanoseconds.
-        bodies_at: returns poses of what is not where the scene has it, at a stamp; None for nothing.
-    """
+    """The exposure (start `stamp`, nanoseconds) of a camera that moves, and of bodies with poses known at any time."""
     stamps = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
     middle, *scene_states = (
         SceneState(pose, bodies_at(time) if bodies_at else {})
@@ -125,11 +95,7 @@ def exposure_at(
 
 
 def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
-    """Where the things of a scene are that follow a path, by a stamp in nanoseconds.
-
-    Args:
-        start: stamp at which the scene starts, nanoseconds: that of the first frame.
-    """
+    """Where the things of a scene are that follow a path, by stamp; `start` is the first frame's (nanoseconds)."""
     return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
 
 
@@ -138,12 +104,6 @@ def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneSta
 
     Where nothing moves between the instants, the first one stands for all. What a camera asks of the engine's own
     cameras is in the light already.
-
-    Args:
-        camera: its lens, its rays a pixel, and what it asks of the engine's own cameras.
-
-    Returns:
-        Linear radiance (H, W, 3).
     """
     first = scene_states[0]
     if camera.chrono is not None:
@@ -171,14 +131,7 @@ def develop(
     seed: int = 0,
     metering: Metering | None = None,
 ) -> CapturedImage:
-    """The image that a camera makes of the light on its sensor, by its gain, its automatic exposure and its chain.
-
-    Args:
-        radiance: linear radiance (H, W, 3), as `gather_light` returns it.
-        frame_name: the frame's name; with the seed it sets the random filters, as in `chain.FilteredImages`.
-        metering: the frame's stamp and the frame before, for automatic exposure; None: the camera has looked at this
-            one for long.
-    """
+    """The image that a camera makes of light (H, W, 3), by its gain, its automatic exposure and its chain."""
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
     metered, amplification = None, 1.0
     if camera.auto_exposure is not None:
@@ -195,19 +148,12 @@ def develop(
     return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray, metered)
 
 
+# A body that moves by less in an exposure, metres and parts of a quaternion, stands: resting bodies tremble.
 _STANDS = 1e-6
-"""A body that moves by less in an exposure, metres and parts of a quaternion, stands: resting bodies tremble."""
 
 
 def timed_exposure(camera: Camera, exposure: FrameExposure, seed: int = 0) -> TimedExposure | None:
-    """How the rays of a frame are spread over time.
-
-    Args:
-        seed: of the camera; with the frame's name it sets the rays' times.
-
-    Returns:
-        The timed exposure; None where all rays see the same, because nothing moves or the camera wants it so.
-    """
+    """How the rays of a frame are spread over time: the timed exposure; None where all rays see the same."""
     states = exposure.scene_states
     if not camera.has_ray_times or all(state == states[0] for state in states):
         return None
@@ -256,44 +202,28 @@ def _moves(one: Pose, other: Pose) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RawFrame(ShortRepr):
-    """What an engine gave for one frame, before the camera's electronics.
+    """What an engine gave for one frame, before the camera's electronics."""
 
-    Attributes:
-        exposure: where the camera and the bodies were.
-        timed: when each ray saw the scene, where rays have times of their own; None: all in the exposure's moments.
-        scene: the scene that the engine had then.
-        light: linear radiance (H, W, 3) on the sensor; None where no image is wanted.
-        labels: class, instance and depth (H, W) in the middle of the exposure, of each row's own where rows differ.
-        light_seconds: time that the light took, seconds of the wall clock.
-        label_seconds: time that the labels took, likewise.
-    """
-
-    exposure: FrameExposure
+    exposure: FrameExposure  # where the camera and the bodies were
+    # When each ray saw the scene, where rays have times of their own; None: all in the exposure's moments.
     timed: TimedExposure | None
-    scene: Scene
-    light: npt.NDArray[np.float32] | None
+    scene: Scene  # the scene that the engine had then
+    light: npt.NDArray[np.float32] | None  # linear radiance (H, W, 3) on the sensor; None where no image is wanted
+    # Class, instance and depth (H, W) in the middle of the exposure, of each row's own where rows differ.
     labels: Labels
-    light_seconds: float
-    label_seconds: float
+    light_seconds: float  # time that the light took, seconds of the wall clock
+    label_seconds: float  # time that the labels took, likewise
 
 
 @dataclass(frozen=True, eq=False)
 class CapturedFrame:
-    """A labelled frame.
+    """A labelled frame."""
 
-    Attributes:
-        exposure: where the camera and the bodies were.
-        image: what the camera made of the light; None where no image was wanted.
-        labels: class (semantic), instance and depth images, (H, W) each, in the middle of the exposure.
-        truth: the labelled objects, with their visible pixels.
-        depth: the camera's depth image; None where it has none.
-    """
-
-    exposure: FrameExposure
-    image: CapturedImage | None
-    labels: Labels
-    truth: GroundTruth
-    depth: DepthImage | None = None
+    exposure: FrameExposure  # where the camera and the bodies were
+    image: CapturedImage | None  # what the camera made of the light; None where no image was wanted
+    labels: Labels  # class (semantic), instance and depth images, (H, W) each, in the middle of the exposure
+    truth: GroundTruth  # the labelled objects, with their visible pixels
+    depth: DepthImage | None = None  # the camera's depth image; None where it has none
 
     @property
     def frame_name(self) -> str:
@@ -336,24 +266,13 @@ class FrameFinisher:
     def __init__(
         self, camera: Camera, labelling: Labelling | None = None, seed: int = 0, *, masks: bool = False
     ) -> None:
-        """Remember the camera.
-
-        Args:
-            labelling: which objects are labelled; None for the defaults.
-            masks: whether the objects get pixel masks too.
-        """
+        """Remember the camera (masks: whether the objects get pixel masks too)."""
         self.camera = camera
         self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
         self.metered: MeteredFrame | None = None
 
     def finish(self, raw: RawFrame) -> CapturedFrame:
-        """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
-
-        With automatic exposure, frames must be finished in the order of their stamps.
-
-        Args:
-            raw: an observed frame; the engine may have another scene by now.
-        """
+        """Develop the image of an observed frame and find its objects; in order of stamps with automatic exposure."""
         camera, exposure = self.camera, raw.exposure
         truth = ground_truth(
             raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
@@ -384,23 +303,14 @@ class Capture(FrameFinisher):
         *,
         masks: bool = False,
     ) -> None:
-        """Put a camera before an engine.
-
-        Args:
-            labelling: which objects are labelled; None for the defaults.
-            masks: whether the objects get pixel masks too.
-        """
+        """Put a camera before an engine (masks: whether the objects get pixel masks too)."""
         if camera.has_ray_times:
             engine_with_ray_times(engine, camera)
         super().__init__(camera, labelling, seed, masks=masks)
         self.engine = engine
 
     def observe(self, exposure: FrameExposure, *, image: bool = True) -> RawFrame:
-        """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
-
-        Args:
-            image: whether an image is wanted; without one, only labels are made.
-        """
+        """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine."""
         timed = timed_exposure(self.camera, exposure, self._seed)
         begin = time.perf_counter()
         light = self._light(exposure, timed) if image else None
@@ -420,9 +330,5 @@ class Capture(FrameFinisher):
         return engine_with_ray_times(self.engine, self.camera).labels_timed(self.camera.lens, timed)
 
     def capture(self, exposure: FrameExposure, *, image: bool = True) -> CapturedFrame:
-        """Make the labelled frame of an exposure.
-
-        Args:
-            image: whether an image is wanted; without one, only labels are made.
-        """
+        """Make the labelled frame of an exposure."""
         return self.finish(self.observe(exposure, image=image))

@@ -126,14 +126,10 @@ class ReplayingSettings(
 class RenderingSettings(
     SceneSeedSettings, EngineSettings, JobSettings, MountSettings, LabelSettings, panel="What is rendered"
 ):
-    """The settings of a rendering.
+    """The settings of a rendering."""
 
-    Attributes:
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
-            random ones, and for the course of a scene that has no area for random cameras.
-        scenes: placements of the scene's random things; None for one, with random poses one per 10 frames.
-    """
-
+    # "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for random ones,
+    # and for the course of a scene that has no area for random cameras.
     poses: str | Path | None = setting(
         None,
         "Camera poses: random (anywhere on the floor), path (along the scene's course), or a text file. Default: "
@@ -141,6 +137,7 @@ class RenderingSettings(
         form=file_or_name("random|path|FILE"),
         common=True,
     )
+    # Placements of the scene's random things; None for one, with random poses one per 10 frames.
     scenes: int | None = setting(
         None, "Random placements of the scene. Default: one, or one per 10 frames with random poses.", low=1
     )

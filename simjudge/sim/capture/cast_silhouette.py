@@ -26,26 +26,18 @@ from simjudge.sim.scene.model import Mesh, Thing
 from simjudge.sim.sensors.camera.distortion import equidistant_end, equidistant_radius
 from simjudge.sim.sensors.camera.lens import Lens
 
-_NEAREST = False
-"""What `search_thing` is asked for: whether anything is hit."""
-_RIM = 64
-"""Directions along a cone."""
-_BOXES = 9
-"""Rows of the image at whose times a thing's box is looked for."""
+_NEAREST = False  # What `search_thing` is asked for: whether anything is hit
+_RIM = 64  # Directions along a cone
+_BOXES = 9  # Rows of the image at whose times a thing's box is looked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowStates(ShortRepr):
-    """Where camera and bodies are when each row of an image sees them.
-
-    Attributes:
-        middle: where they are in the middle of the exposure.
-        timed: when the rows are exposed; None: all in the middle.
-    """
+    """Where camera and bodies are when each row of an image sees them."""
 
     height: int
-    middle: SceneState
-    timed: TimedExposure | None = None
+    middle: SceneState  # where they are in the middle of the exposure
+    timed: TimedExposure | None = None  # when the rows are exposed; None: all in the middle
 
     @property
     def bodies(self) -> tuple[Poses, ...]:
@@ -53,14 +45,7 @@ class RowStates(ShortRepr):
         return (self.middle.bodies,) if self.timed is None else self.timed.bodies
 
     def cameras(self, rows: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Where the camera is when rows see it.
-
-        Args:
-            rows: their numbers (h,), also beyond the image.
-
-        Returns:
-            Rotations (h, 3, 3), optical frame to world, positions (h, 3), metres, and the rows' parts of the exposure.
-        """
+        """Where the camera is when rows see it: rotations (h, 3, 3); rows: their numbers (h,)."""
         if self.timed is None:
             rotation = np.tile(self.middle.camera.rotation_matrix(), (len(rows), 1, 1))
             return rotation, np.tile(self.middle.camera.position, (len(rows), 1)), np.zeros(len(rows), np.int64)
@@ -70,7 +55,7 @@ class RowStates(ShortRepr):
 
 def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens) -> int:
     """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges."""
-    found = (_box([(each.mesh, _at(each, bodies)) for each in things], at, lens) for at, bodies in _samples(states))
+    found = (_box([(thing.mesh, _at(thing, bodies)) for thing in things], at, lens) for at, bodies in _samples(states))
     boxes = [box for box in found if box is not None]
     if not boxes:
         return 0

@@ -33,8 +33,7 @@ from simjudge.sim.sensors.camera.camera import MeteredFrame
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
 
 _PLAN = "plan.json"
-_AHEAD = 1
-"""Frames that may wait to be finished while the engine observes the next one."""
+_AHEAD = 1  # Frames that may wait to be finished while the engine observes the next one
 
 
 @dataclass(frozen=True)
@@ -80,13 +79,7 @@ class FrameStore:
         depth: DepthImage | None = None,
         label_images: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Keep a finished frame.
-
-        Args:
-            about: what else is kept of the frame, as JSON has it.
-            depth: the depth image; None where the camera has none.
-            label_images: PNG of the class and the instance of each pixel, by kind; None where they are not wanted.
-        """
+        """Keep a finished frame: what else is known of it as JSON, its depth image, its label images as PNG by kind."""
         if depth is not None:
             with atomic_file(self.folder / f"{index:06d}.npy") as temporary, temporary.open("wb") as file:
                 np.save(file, depth)
@@ -112,13 +105,7 @@ class FrameStore:
             temporary.write_text(json.dumps({"sha256": held, "frame": rows}), encoding="utf-8")
 
     def fill(self, frames: Sequence[int], observe: Callable[[int], Callable[[], None]], advance: Advance) -> None:
-        """Finish those of some frames that are missing; finished frames stay, whatever happens.
-
-        Args:
-            observe: does the part of a frame that needs the engine, and returns a function that finishes the frame
-                and adds it. That function runs in a thread while the next frame is observed.
-            advance: receives how many of them are done, and how many there are.
-        """
+        """Finish those of some frames that are missing; finished frames stay, whatever happens."""
         count = len(frames)
         missing = [index for index in frames if not self.has(index)]
         done = count - len(missing)
@@ -134,8 +121,8 @@ class FrameStore:
                         advance(done, count)
             finally:
                 # Observed frames are finished, also where the work was stopped.
-                for each in waiting:
-                    each.result()
+                for frame_work in waiting:
+                    frame_work.result()
                     done += 1
                     advance(done, count)
 
@@ -157,12 +144,7 @@ class FrameStore:
     def frames(
         self, name: str, frame_name: Sequence[str], stamp: IntArray, size: tuple[int, int], class_names: dict[int, str]
     ) -> FrameSet:
-        """All frames, which must be finished, as a labelled set.
-
-        Args:
-            stamp: int64 (N,), nanoseconds.
-            size: width and height of all images, pixels.
-        """
+        """All frames, which must be finished, as a labelled set (stamp: int64 (N,), nanoseconds)."""
         rows = [self._row(index) for index in range(len(frame_name))]
         frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
         names = ("class_id", "box", "instance", "distance", "visible")

@@ -32,96 +32,55 @@ from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Mesh, Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 
-InstanceImage = npt.NDArray[np.uint16]
-"""(H, W): the instance of each pixel, 0 where there is none."""
+InstanceImage = npt.NDArray[np.uint16]  # (H, W): the instance of each pixel, 0 where there is none
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """Which objects are labelled.
+    """Which objects are labelled."""
 
-    Attributes:
-        min_size: objects whose box is narrower or lower are not labelled, pixels, 0 or more.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-    """
-
+    # Objects whose box is narrower or lower are not labelled, pixels, 0 or more.
     min_size: float = LabelSettings.min_size
+    # Objects of which a smaller share can be seen are not labelled, 0 to 1.
     min_visible: float = LabelSettings.min_visible
 
     def __post_init__(self) -> None:
-        """Check both."""
         if not 0 <= self.min_size < np.inf or not 0 <= self.min_visible <= 1:
             raise UsageError(
                 f"labels from {self.min_size} px and {self.min_visible} visible: 0 px or more, and 0 to 1, are needed"
             )
 
     def large_enough(self, boxes: npt.ArrayLike) -> BoolArray:
-        """Tell which boxes are large enough for a label.
-
-        Args:
-            boxes: (N, 4), x0, y0, x1, y1, pixels.
-
-        Returns:
-            bool (N,).
-        """
+        """Tell which boxes are large enough for a label: bool (N,); boxes (N, 4), x0, y0, x1, y1, pixels."""
         box = np.asarray(boxes, np.float64).reshape(-1, 4)
         return np.asarray(np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) >= self.min_size, np.bool_)
 
     def visible_enough(self, visible: npt.ArrayLike) -> BoolArray:
-        """Tell of which objects enough can be seen for a label.
-
-        Args:
-            visible: (N,), visible shares, NaN where unknown.
-
-        Returns:
-            bool (N,); an unknown share is enough.
-        """
+        """Tell of which objects enough can be seen for a label: bool (N,); visible (N,)."""
         return np.asarray(~(np.asarray(visible, np.float64) < self.min_visible), np.bool_)
 
 
 class InstanceExtents(NamedTuple):
-    """What an image shows of each instance.
+    """What an image shows of each instance."""
 
-    Attributes:
-        pixels: int64 (N,), visible pixels by instance, from instance 0 on.
-        box: int64 (N, 4), first column and row, last column and row + 1.
-    """
-
-    pixels: IntArray
-    box: IntArray
+    pixels: IntArray  # int64 (N,), visible pixels by instance, from instance 0 on
+    box: IntArray  # int64 (N, 4), first column and row, last column and row + 1
 
 
 def instance_extents(instances: InstanceImage) -> InstanceExtents:
-    """Find the visible pixels of each instance in an image, and the box around them.
-
-    Args:
-        instances: uint16 (H, W).
-    """
+    """Find the visible pixels of each instance in an image, and the box around them (instances: uint16 (H, W))."""
     return InstanceExtents(*_extents(instances))
 
 
 def visible_shares(pixels: npt.ArrayLike, alone: npt.ArrayLike) -> FloatArray:
-    """Compute the share of each object that can be seen.
-
-    Args:
-        pixels: (N,), visible pixels.
-        alone: (N,), pixels that the object would cover alone, unhidden and on an image without edges.
-
-    Returns:
-        float64 (N,), in (0, 1]; NaN where `alone` is NaN.
-    """
+    """Compute the share of each object that can be seen: float64 (N,); pixels (N,), visible pixels; alone (N,)."""
     seen, whole = np.asarray(pixels, np.float64), np.asarray(alone, np.float64)
     # Rays along an edge may be decided differently by two ray casters.
     return seen / np.maximum(seen, whole)
 
 
 def instance_masks(instances: InstanceImage, numbers: Sequence[int], boxes: IntArray) -> Masks:
-    """Cut the masks of some instances out of an image.
-
-    Args:
-        instances: uint16 (H, W).
-        boxes: int64 (N, 4), their boxes, whole pixels.
-    """
+    """Cut the masks of some instances out of an image (instances: uint16 (H, W); boxes: int64 (N, 4))."""
     crops = [instances[y0:y1, x0:x1] == number for number, (x0, y0, x1, y1) in zip(numbers, boxes, strict=True)]
     return Masks.from_crops(crops, boxes[:, :2].reshape(-1, 2))
 
@@ -151,12 +110,6 @@ def without_smaller_parts(instance: npt.NDArray[np.uint16]) -> npt.NDArray[np.ui
 
     An instance stands across the seam if the widest run of columns without it, counted around, is not the one that
     holds the seam.
-
-    Args:
-        instance: uint16 (H, W), 0 where there is nothing; the columns go once around.
-
-    Returns:
-        The same image where there is no such instance; else a copy.
     """
     width = instance.shape[1]
     out = instance
@@ -185,20 +138,15 @@ def _widest_gap(columns: npt.NDArray[np.int64]) -> tuple[int, int]:
 
 @dataclass(frozen=True, repr=False)
 class GroundTruth(ShortRepr):
-    """The labelled objects in one image, by instance.
+    """The labelled objects in one image, by instance."""
 
-    Attributes:
-        objects: N rows, all of frame 0: class, instance, the box tight around the visible pixels (edges whole), the
-            distance, and the visible share in (0, 1]: visible pixels over the pixels that the object would cover
-            alone, unhidden and on an image without edges (`silhouette.pixels_alone`).
-        pixels: int64 (N,), visible pixels.
-    """
-
+    # N rows, all of frame 0: class, instance, the box tight around the visible pixels (edges whole), the distance, and
+    # the visible share in (0, 1]: visible pixels over the pixels that the object would cover alone, unhidden and on an
+    # image without edges (`silhouette.pixels_alone`).
     objects: Objects
-    pixels: IntArray
+    pixels: IntArray  # int64 (N,), visible pixels
 
     def __len__(self) -> int:
-        """The number of objects."""
         return len(self.pixels)
 
 
@@ -212,16 +160,7 @@ def ground_truth(
     timed: TimedExposure | None = None,
     masks: bool = False,
 ) -> GroundTruth:
-    """The labelled objects in an image.
-
-    Of a thing across the seam of an image that sees all around, the larger part is labelled (`capture.seam`).
-
-    Args:
-        labels: class, instance and depth (H, W) through the pixels' centres, as the engine gave them.
-        labelling: which objects are labelled; None for the defaults.
-        timed: when each row was exposed; None: all in `scene_state`.
-        masks: whether the objects get pixel masks too.
-    """
+    """The labelled objects in an image; across the seam of an image all around, the larger part is labelled."""
     limits = labelling or Labelling()
     instances = without_smaller_parts(labels.instance) if lens.wraps else labels.instance
     extents = instance_extents(instances)
@@ -234,38 +173,34 @@ def ground_truth(
         for instance in numbers.tolist()
         if instance
     ]
-    meshes = [[(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in each.things] for each in seen]
+    meshes = [
+        [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in seen_thing.things]
+        for seen_thing in seen
+    ]
     if timed is None and not sees_beyond(lens):
         alone = pixels_alone(meshes, scene_state.camera, lens)
     else:
         states = RowStates(lens.size[1], scene_state, timed)
-        alone = [pixels_alone_by_rays(each.things, states, lens) for each in seen]
-    visible = visible_shares([each.pixels for each in seen], alone)
+        alone = [pixels_alone_by_rays(thing.things, states, lens) for thing in seen]
+    visible = visible_shares([thing.pixels for thing in seen], alone)
     rows = np.flatnonzero(limits.visible_enough(visible)).tolist()
     kept = [seen[row] for row in rows]
-    boxes = np.array([each.box for each in kept], np.int64).reshape(-1, 4)
-    numbers_kept = [each.instance for each in kept]
+    boxes = np.array([thing.box for thing in kept], np.int64).reshape(-1, 4)
+    numbers_kept = [thing.instance for thing in kept]
     objects = Objects.build(
         np.zeros(len(kept)),
-        [each.things[0].class_id for each in kept],
+        [thing.things[0].class_id for thing in kept],
         boxes,
         numbers_kept,
         instance_masks(instances, numbers_kept, boxes) if masks else None,
         distance=[distance_to(meshes[row], scene_state.camera) for row in rows],
         visible=visible[rows],
     )
-    return GroundTruth(objects, np.array([each.pixels for each in kept], np.int64))
+    return GroundTruth(objects, np.array([thing.pixels for thing in kept], np.int64))
 
 
 def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
-    """The distance from a camera straight to the centre of a thing's bounding box.
-
-    The box is that of the thing's own frame, so that turning the thing about its centre changes nothing. The frame of
-    several parts is that of the first.
-
-    Returns:
-        Metres from the optical centre, along the ray: not the depth along the optical axis.
-    """
+    """The distance from a camera straight to the centre of a thing's own bounding box, metres along the ray."""
     own = parts[0][1]
     vertices = [parts[0][0].vertices, *(own.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts[1:])]
     low, high = np.min([vertex.min(0) for vertex in vertices], 0), np.max([vertex.max(0) for vertex in vertices], 0)

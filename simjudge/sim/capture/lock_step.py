@@ -40,11 +40,7 @@ class FollowCamera:
         self._position = np.zeros(3)
 
     def pose(self, time: int, car: Pose) -> Pose:
-        """The optical frame in the world; to be asked for in order of time.
-
-        Args:
-            time: nanoseconds.
-        """
+        """The optical frame in the world; to be asked for in order of time (time: nanoseconds)."""
         follow, yaw = self._follow, car.angles()[0]
         base = np.array(car.position)
         behind_and_above = (-follow.distance * math.cos(yaw), -follow.distance * math.sin(yaw), follow.height)
@@ -65,32 +61,21 @@ class FollowCamera:
 
 @dataclass(frozen=True)
 class MotionSample:
-    """A sample of the car's motion, for odometry.
+    """A sample of the car's motion, for odometry."""
 
-    Attributes:
-        time: simulated time, nanoseconds.
-    """
-
-    time: int
+    time: int  # simulated time, nanoseconds
     state: VehicleState
 
 
 @dataclass(frozen=True)
 class FrameEvent:
-    """A frame that the camera hands over; its image can be made from the exposure at any time.
-
-    Attributes:
-        number: 0 for the camera's first frame.
-        time: simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be.
-        state: how the car moved at the frame's stamp.
-        exposure: where camera and bodies were during the exposure.
-    """
+    """A frame that the camera hands over; its image can be made from the exposure at any time."""
 
     camera: str
-    number: int
-    time: int
-    state: VehicleState
-    exposure: FrameExposure
+    number: int  # 0 for the camera's first frame
+    time: int  # simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be
+    state: VehicleState  # how the car moved at the frame's stamp
+    exposure: FrameExposure  # where camera and bodies were during the exposure
 
     @property
     def stamp(self) -> int:
@@ -130,11 +115,7 @@ class _FrameClock:
         return self._start + frame_stamp_offset(self._camera.rate, self._number + 1)
 
     def observe(self, instant: _Instant) -> FrameEvent | None:
-        """Take the world at `next_time`; a frame where that was the last of its instants.
-
-        Returns:
-            The frame, with the time from which on it may be handed over.
-        """
+        """Take the world at `next_time`; a frame where that was the last of its instants."""
         time = self._wanted.pop(0)
         car = instant.state.pose
         camera = car @ self._mount if self._follow is None else self._follow.pose(time, car)
@@ -173,19 +154,14 @@ class LockStep:
         period: float = 0.02,
         feed: SensorFeed | None = None,
     ) -> None:
-        """Begin where the engine is; a camera's first frame is due one of its periods later.
-
-        Args:
-            period: seconds between samples of the car's motion; each stamp of a frame is one, too.
-            feed: the car's other sensors; None for none.
-        """
+        """Begin where the engine is; a camera's first frame is due one of its periods later (`period` in seconds)."""
         self._feed = feed
         self._engine = engine
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)
         self._clocks = [_FrameClock(camera, self.time) for camera in cameras]
-        self._order = {each.name: number for number, each in enumerate(cameras)}
+        self._order = {camera.name: number for number, camera in enumerate(cameras)}
         self._waiting: list[FrameEvent] = []
         self._before = self._now = self._observe()
 
@@ -216,7 +192,7 @@ class LockStep:
                     else:
                         yield MotionSample(time, instant.state)
                 self._observe_for_cameras(instant)
-            handed = [each for each in self._waiting if each.time <= self.time]
+            handed = [event for event in self._waiting if event.time <= self.time]
             self._waiting = self._waiting[len(handed) :]
             batch = None if self._feed is None else self._feed.take(self.time)
             if handed or due_sample or (batch is not None and batch.has_scan):

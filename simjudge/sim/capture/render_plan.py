@@ -28,47 +28,32 @@ from simjudge.sim.vehicle.vehicle import Vehicle
 
 @dataclass(frozen=True)
 class RenderPlan:
-    """What is to be rendered.
+    """What is to be rendered."""
 
-    Attributes:
-        scene: file or name of the scene.
-        camera: the camera that sees the scene.
-        poses: poses of the camera, one for each frame.
-        placements: number of placements of the scene's random things; each is seen in a run of frames.
-        seed: seed of the placements and of the camera's noise.
-        vehicle: the car that carries them; None where the poses are those of another body.
-        name: of the camera, with which its topics begin.
-        baseline: metres from the first camera of a stereo pair to this one; 0 for all others.
-        label_images: whether the class and the instance of each pixel are kept too.
-        scene_seeds: the scene's seed for each frame, those of one placement in a row; empty: one for each of
-            `placements`, drawn from `seed`.
-        light: by what the scene's light is multiplied.
-    """
-
-    scene: str | Path
-    camera: Camera
-    poses: CameraPoses
-    placements: int = 1
+    scene: str | Path  # file or name of the scene
+    camera: Camera  # the camera that sees the scene
+    poses: CameraPoses  # poses of the camera, one for each frame
+    placements: int = 1  # number of placements of the scene's random things; each is seen in a run of frames
     labelling: Labelling = field(default_factory=Labelling)
-    seed: int = 0
+    seed: int = 0  # seed of the placements and of the camera's noise
     engine: str = "default"
     sensors: tuple[SensorSpec, ...] = ()
-    vehicle: Vehicle | None = None
-    name: str = CAMERA
-    baseline: float = 0.0
-    label_images: bool = False
+    vehicle: Vehicle | None = None  # the car that carries them; None where the poses are those of another body
+    name: str = CAMERA  # of the camera, with which its topics begin
+    baseline: float = 0.0  # metres from the first camera of a stereo pair to this one; 0 for all others
+    label_images: bool = False  # whether the class and the instance of each pixel are kept too
+    # The scene's seed for each frame, those of one placement in a row; empty: one for each of `placements`, drawn from
+    # `seed`.
     scene_seeds: tuple[int, ...] = ()
-    light: LightFactors = field(default_factory=LightFactors)
+    light: LightFactors = field(default_factory=LightFactors)  # by what the scene's light is multiplied
 
     def __post_init__(self) -> None:
-        """Check that there are frames for all placements."""
         if not 1 <= self.placements <= len(self):
             raise UsageError(f"{self.placements} placements for {len(self)} frames: 1 to {len(self)} are needed")
         if self.scene_seeds and len(self.scene_seeds) != len(self):
             raise UsageError(f"{len(self.scene_seeds)} seeds of the scene for {len(self)} frames")
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.poses.stamp)
 
     @property
@@ -117,7 +102,6 @@ class PlacedScene:
     """
 
     def __init__(self, plan: RenderPlan) -> None:
-        """Set up the first placement."""
         self._plan, self._placement = plan, 0
         self.engine: Engine = make_engine(plan.engine, self._read(0))
         self._digest = hash_value(replace(self.engine.scene, seed=0))
@@ -179,13 +163,6 @@ def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
     """The side of a data set that each frame is on: "train", "valid" or "test".
 
     Frames of one placement stay together where there are several placements.
-
-    Args:
-        valid: share of the placements, or of the frames, for validation, 0 to 1.
-        test: share that training never sees, 0 to 1.
-
-    Returns:
-        One side for each frame; nothing where all frames are for training.
     """
     if not valid and not test:
         return []

@@ -36,22 +36,14 @@ from simjudge.sim.sensors.camera.depth_filters import encode_depth_png
 
 @dataclass(frozen=True)
 class KnownPoses:
-    """Poses of the optical frame that are known at one moment of each frame.
+    """Poses of the optical frame that are known at one moment of each frame."""
 
-    Attributes:
-        name: of what the poses were read from.
-        stamp: start of each exposure, nanoseconds.
-        cameras: poses of the optical frame in the world, one for each frame.
-        offset: nanoseconds from a frame's stamp to the moment of its pose.
-        moving: whether the camera goes on from frame to frame; else it stands still for each.
-    """
-
-    name: str
+    name: str  # of what the poses were read from
     frame_name: tuple[str, ...]
-    stamp: tuple[int, ...]
-    cameras: tuple[Pose, ...]
-    offset: int = 0
-    moving: bool = False
+    stamp: tuple[int, ...]  # start of each exposure, nanoseconds
+    cameras: tuple[Pose, ...]  # poses of the optical frame in the world, one for each frame
+    offset: int = 0  # nanoseconds from a frame's stamp to the moment of its pose
+    moving: bool = False  # whether the camera goes on from frame to frame; else it stands still for each
 
     def __post_init__(self) -> None:
         """Check that there is a pose and a stamp for each frame."""
@@ -73,11 +65,7 @@ class KnownPoses:
         return not bool(self._between.in_gap(middle).all())
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame at times during the exposure of a frame: straight on between the known poses.
-
-        Args:
-            stamps: times from the frame's stamp on, nanoseconds.
-        """
+        """The optical frame at times in the exposure (nanoseconds from the stamp): straight between known poses."""
         del engine
         path = self._path
         still = [self.cameras[index]] * len(stamps)
@@ -121,14 +109,7 @@ def write_rendering(
     sides: Sequence[str] = (),
     others: Sequence[tuple[RenderPlan, FrameStore]] = (),
 ) -> Losses:
-    """Write all frames, and OUT.render.json, which says what was done and what each frame shows.
-
-    Args:
-        placed: makes the engine with the placement of each frame, for the scans of lidars.
-        out: x.mcap or x.db3, or the folder of a YOLO data set.
-        about: from `describe_rendering`; goes into the recording's metadata or the data set's data.yaml too.
-        others: plans and frames of further cameras of the same body, for a recording.
-    """
+    """Write all frames, and OUT.render.json, which says what was done and what each frame shows."""
     class_names = dict(placed.engine.scene.class_names)
     frames = _frames(plan, store, out, class_names)
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
@@ -215,25 +196,17 @@ class _CameraOutput:
 
 @dataclass(frozen=True)
 class RenderRecord:
-    """How a set was rendered, frame by frame.
-
-    Attributes:
-        scene_seeds: the scene's seed in each frame.
-    """
+    """How a set was rendered, frame by frame."""
 
     poses: KnownPoses
-    scene_seeds: tuple[int, ...]
+    scene_seeds: tuple[int, ...]  # the scene's seed in each frame
     seed: int
     labelling: Labelling
     engine: str
 
 
 def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRecord:
-    """Read how a set was rendered, from the file that `simjudge render` or `simjudge replay` wrote beside it.
-
-    Args:
-        camera: through which it was rendered; the moment of a pose is that of its exposure.
-    """
+    """Read how a set was rendered, from the file that `simjudge render` or `simjudge replay` wrote beside it."""
     rendered, replayed = render_record_path(path), replay_record_path(path)
     if rendered.is_file():
         return _of_rendering(rendered, _read(rendered), frames, camera)

@@ -40,16 +40,12 @@ from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
+# Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom.
 _AT_ONCE = 4
-"""Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""
 
 
 def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, jobs: int, advance: Advance) -> None:
-    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
-
-    Args:
-        advance: receives how many frames are done, and how many there are.
-    """
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens."""
     if jobs > 1:
         _render_side_by_side(plan, store, jobs, advance)
     else:
@@ -109,9 +105,9 @@ def _render_side_by_side(plan: RenderPlan, store: FrameStore, jobs: int, advance
     with ProcessPoolExecutor(jobs, context, _begin_job, (plan, store, stop, jobs)) as pool:
         work = {pool.submit(_render_part, part): len(part) for part in parts}
         try:
-            for each in as_completed(work):
-                each.result()
-                done += work[each]
+            for future in as_completed(work):
+                future.result()
+                done += work[future]
                 advance(done, len(plan))
         except BrokenProcessPool as error:
             raise SimjudgeError("--jobs: the system has ended a job; is there memory for so many?") from error
@@ -144,30 +140,22 @@ def _render_part(frames: Sequence[int]) -> None:
             _render_frames(_Job.plan, _Job.placed, _Job.store, [index], lambda done, total: None)  # noqa: ARG005
 
 
+# Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given.
 _FRAMES_PER_PLACEMENT = 10
-"""Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
 
 
 @dataclass(frozen=True)
 class RenderResult:
-    """What `render` wrote.
+    """What `render` wrote."""
 
-    Attributes:
-        path: the recording, or the folder of the data set.
-        record_path: the JSON file that says what was done.
-        frames: number of frames, of all cameras.
-        objects: number of labelled objects in all frames.
-        losses: rows of a pose file that could not be used, and what the format could not hold.
-    """
-
-    path: Path
-    record_path: Path
-    frames: int
-    objects: int
+    path: Path  # the recording, or the folder of the data set
+    record_path: Path  # the JSON file that says what was done
+    frames: int  # number of frames, of all cameras
+    objects: int  # number of labelled objects in all frames
+    # Rows of a pose file that could not be used, and what the format could not hold.
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
-        """One line for people."""
         return f"{self.path}: {self.frames} frames, {self.objects} objects"
 
 
@@ -268,14 +256,7 @@ def render_plans(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> RenderResult:
-    """Render what is planned: see `render`.
-
-    Args:
-        plans: one; for a rig, one for each of its cameras, with the same poses and placements.
-        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
-        rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
-        test: share of a data set that training never sees, 0 to 0.9.
-    """
+    """Render what is planned: see `render`."""
     target, losses = output_path(Path(out)), Losses() if losses is None else losses
     check_output(target)
     plan = plans[0]
@@ -285,14 +266,14 @@ def render_plans(  # noqa: PLR0913 - the options of the command
     with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
         about = describe_rendering(plan, placed.engine)
         if rig:
-            about["cameras"] = {each.name: describe_rendering(each, placed.engine)["camera"] for each in plans}
-        for each in plans:
-            kept = target if not rig else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
-            store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
-            stack.enter_context(store.kept_if_stopped(len(each), log))
-            with progress(f"rendering {each.name}" if rig else "rendering") as advance:
-                render_missing(each, placed, store, jobs, advance)
-            objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
+            about["cameras"] = {plan.name: describe_rendering(plan, placed.engine)["camera"] for plan in plans}
+        for camera_plan in plans:
+            kept = target if not rig else target.with_name(f"{camera_plan.name.replace('/', '_')}.{target.name}")
+            store = FrameStore.beside(kept, describe_rendering(camera_plan, placed.engine))
+            stack.enter_context(store.kept_if_stopped(len(camera_plan), log))
+            with progress(f"rendering {camera_plan.name}" if rig else "rendering") as advance:
+                render_missing(camera_plan, placed, store, jobs, advance)
+            objects += sum(len(store.about(index)["visible"]) for index in range(len(camera_plan)))
             stores.append(store)
         others = list(zip(plans, stores, strict=True))[1:]
         losses.extend(write_rendering(plan, placed, stores[0], target, about, sides, others))
@@ -322,9 +303,9 @@ def _rig_cameras(
     if not out.suffix:
         raise UsageError(f"--camera {camera}: a data set has the images of one camera; give --out {out}.mcap")
     cameras = read_rig(camera).mounted(read_vehicle(vehicle or DEFAULT_CAR).mounts)
-    for each in cameras:
-        if each.follow is not None:
-            raise UsageError(f"--camera {camera}: camera {each.name} follows a car that drives; render has none")
+    for mounted in cameras:
+        if mounted.follow is not None:
+            raise UsageError(f"--camera {camera}: camera {mounted.name} follows a car that drives; render has none")
     return cameras
 
 

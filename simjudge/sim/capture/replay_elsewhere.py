@@ -42,28 +42,16 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.filtering import Bend
 
 _OPTICAL_IN_BODY = Pose(orientation=OPTICAL_ORIENTATION)
-_CENTRED_PX = 0.01
-"""Pixels by which a principal point may miss the middle and still be it."""
+_CENTRED_PX = 0.01  # Pixels by which a principal point may miss the middle and still be it
 
 
 def camera_body(optical: Pose) -> Pose:
-    """The camera's body: x ahead, y left, z up.
-
-    Args:
-        optical: pose of the optical frame: x right, y down, z ahead.
-    """
+    """The camera's body: x ahead, y left, z up (optical: pose of the optical frame: x right, y down, z ahead)."""
     return optical @ _OPTICAL_IN_BODY.inverse()
 
 
 def carla_transform(optical: Pose) -> tuple[float, float, float, float, float, float]:
-    """A camera's pose as CARLA has it.
-
-    Args:
-        optical: pose of the optical frame in a right-handed world with z up, metres.
-
-    Returns:
-        x, y, z in metres with y to the right, and pitch, yaw and roll of `carla.Rotation`, degrees.
-    """
+    """A camera's pose as CARLA has it: x, y, z (metres, y to the right), and pitch, yaw, roll (degrees)."""
     body = camera_body(optical)
     yaw, pitch, roll = (math.degrees(angle) for angle in body.angles())
     x, y, z = body.position
@@ -72,30 +60,16 @@ def carla_transform(optical: Pose) -> tuple[float, float, float, float, float, f
 
 @dataclass(frozen=True)
 class PinholeCamera:
-    """The pinhole camera that another simulator is asked for.
+    """The pinhole camera that another simulator is asked for."""
 
-    Attributes:
-        size: width and height, pixels.
-        focal: pixels, across and down.
-        centre: the principal point, pixels, (0, 0) at the middle of the first pixel.
-        bend: whether the camera's lens is no pinhole: `simjudge filter --lens` bends the pictures afterwards.
-    """
-
-    size: tuple[int, int]
-    focal: tuple[float, float]
-    centre: tuple[float, float]
-    bend: bool
+    size: tuple[int, int]  # width and height, pixels
+    focal: tuple[float, float]  # pixels, across and down
+    centre: tuple[float, float]  # the principal point, pixels, (0, 0) at the middle of the first pixel
+    bend: bool  # whether the camera's lens is no pinhole: `simjudge filter --lens` bends the pictures afterwards
 
     @classmethod
     def of(cls, camera: Camera) -> PinholeCamera:
-        """The pinhole camera whose pictures stand for those of a camera.
-
-        Args:
-            camera: of any lens that sees less than 180 degrees. Its filters are not asked for.
-
-        Raises:
-            UsageError: the lens sees too much for a pinhole.
-        """
+        """The pinhole camera whose pictures stand for those of a camera that sees less than 180 degrees."""
         lens = camera.lens
         if lens.model == "pinhole":
             return cls(lens.size, lens.focal, lens.centre, bend=False)
@@ -113,22 +87,16 @@ class PinholeCamera:
         return self.centre[0] + 0.5, self.centre[1] + 0.5
 
     def miss_of_centred(self) -> float:
-        """Pixels by which a camera with square pixels and a centred principal point shows this one's corners off.
-
-        Returns:
-            0 where it shows the same.
-        """
+        """Pixels by which a camera with square pixels and a centred principal point shows this one's corners off."""
         aside = max(abs(self.corner_centre[axis] - self.size[axis] / 2) for axis in (0, 1))
         square = abs(self.focal[1] / self.focal[0] - 1) * self.size[1] / 2
         return aside + square if aside + square > _CENTRED_PX else 0.0
 
 
 SIMULATORS = ("gazebo", "carla", "chrono")
-_PACKAGES = ("carla", "gz", "pychrono", "numpy", "PIL")
-"""What the scripts import."""
+_PACKAGES = ("carla", "gz", "pychrono", "numpy", "PIL")  # What the scripts import
 _SECOND = 1_000_000_000
-_GAZEBO_STEP = 0.001
-"""Seconds: the world's step where a world does not say it."""
+_GAZEBO_STEP = 0.001  # Seconds: the world's step where a world does not say it
 _COLUMNS = {
     "gazebo": ("x", "y", "z", "qx", "qy", "qz", "qw"),
     "chrono": ("x", "y", "z", "e0", "e1", "e2", "e3"),
@@ -139,38 +107,22 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class SimulatorScript:
-    """What was written.
-
-    Attributes:
-        path: the script.
-        beside: the other files: the table of poses, and a model.
-        frames: number of frames.
-        notes: what a person should know: what the simulator's camera cannot show as the camera does.
-        losses: frames and poses of the recording that could not be used.
-    """
+    """What was written."""
 
     path: Path
-    beside: Sequence[Path]
-    frames: int
-    notes: Sequence[str]
+    beside: Sequence[Path]  # the other files: the table of poses, and a model
+    frames: int  # number of frames
+    notes: Sequence[str]  # what a person should know: what the simulator's camera cannot show as the camera does
+    # Frames and poses of the recording that could not be used.
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
-        """One line for people."""
         files = " and ".join(path.name for path in self.beside)
         return f"{self.path}: moves the camera through {self.frames} frames, with {files} beside"
 
 
 def script_files(simulator: str, out: Path) -> list[Path]:
-    """The files that belong to a script, the script last.
-
-    Args:
-        simulator: of `SIMULATORS`.
-        out: the script.
-
-    Raises:
-        UsageError: there is no such simulator, the name is no script's, or a file exists.
-    """
+    """The files that belong to a script, the script last (simulator of `SIMULATORS`; out: the script)."""
     if simulator not in SIMULATORS:
         raise UsageError(f"--for {simulator}: one of {', '.join(SIMULATORS)} is needed")
     if out.suffix != ".py":
@@ -184,21 +136,7 @@ def script_files(simulator: str, out: Path) -> list[Path]:
 
 
 def write_script(simulator: str, out: Path, source: ReplaySource, path: CameraPath, camera: Camera) -> SimulatorScript:
-    """Write the files of one simulator.
-
-    Args:
-        simulator: of `SIMULATORS`.
-        out: the script, ending in .py.
-        source: frames and poses.
-        path: of the camera. Each frame has its pose at the middle of the exposure.
-        camera: the recorded camera.
-
-    Returns:
-        What was written.
-
-    Raises:
-        UsageError: the camera's lens sees too much for a pinhole, or as `script_files`.
-    """
+    """Write the files of one simulator."""
     files = script_files(simulator, out)
     asked = PinholeCamera.of(camera)
     notes = _notes(simulator, asked, camera)
@@ -316,24 +254,7 @@ def write_replay_script(
     options: CameraPathOptions = _ALL,
     log: Log = no_log,
 ) -> SimulatorScript:
-    """Write the script that moves another simulator's camera along recorded poses, and the table of them.
-
-    Args:
-        simulator: "gazebo", "carla" or "chrono".
-        recording: a recording with poses, or a text file of poses.
-        out: the script, x.py; x.csv, and for Gazebo x.sdf, are written beside it.
-        camera: the recorded camera: its lens and its rate count.
-        options: what counts of the recording; its `align` is the pose of the poses' fixed frame in the simulator's
-            world, right-handed with z up.
-        log: receives lines that a person should read.
-
-    Returns:
-        What was written.
-
-    Raises:
-        UsageError: options do not go together, or a name is unknown.
-        SimjudgeError: something cannot be read or written, poses do not suit the frames, or a file exists.
-    """
+    """Write the script that moves another simulator's camera along recorded poses, and the table of them."""
     target = output_path(Path(out))
     script_files(simulator, target)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)

@@ -38,42 +38,28 @@ from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
 
-_SECOND = 1_000_000_000
-"""Nanoseconds."""
-_MOST_FRAMES = 1_000_000
-"""Frames of one replay: nine hours at 30 Hz. More are asked for by a stamp that is wrong."""
-ImageSizes = frozenset[tuple[int, int]]
-"""Widths and heights, pixels."""
+_SECOND = 1_000_000_000  # Nanoseconds
+_MOST_FRAMES = 1_000_000  # Frames of one replay: nine hours at 30 Hz. More are asked for by a stamp that is wrong.
+ImageSizes = frozenset[tuple[int, int]]  # Widths and heights, pixels
 
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What is to be read.
+    """What is to be read."""
 
-    Attributes:
-        path: a recording, or a text file of poses.
-        poses: topic of the poses, or a text file of poses; None where the recording has one topic of poses only.
-        parent: fixed frame, for poses from tf; None for the root.
-        child: the body's frame, for poses from tf; None for base_link.
-        image_topic: topic of the real camera, where the recording has several.
-        offset: nanoseconds that are added to images' stamps to get the poses' time.
-        start: seconds after the first frame at which the replay begins.
-        duration: seconds that are replayed; None for all.
-        rate: frames a second, at most; None for the camera's rate where there are no images, and for all otherwise.
-    """
-
-    path: Path
+    path: Path  # a recording, or a text file of poses
+    # Topic of the poses, or a text file of poses; None where the recording has one topic of poses only.
     poses: str | None = None
-    parent: str | None = None
-    child: str | None = None
-    image_topic: str | None = None
-    offset: int = 0
-    start: float = 0.0
-    duration: float | None = None
+    parent: str | None = None  # fixed frame, for poses from tf; None for the root
+    child: str | None = None  # the body's frame, for poses from tf; None for base_link
+    image_topic: str | None = None  # topic of the real camera, where the recording has several
+    offset: int = 0  # nanoseconds that are added to images' stamps to get the poses' time
+    start: float = 0.0  # seconds after the first frame at which the replay begins
+    duration: float | None = None  # seconds that are replayed; None for all
+    # Frames a second, at most; None for the camera's rate where there are no images, and for all otherwise.
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if not (abs(self.offset) <= LONGEST_TIME * 1e9 and 0 <= self.start <= LONGEST_TIME):
             raise UsageError(f"start {self.start:g} s, offset {self.offset:g} ns: at most {LONGEST_TIME:g} s each")
         for name in ("duration", "rate"):
@@ -84,31 +70,18 @@ class ReplayOptions:
 
 @dataclass(frozen=True, repr=False)
 class ReplaySource(ShortRepr):
-    """What was read.
-
-    Attributes:
-        poses_from: where the poses are from, for people and for the record.
-        frame_name: names of the frames to make.
-        stamp: stamps of the frames to make, int64 (N,), nanoseconds.
-        sizes: sizes of the real images; None where there are none.
-    """
+    """What was read."""
 
     trajectory: Trajectory
-    poses_from: str
-    frame_name: Sequence[str]
-    stamp: IntArray
-    sizes: ImageSizes | None
+    poses_from: str  # where the poses are from, for people and for the record
+    frame_name: Sequence[str]  # names of the frames to make
+    stamp: IntArray  # stamps of the frames to make, int64 (N,), nanoseconds
+    sizes: ImageSizes | None  # sizes of the real images; None where there are none
     losses: Losses
 
 
 def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limits: MotionLimits) -> ReplaySource:
-    """Read poses and frames, and keep the frames that have poses.
-
-    Args:
-        rate: rate of the simulated camera, for recordings without images, Hz.
-        span: nanoseconds before and after its stamp for which a frame needs poses.
-        limits: how far apart poses may be, and how fast the body may move.
-    """
+    """Read poses and frames, and keep the frames that have poses within `span` nanoseconds of their stamp."""
     losses = Losses()
     trajectory, poses_from, clock = _poses(options, limits, losses)
     names, stamps, sizes = _images(options, losses)
@@ -137,11 +110,7 @@ def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limi
 
 
 def read_source_poses(options: ReplayOptions, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str]:
-    """Read the poses alone.
-
-    Args:
-        limits: how far apart poses may be, and how fast the body may move.
-    """
+    """Read the poses alone (limits: how far apart poses may be, and how fast the body may move)."""
     trajectory, poses_from, _ = _poses(options, limits, losses)
     return trajectory, poses_from
 
@@ -228,21 +197,15 @@ def _select_frames(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> I
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """What is replayed.
-
-    Attributes:
-        path: the camera's path through the scene.
-        camera: the camera that sees the scene.
-    """
+    """What is replayed."""
 
     source: ReplaySource
-    path: CameraPath
-    camera: Camera
+    path: CameraPath  # the camera's path through the scene
+    camera: Camera  # the camera that sees the scene
     labelling: Labelling = field(default_factory=Labelling)
     seed: int = 0
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source.frame_name)
 
 
@@ -320,23 +283,15 @@ class CameraPathOptions(
 
 @dataclass(frozen=True)
 class RecordedCameraPath:
-    """What was read.
-
-    Attributes:
-        mounted: a phrase for people: where the camera is on the body.
-    """
+    """What was read."""
 
     source: ReplaySource
     path: CameraPath
-    mounted: str
+    mounted: str  # a phrase for people: where the camera is on the body
 
 
 def read_camera_path(recording: str | Path, options: CameraPathOptions, camera: Camera) -> RecordedCameraPath:
-    """Read poses and frames of a recording, and make the camera's path of them.
-
-    Args:
-        camera: its rate, where there are no images, and its exposure count.
-    """
+    """Read poses and frames of a recording, and make the camera's path of them."""
     limits, alignment = options.limits, options.alignment
     mount, mounted = camera_mount(options.vehicle, options.mount)
     wanted = ReplayOptions(

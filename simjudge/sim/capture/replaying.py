@@ -59,8 +59,7 @@ from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import sensor_topics
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
-FIXED_FRAME = "map"
-"""Name of the fixed frame where the poses do not say it."""
+FIXED_FRAME = "map"  # Name of the fixed frame where the poses do not say it
 
 
 def write_replay(
@@ -71,11 +70,7 @@ def write_replay(
     about: Mapping[str, Any],
     sensors: MessagesByFrame | None = None,
 ) -> Losses:
-    """Write the recording of all frames, and OUT.replay.json.
-
-    Args:
-        sensors: messages of the sensors beside the camera; None for none.
-    """
+    """Write the recording of all frames, and OUT.replay.json."""
     source = plan.source
     frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
     info = plan.camera.lens.camera_info(plan.camera.name)
@@ -99,27 +94,19 @@ def replay_record_path(out: Path) -> Path:
     return out.with_name(out.name + ".replay.json")
 
 
+# Options that choose or move the camera's frames.
 _OF_FRAMES = ("image_topic", "time_offset", "start", "duration", "rate", "noise", "skip_gaps")
-"""Options that choose or move the camera's frames."""
 
 
 @dataclass(frozen=True)
 class SensorReplayOptions:
-    """What is replayed without a camera.
+    """What is replayed without a camera."""
 
-    Attributes:
-        sensors: file of the car's sensors, or the name of one that comes with simjudge.
-        cloud_topic: of the recording's clouds, where it has several.
-        smoothing: seconds over which poses are averaged for inertial sensors.
-        where: where the poses are; what it says of frames must be left as it is.
-        engine: name of the engine, or `package:Class`.
-    """
-
-    sensors: str | Path
-    cloud_topic: str | None
-    smoothing: float
-    where: CameraPathOptions
-    engine: str
+    sensors: str | Path  # file of the car's sensors, or the name of one that comes with simjudge
+    cloud_topic: str | None  # of the recording's clouds, where it has several
+    smoothing: float  # seconds over which poses are averaged for inertial sensors
+    where: CameraPathOptions  # where the poses are; what it says of frames must be left as it is
+    engine: str  # name of the engine, or `package:Class`
 
 
 def replay_sensors(
@@ -207,23 +194,16 @@ def _describe(carried: SensorReplay, engine: Engine, options: SensorReplayOption
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """What `replay` wrote.
-
-    Attributes:
-        record_path: the JSON file that says what was done.
-        frames: number of frames; without a camera of the sensors' readings.
-        losses: frames and poses of the source that could not be used, and what the recording could not hold.
-        unit: what `frames` counts.
-    """
+    """What `replay` wrote."""
 
     path: Path
-    record_path: Path
-    frames: int
+    record_path: Path  # the JSON file that says what was done
+    frames: int  # number of frames; without a camera of the sensors' readings
+    # Frames and poses of the source that could not be used, and what the recording could not hold.
     losses: Losses = field(default_factory=Losses, repr=False)
-    unit: str = "frames"
+    unit: str = "frames"  # what `frames` counts
 
     def __str__(self) -> str:
-        """One line for people."""
         return f"{self.path}: {self.frames} {self.unit}"
 
 
@@ -319,9 +299,6 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
     """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
 
     A frame is developed and written while the next one is rendered.
-
-    Args:
-        advance: receives how many frames are done, and how many there are.
     """
     capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
     bodies_at = scripted_bodies(engine.scene, int(plan.source.stamp[0]))

@@ -24,59 +24,44 @@ from simjudge.sim.sensors.reading_filters import FilterStep
 from simjudge.sim.sensors.sensor_spec import CAR
 
 _log = logging.getLogger(__name__)
-_INSIDE = 0.9
-"""Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it."""
-_FILTERED = 1
-"""Ends the seed of a scan's filters, which draw other numbers than its noise."""
+_INSIDE = 0.9  # Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it
+_FILTERED = 1  # Ends the seed of a scan's filters, which draw other numbers than its noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectBoxes(ShortRepr):
-    """3-D boxes of K counted things that have a point in a scan, in the sensor's frame at the scan's stamp.
+    """3-D boxes of K counted things that have a point in a scan, in the sensor's frame at the scan's stamp."""
 
-    Attributes:
-        class_id, instance: int64 (K,).
-        centre: (K, 3), metres.
-        rotation: (K, 3, 3), the box's axes to the sensor's.
-        size: (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around all its meshes.
-        points: int64 (K,), number of the scan's points on it.
-    """
-
+    # class_id, instance: int64 (K,).
     class_id: npt.NDArray[np.int64]
     instance: npt.NDArray[np.int64]
-    centre: FloatArray
-    rotation: FloatArray
+    centre: FloatArray  # (K, 3), metres
+    rotation: FloatArray  # (K, 3, 3), the box's axes to the sensor's
+    # (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around all its meshes.
     size: FloatArray
-    points: npt.NDArray[np.int64]
+    points: npt.NDArray[np.int64]  # int64 (K,), number of the scan's points on it
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.class_id)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CapturedScan(ShortRepr):
-    """A scan and the truth beside it.
-
-    Attributes:
-        stamp: end of the turn, nanoseconds.
-        class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
-        boxes: of the labelled things that have a point.
-    """
+    """A scan and the truth beside it."""
 
     lidar: Lidar
-    stamp: int
+    stamp: int  # end of the turn, nanoseconds
     scan: Scan
+    # class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
     class_id: npt.NDArray[np.int64]
     instance: npt.NDArray[np.int64]
-    boxes: ObjectBoxes
+    boxes: ObjectBoxes  # of the labelled things that have a point
 
 
 class LidarCapture:
     """A lidar before an engine."""
 
     def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
-        """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
         # The row behind the last, index -1, is for rays that hit nothing.
@@ -91,15 +76,7 @@ class LidarCapture:
             self._parts.setdefault(thing.instance, []).append(thing)
 
     def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan | None:
-        """Make one scan.
-
-        Args:
-            stamp: end of the turn, nanoseconds; the noise follows from it, the seed and the lidar's name.
-            sensor: poses of the sensor's frame in the world during the turn, seconds from the stamp.
-
-        Returns:
-            The scan; None where a filter loses it.
-        """
+        """Make one scan (stamp: end of the turn, nanoseconds): the scan; None where a filter loses it."""
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
         self._look_for_car(hits)
@@ -137,14 +114,18 @@ class LidarCapture:
         instances, points = instances[counted], points[counted]
         (own_rotation,), (own_position,) = sensor.at(np.zeros(1))
         parts = [self._parts[instance] for instance in instances.tolist()]
-        low = np.array([np.min([part.mesh.vertices.min(0) for part in each], 0) for each in parts]).reshape(-1, 3)
-        high = np.array([np.max([part.mesh.vertices.max(0) for part in each], 0) for each in parts]).reshape(-1, 3)
-        poses = [_pose_at_stamp(each[0], motion) for each in parts]
-        rotation = np.array([each[0] for each in poses]).reshape(-1, 3, 3)
-        position = np.array([each[1] for each in poses]).reshape(-1, 3)
+        low = np.array(
+            [np.min([part.mesh.vertices.min(0) for part in thing_parts], 0) for thing_parts in parts]
+        ).reshape(-1, 3)
+        high = np.array(
+            [np.max([part.mesh.vertices.max(0) for part in thing_parts], 0) for thing_parts in parts]
+        ).reshape(-1, 3)
+        poses = [_pose_at_stamp(parts_of_thing[0], motion) for parts_of_thing in parts]
+        rotation = np.array([pose[0] for pose in poses]).reshape(-1, 3, 3)
+        position = np.array([pose[1] for pose in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            np.array([each[0].class_id for each in parts], np.int64),
+            np.array([thing_parts[0].class_id for thing_parts in parts], np.int64),
             instances,
             (centre - own_position) @ own_rotation,
             own_rotation.T @ rotation,
@@ -154,15 +135,10 @@ class LidarCapture:
 
 
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:
-    """How the things of a scene move during a turn that follow a path.
-
-    Args:
-        times: of keyframes, seconds from the scan's stamp, increasing.
-        stamp: of the scan, seconds since the start of the scene.
-    """
+    """How the things of a scene that follow a path move during a turn (seconds from the scan's stamp)."""
     poses = [scene.scripted_poses(stamp + time) for time in times]
     names = tuple(poses[0])
-    return BodyMotion(names, Keyframes.build(times, [list(each.values()) for each in poses])) if names else STANDING
+    return BodyMotion(names, Keyframes.build(times, [list(pose.values()) for pose in poses])) if names else STANDING
 
 
 def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:

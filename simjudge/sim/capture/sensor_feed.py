@@ -32,27 +32,20 @@ from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 
-_KEYFRAME = 10_000_000
-"""Nanoseconds between the poses that a turn of a lidar is interpolated from."""
-_MOST_BODIES = 8
-"""Bodies that a message names."""
+_KEYFRAME = 10_000_000  # Nanoseconds between the poses that a turn of a lidar is interpolated from
+_MOST_BODIES = 8  # Bodies that a message names
+# A row of `Motion`: stamp, position, orientation, velocity, angular velocity.
 _Sample = tuple[int, Sequence[float], Sequence[float], Sequence[float] | FloatArray, Sequence[float] | FloatArray]
-"""A row of `Motion`: stamp, position, orientation, velocity, angular velocity."""
 
 
 @dataclass(frozen=True, eq=False)
 class SensorEvent:
-    """A reading that is handed over.
+    """A reading that is handed over."""
 
-    Attributes:
-        time: nanoseconds of simulated time from which on it can be read.
-        stamp: nanoseconds, the end of its window.
-        reading: one reading (a row), or a scan; of a sensor of Chrono's own what Chrono says, without a truth.
-    """
-
-    time: int
-    stamp: int
+    time: int  # nanoseconds of simulated time from which on it can be read
+    stamp: int  # nanoseconds, the end of its window
     spec: SensorSpec
+    # One reading (a row), or a scan; of a sensor of Chrono's own what Chrono says, without a truth.
     reading: Readings | CapturedScan | Reading
 
 
@@ -70,11 +63,7 @@ class SensorReader(Protocol):
 
 
 def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, start: int) -> list[SensorReader]:
-    """Something that reads for each sensor; one for all those of Chrono's own.
-
-    Args:
-        start: nanoseconds of simulated time, now.
-    """
+    """Something that reads for each sensor from `start` (nanoseconds) on; one for all those of Chrono's own."""
     readers = [_reader(engine, spec, seed, start) for spec in specs if spec.source != "chrono"]
     own = [spec for spec in specs if spec.source == "chrono"]
     return [*readers, _OwnReader(engine, own, seed, start)] if own else readers
@@ -288,14 +277,10 @@ class _OwnReader:
 
 @dataclass(frozen=True, eq=False)
 class SensorBatch:
-    """Readings that are handed over together.
+    """Readings that are handed over together."""
 
-    Attributes:
-        time: nanoseconds of simulated time.
-        events: in order of the time from which on they can be read, those of one time in the sensors' order.
-    """
-
-    time: int
+    time: int  # nanoseconds of simulated time
+    # In order of the time from which on they can be read, those of one time in the sensors' order.
     events: tuple[SensorEvent, ...]
 
     @property
@@ -314,11 +299,7 @@ class SensorFeed:
         self.observe(start)
 
     def observe(self, time: int) -> None:
-        """Take note of the engine now; to be called after every step of physics.
-
-        Args:
-            time: nanoseconds of simulated time.
-        """
+        """Take note of the engine at `time` (simulated nanoseconds), after every step of physics."""
         for reader in self._readers:
             reader.observe(time)
 
@@ -327,13 +308,6 @@ class SensorFeed:
         return min((reader.next_time() for reader in self._readers), default=None)
 
     def take(self, now: int) -> SensorBatch | None:
-        """Hand over what can be read now, each reading once.
-
-        Args:
-            now: nanoseconds of simulated time.
-
-        Returns:
-            The readings, or None where there is none.
-        """
+        """Hand over what can be read now, each reading once: the readings (now: nanoseconds of simulated time)."""
         ready = [event for reader in self._readers for event in reader.take(now)]
         return SensorBatch(now, tuple(sorted(ready, key=lambda event: event.time))) if ready else None

@@ -53,16 +53,11 @@ _OWN_POINT = np.dtype([(name, "<f4") for name in ("x", "y", "z", "intensity")])
 
 
 class TopicMessage(NamedTuple):
-    """A message and where it belongs.
-
-    Attributes:
-        stamp: nanoseconds, of its header.
-        message: of the types that the maker was given.
-    """
+    """A message and where it belongs."""
 
     topic: str
-    stamp: int
-    message: Any
+    stamp: int  # nanoseconds, of its header
+    message: Any  # of the types that the maker was given
 
 
 class SensorMessages:
@@ -75,7 +70,6 @@ class SensorMessages:
         class_names: Mapping[int, str] | None = None,
         frame_prefix: str = "",
     ) -> None:
-        """Remember the sensors."""
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)
@@ -85,11 +79,7 @@ class SensorMessages:
             self._frame.setdefault(self._topic[spec.name], f"{frame_prefix}{spec.name}_link")
 
     def messages(self, events: Sequence[SensorEvent], offset: int = 0) -> Iterator[TopicMessage]:
-        """The messages of readings that are handed over at one time.
-
-        Args:
-            offset: nanoseconds added to the stamps.
-        """
+        """The messages of readings that are handed over at one time (offset: nanoseconds added to the stamps)."""
         together: dict[tuple[str, int], list[SensorEvent]] = {}
         for event in events:
             together.setdefault((self._topic[event.spec.name], event.stamp + offset), []).append(event)
@@ -204,24 +194,14 @@ class CameraRecorder:
         placed: bool = False,
         label_images: bool = False,
     ) -> None:
-        """Remember where to write.
-
-        Args:
-            placed: whether each frame says where the camera is, which sits on no car.
-            label_images: whether the class and the instance of each pixel are written too.
-        """
+        """Remember where to write (label_images: whether the class and the instance of each pixel are written too)."""
         self._placed, self._label_images = placed or mounted.follow is not None, label_images
         self._recording, self._mounted, self._scene, self._car = recording, mounted, scene, car
         self._topics, self._frame_id = camera_topics(mounted.name), optical_frame(mounted.name)
         self._messages = CameraMessages(mounted.calibration(), "", self._frame_id)
 
     def record(self, time: int, captured: CapturedFrame, detections: Detections | None = None) -> None:
-        """Write a frame.
-
-        Args:
-            time: of the recording, nanoseconds.
-            detections: what a detector found; None where none has looked.
-        """
+        """Write a frame (time of the recording, nanoseconds; detections: what a detector found)."""
         frames = single_frame_set(captured, self._mounted.camera.lens.size, self._scene, detections)
         maker = MessageMaker(standard_types(), frames, np.array([captured.stamp]), self._frame_id)
         self._recording.write(self._topics[CAMERA_INFO], time, self._messages.info(captured.stamp))
@@ -244,11 +224,7 @@ class CameraRecorder:
 
 
 def fixed_mounts(mounts: Mapping[str, Pose], cameras: Sequence[MountedCamera]) -> dict[str, Pose]:
-    """Where sensors and cameras sit on a car.
-
-    Args:
-        mounts: the car's own, by name. Its `camera` counts only where a camera has that name.
-    """
+    """Where sensors and cameras sit on a car."""
     own = {
         name: pose for name, pose in mounts.items() if name != CAMERA or CAMERA in {camera.name for camera in cameras}
     }
@@ -258,12 +234,7 @@ def fixed_mounts(mounts: Mapping[str, Pose], cameras: Sequence[MountedCamera]) -
 def single_frame_set(
     captured: CapturedFrame, size: tuple[int, int], scene: Scene, detections: Detections | None
 ) -> FrameSet:
-    """A frame of a drive as a set of one frame.
-
-    Args:
-        size: width and height, pixels.
-        detections: what a detector found; None where none has looked.
-    """
+    """A frame of a drive as a set of one frame (size: width and height, pixels; detections: what a detector found)."""
     found = None
     if detections is not None:
         zeros = np.zeros(len(detections))

@@ -49,32 +49,23 @@ from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 
-_KEYFRAME = 5_000_000
-"""Nanoseconds between the poses that a turn is interpolated from, at most."""
+_KEYFRAME = 5_000_000  # Nanoseconds between the poses that a turn is interpolated from, at most
 WITHOUT_POSES = "scans during whose turn the poses are not known"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensorReplay(ShortRepr):
-    """Sensors on a body with recorded poses.
-
-    Attributes:
-        body: the recorded poses, in the scene's world, on the clock of the output.
-        limits: how far apart poses may be, and how fast the body may move.
-        vehicle: whose wheels encoders count; None where no car is known.
-        smoothing: seconds over which poses are averaged for inertial sensors; 0: the motion goes through every pose.
-        cloud_stamps: of the recording's own clouds, nanoseconds; None where it has none.
-        start: stamp at which the scene starts, nanoseconds; what follows a path moves from then on.
-    """
+    """Sensors on a body with recorded poses."""
 
     specs: tuple[SensorSpec, ...]
-    body: Trajectory
-    limits: MotionLimits
-    vehicle: Vehicle | None
+    body: Trajectory  # the recorded poses, in the scene's world, on the clock of the output
+    limits: MotionLimits  # how far apart poses may be, and how fast the body may move
+    vehicle: Vehicle | None  # whose wheels encoders count; None where no car is known
     seed: int = 0
+    # Seconds over which poses are averaged for inertial sensors; 0: the motion goes through every pose.
     smoothing: float = 0.0
-    cloud_stamps: IntArray | None = None
-    start: int = 0
+    cloud_stamps: IntArray | None = None  # of the recording's own clouds, nanoseconds; None where it has none
+    start: int = 0  # stamp at which the scene starts, nanoseconds; what follows a path moves from then on
 
     def __post_init__(self) -> None:
         """Refuse what recorded poses cannot tell."""
@@ -129,11 +120,7 @@ class SensorReplay(ShortRepr):
 
 
 def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> None:
-    """Refuse sensors whose readings poses of one body cannot tell.
-
-    Args:
-        vehicle: the car whose poses are given; None where they are those of another body.
-    """
+    """Refuse sensors whose readings poses of one body (the vehicle's, or another's) cannot tell."""
     for spec in specs:
         if spec.source != "simjudge":
             raise UsageError(f"sensor {spec.name}: source {spec.source}: along given poses simjudge alone computes it")
@@ -144,12 +131,7 @@ def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> N
 
 
 def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Trajectory:
-    """Recorded poses in the scene's world, on the clock of the output.
-
-    Args:
-        trajectory: in the recording's fixed frame, on the poses' clock.
-        offset: nanoseconds that are added to an output's stamp to get the poses' time.
-    """
+    """Recorded poses in the scene's world, on the clock of the output: its stamps plus `offset` nanoseconds."""
     turned = Rotation.from_quat(alignment.orientation) * Rotation.from_quat(trajectory.orientation)
     return replace(
         trajectory,
@@ -160,14 +142,7 @@ def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Traje
 
 
 def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntArray | None:
-    """Stamps of the clouds of a recording.
-
-    Args:
-        topic: of the clouds; None where there is one such topic at most, beside those of a truth.
-
-    Returns:
-        Nanoseconds, increasing; None where there are no clouds.
-    """
+    """Stamps of the clouds of a recording: nanoseconds, increasing; None where there are no clouds."""
     recording = Recording(path) if is_recording(path) else None
     infos = [] if recording is None else recording.topic_infos()
     held = [info.topic for info in infos if info.type == CLOUD_TYPE and not info.topic.endswith(f"/{TRUTH}")]
@@ -187,21 +162,13 @@ class SensorTransforms:
     """Where the sensors are in the frame that the poses are recorded in (tf)."""
 
     def __init__(self, specs: Sequence[SensorSpec], trajectory: Trajectory, fixed_frame: str) -> None:
-        """Remember them.
-
-        Args:
-            trajectory: the body's poses in the fixed frame, on the clock of the output.
-        """
+        """Remember them (trajectory: the body's poses in the fixed frame, on the clock of the output)."""
         types = standard_types().types
         self._maker = VehicleMessages(lambda name: types[name], Frames(odom=fixed_frame))
         self._specs, self._path = specs, TrajectoryInterpolator(trajectory)
 
     def at(self, stamps: Iterable[int]) -> Iterator[tuple[str, Any]]:
-        """Topic and message of all sensors at some times.
-
-        Args:
-            stamps: nanoseconds, within the time of the poses.
-        """
+        """Topic and message of all sensors at some times (stamps: nanoseconds, within the time of the poses)."""
         times = sorted(set(stamps))
         for stamp, body in zip(times, self._path.poses(np.array(times, np.int64)), strict=True):
             placed = {f"{spec.name}_link": body @ spec.mount for spec in self._specs}
@@ -219,12 +186,7 @@ class MessagesByFrame:
         class_names: Mapping[int, str],
         transforms: SensorTransforms | None = None,
     ) -> None:
-        """Deal them: each to the first frame at or after its time, what comes after the last one to that.
-
-        Args:
-            frame_stamps: increasing, nanoseconds; one or more.
-            transforms: tell where the sensors are at each frame and each scan; None where somebody else does.
-        """
+        """Deal them: each to the first frame at or after its time, what comes after the last one to that."""
         types = standard_types().types
         self._frame_stamps, self._transforms = frame_stamps, transforms
         self._maker = SensorMessages(lambda name: types[name], specs, class_names)
@@ -244,16 +206,11 @@ class MessagesByFrame:
             yield f"/{topic}", message
 
 
-FIXED_FRAME = "map"
-"""The scene's own frame in a recording."""
+FIXED_FRAME = "map"  # The scene's own frame in a recording
 
 
 def check_rendered_sensors(specs: Sequence[SensorSpec], poses: CameraPoses, vehicle: Vehicle | None) -> None:
-    """Refuse sensors whose readings these poses cannot tell.
-
-    Args:
-        vehicle: the car that carries them; None for another body.
-    """
+    """Refuse sensors whose readings these poses (of a vehicle, or of another body) cannot tell."""
     check_along_poses(specs, vehicle)
     moving = [spec for spec in specs if not isinstance(spec, LidarSpec)]
     if moving and poses.path() is None:

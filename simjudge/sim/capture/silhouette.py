@@ -23,17 +23,13 @@ from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.camera.opencv_distortion import slope_end, whole
 
 Corner: TypeAlias = tuple[float, float, float]
+# A triangle's first corner, two sides, and what of the formula does not depend on the ray.
 TriangleTerms: TypeAlias = tuple[Corner, Corner, Corner, Corner, float]
-"""A triangle's first corner, two sides, and what of the formula does not depend on the ray."""
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def triangle_terms(corners: FloatArray) -> TriangleTerms:
-    """What all rays from the origin share of a triangle.
-
-    Args:
-        corners: float64 (3, 3), in the camera's optical frame.
-    """
+    """What all rays from the origin share of a triangle (corners: float64 (3, 3), in the camera's optical frame)."""
     ax, ay, az = corners[0]
     ux, uy, uz = corners[1, 0] - ax, corners[1, 1] - ay, corners[1, 2] - az
     vx, vy, vz = corners[2, 0] - ax, corners[2, 1] - ay, corners[2, 2] - az
@@ -44,14 +40,7 @@ def triangle_terms(corners: FloatArray) -> TriangleTerms:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
-    """How far along a ray from the origin the triangle's plane is, if the ray meets it within the triangle.
-
-    Args:
-        direction: float64 (3,), of the ray.
-
-    Returns:
-        Multiples of the direction's length, negative behind the camera; 0 where the ray misses, and where it is NaN.
-    """
+    """How many lengths of a ray (3,) from the origin lead to the triangle: below 0 behind the camera, 0 on a miss."""
     (ax, ay, az), (ux, uy, uz), (vx, vy, vz), (qx, qy, qz), reach = terms
     dx, dy, dz = direction
     px, py, pz = dy * vz - dz * vy, dz * vx - dx * vz, dx * vy - dy * vx
@@ -64,30 +53,21 @@ def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
     return reach * inverse if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 else 0.0
 
 
-WIDEST = math.tan(math.radians(80))
-"""Slope of the rays at which an unlimited image ends."""
+WIDEST = math.tan(math.radians(80))  # Slope of the rays at which an unlimited image ends
+# Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row.
 _MOST = 1_000_000
-"""Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row."""
-_MARGIN = 1.0
-"""Pixels around a triangle's box, for rounding."""
-_SLOPES = 4001
-"""Slopes at which a lens's map is sampled for its bend."""
-_DIRECTIONS = 90
-"""Directions around the axis in which the map of a lens that is not round is sampled for its bend."""
-_LENSES = 2
-"""Lenses whose rays are kept: the one in use, and one beside it."""
+_MARGIN = 1.0  # Pixels around a triangle's box, for rounding
+_SLOPES = 4001  # Slopes at which a lens's map is sampled for its bend
+_DIRECTIONS = 90  # Directions around the axis in which the map of a lens that is not round is sampled for its bend
+_LENSES = 2  # Lenses whose rays are kept: the one in use, and one beside it
 _kept: OrderedDict[Lens, FloatArray] = OrderedDict()
 
 
-Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]
-"""A thing's meshes with their poses in the world."""
+Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]  # A thing's meshes with their poses in the world
 
 
 def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]:
-    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
-
-    Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
-    """
+    """Pixels whose centre's ray hits a thing alone in the world; of things over a million pixels, every n-th."""
     return [_pixels(corners, box, lens) for corners, box in triangle_boxes(things, camera, lens)]
 
 
@@ -102,23 +82,18 @@ def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
 
 
 def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
-    """The triangles of things that may be seen on an image without edges, and where.
-
-    Returns:
-        For each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64
-        (F, 4).
-    """
+    """The triangles (F, 3, 3) of things that may be seen on an image without edges, and their pixels int64 (F, 4)."""
     points = [pose.to_world(mesh.vertices) for parts in things for mesh, pose in parts]
     first = np.cumsum([0, *map(len, points)])
     of_mesh = iter(range(len(points)))
     faces = [np.concatenate([mesh.faces + first[next(of_mesh)] for mesh, _ in parts]) for parts in things]
     vertices = camera.to_body(np.concatenate([np.zeros((0, 3)), *points]))
     seen = np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:], axis=1)
-    within = [bool(seen[each].all()) for each in faces]
-    boxes = iter(_boxes(vertices, [each for each, inside in zip(faces, within, strict=True) if inside], lens))
+    within = [bool(seen[corners].all()) for corners in faces]
+    boxes = iter(_boxes(vertices, [corners for corners, inside in zip(faces, within, strict=True) if inside], lens))
     found = []
-    for each, inside in zip(faces, within, strict=True):
-        corners = vertices[each]
+    for thing_corners, inside in zip(faces, within, strict=True):
+        corners = vertices[thing_corners]
         box = next(boxes) if inside else _boxes_clipped(corners, lens)
         known = box[:, 0] <= box[:, 2]
         found.append((corners[known], box[known]))
@@ -136,11 +111,7 @@ def sees_beyond(lens: Lens) -> bool:
 
 
 def pixel_stride(low: IntArray, high: IntArray) -> int:
-    """n, where every n-th pixel of every n-th row is tested.
-
-    Args:
-        low, high: first and last pixel (x, y) of the area.
-    """
+    """n, where every n-th pixel of every n-th row is tested (low, high: first and last pixel (x, y) of the area)."""
     return math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
 
 
@@ -161,8 +132,8 @@ def _boxes(vertices: FloatArray, faces: Sequence[IntArray], lens: Lens) -> list[
     np.divide(vertices[:, :2], vertices[:, 2:], out=slopes, where=used[:, None])
     pixels, slope, lens_map = _projected(slopes, lens)
     low, high, longest = _spans(np.hstack([pixels, slopes]), every)
-    bend = [lens_map.bend_to(float(slope[each].max(initial=0.0))) for each in faces]
-    count = [len(each) for each in faces]
+    bend = [lens_map.bend_to(float(slope[corners].max(initial=0.0))) for corners in faces]
+    count = [len(corners) for corners in faces]
     margin = _MARGIN + max(lens.focal) * np.repeat(bend, count) * longest**2 / 6
     return np.split(_whole(low, high, margin, lens_map.reach), np.cumsum(count)[:-1])
 
@@ -193,7 +164,7 @@ def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, FloatArray, 
 
 def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
     """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited image."""
-    low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
+    low, high = (np.clip(edge, reach[:2], reach[2:]) for edge in (low - margin[:, None], high + margin[:, None]))
     return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
 
 
@@ -204,20 +175,13 @@ def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
 
 
 class _LensMap(NamedTuple):
-    """What a lens makes of slopes.
+    """What a lens makes of slopes."""
 
-    Attributes:
-        end: the largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
-        bend: the most by which the map of slopes to radii bends up to each of them: its second derivative.
-        beyond: the same for slopes beyond the end.
-        reach: the pixels of an unlimited image: first column and row, last column and row.
-    """
-
-    end: float
+    end: float  # the largest slope that counts: slopes beyond the end, where a lens has one, count as the end
     slope: FloatArray
-    bend: FloatArray
-    beyond: float
-    reach: FloatArray
+    bend: FloatArray  # the most by which the map of slopes to radii bends up to each of them: its second derivative
+    beyond: float  # the same for slopes beyond the end
+    reach: FloatArray  # the pixels of an unlimited image: first column and row, last column and row
 
     def bend_to(self, slope: float) -> float:
         """The most by which the map bends up to a slope."""
@@ -263,7 +227,9 @@ def _sampled_map(lens: Lens) -> _LensMap:
     here = bent(np.zeros(3))
     x, y = np.array([step, 0, 0]), np.array([0, step, 0])
     second = [bent(x) - 2 * here + bent(-x), bent(y) - 2 * here + bent(-y), (bent(x + y) - bent(x) - bent(y) + here)]
-    norm = np.sqrt(sum(factor * np.sum(np.square(each), -1) for factor, each in zip((1, 1, 2), second, strict=True)))
+    norm = np.sqrt(
+        sum(factor * np.sum(np.square(derivative), -1) for factor, derivative in zip((1, 1, 2), second, strict=True))
+    )
     bend = np.maximum.accumulate(np.max(norm[:-2], axis=1)) / step**2
     pixels = here * lens.focal + lens.centre
     reach = np.concatenate([np.floor(np.min(pixels, axis=(0, 1))), np.ceil(np.max(pixels, axis=(0, 1)))])
@@ -272,17 +238,7 @@ def _sampled_map(lens: Lens) -> _LensMap:
 
 
 def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
-    """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
-
-    An image that sees beyond has no such end.
-
-    Args:
-        low, high: first and last pixel (x, y), both included.
-        every: n, for every n-th pixel of every n-th row.
-
-    Returns:
-        Float64 (h, w, 3), unit, optical frame.
-    """
+    """Unit rays (h, w, 3) through every n-th pixel from `low` to `high`; NaN beyond 80 degrees to a side, up, down."""
     inside = (low >= 0).all() and (high < lens.size).all()
     if inside and every == 1:
         if lens not in _kept:
@@ -313,11 +269,7 @@ def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray,
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
-    """Triangles cut to the pyramid |x| <= w z, |y| <= w z (Sutherland and Hodgman, 1974).
-
-    Returns:
-        Slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
-    """
+    """Triangles cut to the pyramid |x|, |y| <= w z (Sutherland and Hodgman, 1974): slopes (F, 7, 2), corner counts."""
     slopes = np.zeros((len(corners), 7, 2))
     count = np.zeros(len(corners), np.int64)
     now, cut = np.zeros((8, 3)), np.zeros((8, 3))

@@ -25,41 +25,26 @@ from simjudge.sim.driving.line_follower import FollowerParameters, LineFollower,
 from simjudge.sim.vehicle.car_appearance import body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_FLOOR_BAND = 0.03
-"""Metres from the floor within which a point counts as the floor's, at the car."""
+_FLOOR_BAND = 0.03  # Metres from the floor within which a point counts as the floor's, at the car
+# Slopes that the floor may still be off by in each round of its fit: 0.06 is 3.4 degrees.
 _TILT_STEPS = (0.06, 0.04, 0.025, 0.015, 0.01)
-"""Slopes that the floor may still be off by in each round of its fit: 0.06 is 3.4 degrees."""
-_LEAST_FLOOR = 30
-"""Points of the floor from which on it is fitted; with fewer it is taken to be level."""
-_LEAST_CELLS = 3
-"""Cells of the smallest cluster that counts."""
-_BODY_MARGIN = 0.1
-"""Metres around the car within which points are its own."""
-_BESIDE = 0.4
-"""Metres before and behind the rear axle where the width of the lane is looked for."""
+_LEAST_FLOOR = 30  # Points of the floor from which on it is fitted; with fewer it is taken to be level
+_LEAST_CELLS = 3  # Cells of the smallest cluster that counts
+_BODY_MARGIN = 0.1  # Metres around the car within which points are its own
+_BESIDE = 0.4  # Metres before and behind the rear axle where the width of the lane is looked for
 
 
 @dataclass(frozen=True)
 class BarrierParameters:
-    """What counts as a barrier.
+    """What counts as a barrier."""
 
-    Attributes:
-        reach: metres from the lidar; sparse rings show no barrier as one thing farther away.
-        floor: height above the fitted floor up to which points are the floor's, metres.
-        ceiling: height above it from which on nothing is in the car's way, metres.
-        cell: side of the cells that points are gathered in, metres.
-        gap: cells farther apart than this belong to different things, metres.
-        error: standard deviation of a cell's position, metres.
-        near: metres along the line from the car within which it is decided on which side a cluster stands.
-    """
-
-    reach: float = 4.5
-    floor: float = 0.05
-    ceiling: float = 0.5
-    cell: float = 0.1
-    gap: float = 0.35
-    error: float = 0.05
-    near: float = 2.5
+    reach: float = 4.5  # metres from the lidar; sparse rings show no barrier as one thing farther away
+    floor: float = 0.05  # height above the fitted floor up to which points are the floor's, metres
+    ceiling: float = 0.5  # height above it from which on nothing is in the car's way, metres
+    cell: float = 0.1  # side of the cells that points are gathered in, metres
+    gap: float = 0.35  # cells farther apart than this belong to different things, metres
+    error: float = 0.05  # standard deviation of a cell's position, metres
+    near: float = 2.5  # metres along the line from the car within which it is decided on which side a cluster stands
 
 
 class FloorPlane(NamedTuple):
@@ -70,36 +55,20 @@ class FloorPlane(NamedTuple):
     across: float = 0.0
 
     def heights(self, points: FloatArray) -> FloatArray:
-        """Metres above the floor.
-
-        Args:
-            points: (N, 3), metres.
-        """
+        """Metres above the floor (points (N, 3), metres)."""
         above: FloatArray = points[:, 2] - (self.height + self.along * points[:, 0] + self.across * points[:, 1])
         return above
 
 
 class Clusters(NamedTuple):
-    """Cells with something in them, and to which thing each belongs.
+    """Cells with something in them, and to which thing each belongs."""
 
-    Attributes:
-        position: (N, 2), metres, the mean of a cell's points.
-        label: int64 (N,), number of the cell's cluster, from 0.
-    """
-
-    position: FloatArray
-    label: IntArray
+    position: FloatArray  # (N, 2), metres, the mean of a cell's points
+    label: IntArray  # int64 (N,), number of the cell's cluster, from 0
 
 
 def fit_floor(points: FloatArray) -> FloorPlane:
-    """The plane of the floor: weighted least squares on what is near it, ever narrower (Tukey's weights).
-
-    Args:
-        points: (N, 3), metres, in the car's frame.
-
-    Returns:
-        The plane; level at height 0 where hardly a point lies on it, as of a scanner with one level ring.
-    """
+    """The plane of the floor: weighted least squares, ever narrower (Tukey's weights); level with few points on it."""
     plane = FloorPlane()
     design = np.column_stack([np.ones(len(points)), points[:, :2]])
     distance = np.hypot(points[:, 0], points[:, 1])
@@ -117,15 +86,7 @@ def fit_floor(points: FloatArray) -> FloorPlane:
 
 
 def standing_points(points: FloatArray, parameters: BarrierParameters, body: tuple[float, float, float]) -> FloatArray:
-    """The points of what stands on the floor in the car's way, seen from above.
-
-    Args:
-        points: (N, 3), metres, in the car's frame.
-        body: the car's own rearmost and foremost x, and half its width, metres.
-
-    Returns:
-        (M, 2), metres.
-    """
+    """The points of what stands on the floor in the car's way, seen from above: (M, 2), metres (points (N, 3))."""
     rear, front, half = body
     distance = np.hypot(points[:, 0], points[:, 1])
     points = points[distance <= parameters.reach]
@@ -138,14 +99,7 @@ def standing_points(points: FloatArray, parameters: BarrierParameters, body: tup
 
 
 def cluster_points(points: FloatArray, parameters: BarrierParameters) -> Clusters:
-    """Gather points in cells, and cells that are near each other in clusters (single linkage).
-
-    Args:
-        points: (N, 2), metres.
-
-    Returns:
-        The cells; those of clusters that are too small are left out.
-    """
+    """Gather points in cells, and cells that are near each other in clusters (single linkage) (points (N, 2))."""
     if not len(points):
         return Clusters(np.empty((0, 2)), np.empty(0, np.int64))
     _, cell, count = np.unique(
@@ -161,17 +115,7 @@ def cluster_points(points: FloatArray, parameters: BarrierParameters) -> Cluster
 
 
 def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParameters) -> tuple[BoolArray, FloatArray]:
-    """Which clusters are barriers of the lane, and on which side each stands.
-
-    A cluster stands on the side on which it comes nearest to the car along the line: farther ahead the line may still
-    be wrong.
-
-    Args:
-        line: the line as it is known so far, in the same frame.
-
-    Returns:
-        Booleans (N,), the cells that count, and LEFT or RIGHT of those.
-    """
+    """Which cells are of barriers, bool (N,), and the side of each: where it comes nearest to the car on the line."""
     side = np.zeros(len(clusters.label))
     away = clusters.position[:, None] - line.points
     row = np.argmin(np.einsum("ijk,ijk->ij", away, away), 1)
@@ -186,14 +130,7 @@ def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParam
 
 
 def lane_width(position: FloatArray) -> float | None:
-    """The distance between what stands nearest beside the car on the left and on the right.
-
-    Args:
-        position: (N, 2), cells with something in them, in the car's frame, metres.
-
-    Returns:
-        Metres; None where nothing stands on one of the sides.
-    """
+    """The distance between what is nearest beside the car on the left and on the right, metres; None without both."""
     beside = position[np.abs(position[:, 0]) < _BESIDE, 1]
     left, right = beside[beside > 0], beside[beside < 0]
     return float(left.min() - right.max()) if len(left) and len(right) else None
@@ -221,12 +158,7 @@ class BarrierDriver(LineFollower):
         *,
         deskewed: bool = False,
     ) -> None:
-        """Know the car and where its lidar is, and nothing of the track.
-
-        Args:
-            parameters: how to drive; None for the defaults.
-            deskewed: whether the lidar gives all points in its frame at the scan's stamp.
-        """
+        """Know the car and where its lidar is, and nothing of the track; a deskewed scan has one time."""
         parameters = parameters or BarrierDriverParameters()
         super().__init__(vehicle, parameters)
         self._barriers, self._mount, self._deskewed = parameters.barriers, mount, deskewed
@@ -236,12 +168,7 @@ class BarrierDriver(LineFollower):
         self._width_known = False
 
     def drive(self, found: ScanPoints | None, stamp: float, state: VehicleState) -> Command:
-        """The command for now.
-
-        Args:
-            found: points of a new scan; None where no scan has come since the last call.
-            stamp: the scan's, seconds on the odometry's clock.
-        """
+        """The command for now (found: points of a new scan; stamp: the scan's, seconds on the odometry's clock)."""
         self.update_odometry(state)
         self._move_line(state)
         if found is not None:
@@ -254,7 +181,9 @@ class BarrierDriver(LineFollower):
         seconds = np.zeros(len(points)) if self._deskewed else found.time
         # The window's start, and the stamp, lie between states of the odometry.
         ends = [stamp + float(seconds.min(initial=0.0)), stamp]
-        times = sorted({*ends, *(each.time for each in self._odometry if ends[0] < each.time < ends[1])})
+        times = sorted(
+            {*ends, *(known_state.time for known_state in self._odometry if ends[0] < known_state.time < ends[1])}
+        )
         level = [[_level(pose_at(self._odometry, time))] for time in times]
         rotation, position = Keyframes.build([time - stamp for time in times], level).at(seconds)
         world = np.einsum("nij,nj->ni", rotation, points) + position
@@ -279,15 +208,10 @@ class BarrierDriver(LineFollower):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScanPoints(ShortRepr):
-    """The points of a lidar's scan, in the precision that messages have.
+    """The points of a lidar's scan, in the precision that messages have."""
 
-    Attributes:
-        position: (N, 3), metres, in the lidar's frame.
-        time: (N,), seconds from the scan's stamp, 0 or before.
-    """
-
-    position: FloatArray
-    time: FloatArray
+    position: FloatArray  # (N, 3), metres, in the lidar's frame
+    time: FloatArray  # (N,), seconds from the scan's stamp, 0 or before
 
     def __post_init__(self) -> None:
         """Round as a message of float32 does: a driver on a graph gets the same points, and drives the same."""

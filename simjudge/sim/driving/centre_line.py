@@ -15,53 +15,34 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
-LEFT = 1
-"""Side of the lane on which a cone stands."""
-RIGHT = -1
-"""The other side."""
-_SPACING = 0.05
-"""Distance between points of the line, metres."""
-_ROUNDS = 12
-"""Steps of the fit, at most."""
-_DONE = 1e-3
-"""Change of the parameters, metres, radians and 1/metres, below which the fit is done."""
+LEFT = 1  # Side of the lane on which a cone stands
+RIGHT = -1  # The other side
+_SPACING = 0.05  # Distance between points of the line, metres
+_ROUNDS = 12  # Steps of the fit, at most
+_DONE = 1e-3  # Change of the parameters, metres, radians and 1/metres, below which the fit is done
+# In its first step the fit takes outliers for this many times less far off, so that it can leave a wrong line.
 _FIRST_SCALE = 3.0
-"""In its first step the fit takes outliers for this many times less far off, so that it can leave a wrong line."""
-_SCALE_DECAY = 0.6
-"""That factor falls so from step to step, down to 1."""
+_SCALE_DECAY = 0.6  # That factor falls so from step to step, down to 1
 
 
 @dataclass(frozen=True)
 class LineModel:
-    """The prior of the line: which lines there can be, and how probable they are.
+    """The prior of the line: which lines there can be, and how probable they are."""
 
-    Attributes:
-        behind: length of line behind the car's base, metres.
-        ahead: length of line ahead of it, metres.
-        knot: distance between the points at which the curvature is free, metres; between them it is linear.
-        curvature: standard deviation of the curvature before any cone was seen, 1/m.
-        change: standard deviation of the curvature's change from knot to knot, 1/m.
-        offset: standard deviation of the line's offset at the car before any cone was seen, metres.
-        heading: likewise of its heading, radians.
-        lane: given width of the lane, metres.
-        width: standard deviation of that width, metres; it counts where cones of one side alone are seen.
-        again: standard deviations of offset, heading and curvature of the previous line, as a share of the above.
-        cone: standard deviation of a cone's position across the line, besides that of its observation, metres.
-        outlier: standard deviations from which on a cone contradicts the line.
-    """
-
-    behind: float = 1.0
-    ahead: float = 4.0
-    knot: float = 0.5
-    curvature: float = 0.6
-    change: float = 0.25
-    offset: float = 0.3
-    heading: float = 0.3
-    lane: float = 1.0
-    width: float = 0.1
+    behind: float = 1.0  # length of line behind the car's base, metres
+    ahead: float = 4.0  # length of line ahead of it, metres
+    knot: float = 0.5  # distance between the points at which the curvature is free, metres; between them it is linear
+    curvature: float = 0.6  # standard deviation of the curvature before any cone was seen, 1/m
+    change: float = 0.25  # standard deviation of the curvature's change from knot to knot, 1/m
+    offset: float = 0.3  # standard deviation of the line's offset at the car before any cone was seen, metres
+    heading: float = 0.3  # likewise of its heading, radians
+    lane: float = 1.0  # given width of the lane, metres
+    width: float = 0.1  # standard deviation of that width, metres; it counts where cones of one side alone are seen
+    # Standard deviations of offset, heading and curvature of the previous line, as a share of the above.
     again: float = 0.6
+    # Standard deviation of a cone's position across the line, besides that of its observation, metres.
     cone: float = 0.06
-    outlier: float = 3.0
+    outlier: float = 3.0  # standard deviations from which on a cone contradicts the line
 
     def distances(self) -> FloatArray:
         """Distances of the line's points along the line, 0 at the car, metres."""
@@ -75,55 +56,29 @@ class LineModel:
 
 @dataclass(frozen=True, repr=False)
 class CentreLine(ShortRepr):
-    """A line from behind the car to ahead of it.
+    """A line from behind the car to ahead of it."""
 
-    Attributes:
-        distance: distance along the line, 0 beside the car, float64 (P,), metres.
-        points: x and y, float64 (P, 2), metres.
-        heading: float64 (P,), radians.
-        curvature: float64 (P,), 1/m, left positive.
-        width: width of the lane, metres.
-        support: distance up to which cones constrain the line, metres; 0 where none does.
-        cones: number of cones that agree with the line.
-        parameters: the fitted parameters: offset, heading, curvatures at the knots, width.
-    """
-
-    distance: FloatArray
-    points: FloatArray
-    heading: FloatArray
-    curvature: FloatArray
-    width: float
-    support: float = 0.0
-    cones: int = 0
+    distance: FloatArray  # distance along the line, 0 beside the car, float64 (P,), metres
+    points: FloatArray  # x and y, float64 (P, 2), metres
+    heading: FloatArray  # float64 (P,), radians
+    curvature: FloatArray  # float64 (P,), 1/m, left positive
+    width: float  # width of the lane, metres
+    support: float = 0.0  # distance up to which cones constrain the line, metres; 0 where none does
+    cones: int = 0  # number of cones that agree with the line
+    # The fitted parameters: offset, heading, curvatures at the knots, width.
     parameters: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def at(self, distance: float) -> tuple[float, float]:
-        """The point at a distance along the line.
-
-        Args:
-            distance: metres from the car.
-
-        Returns:
-            x and y, metres.
-        """
+        """The point at a distance along the line: x and y, metres (distance: metres from the car)."""
         x, y = (float(np.interp(distance, self.distance, self.points[:, axis])) for axis in (0, 1))
         return x, y
 
     def nearest(self, x: float, y: float) -> float:
-        """The distance along the line to its point nearest to a position, metres.
-
-        Args:
-            x: position in the line's frame, metres.
-        """
+        """The distance along the line to its point nearest to a position, metres (x: position in the line's frame)."""
         return float(self.distance[np.argmin(np.hypot(self.points[:, 0] - x, self.points[:, 1] - y))])
 
     def in_world(self, x: float, y: float, yaw: float) -> FloatArray:
-        """The points in the world: float64 (P, 2), metres.
-
-        Args:
-            x: position of the line's frame in the world, metres.
-            yaw: heading of the line's frame in the world, radians.
-        """
+        """The points in the world, float64 (P, 2), metres; the line's frame stands at x, y, turned by `yaw`."""
         points: FloatArray = rotate_points(self.points, yaw) + np.array([x, y])
         return points
 
@@ -138,14 +93,7 @@ def straight_line(model: LineModel) -> CentreLine:
 def fit_centre_line(
     cones: FloatArray, side: FloatArray, error: FloatArray, before: CentreLine, model: LineModel
 ) -> CentreLine:
-    """Fit the line to cones, in the car's frame (x ahead, y left).
-
-    Args:
-        cones: positions of the cones, float64 (N, 2), metres.
-        side: LEFT or RIGHT, float64 (N,).
-        error: covariances of the positions, float64 (N, 2, 2), square metres.
-        before: the previous line, in the same frame (see `move_line`); `straight_line` where there is none.
-    """
+    """Fit the line to cones (N, 2) by side (LEFT, RIGHT) and covariance (N, 2, 2), in the car's frame, metres."""
     curve = _Curve(model)
     prior = curve.prior(before)
     parameters = prior.mean.copy()
@@ -173,12 +121,7 @@ def fit_centre_line(
 
 
 def move_line(line: CentreLine, moved: tuple[float, float, float], model: LineModel) -> CentreLine:
-    """A line in the frame of the car that has moved on.
-
-    Args:
-        line: the line in the car's former frame.
-        moved: x, y (metres) and yaw (radians) of the car in that frame.
-    """
+    """A line in the frame of the car that has moved on (line: the line in the car's former frame; moved: x)."""
     x, y, yaw = moved
     driven = line.nearest(x, y)
     near_x, near_y = line.at(driven)
@@ -194,12 +137,7 @@ def move_line(line: CentreLine, moved: tuple[float, float, float], model: LineMo
 
 
 def rotate_points(points: FloatArray, angle: float) -> FloatArray:
-    """Rotate points to the left.
-
-    Args:
-        points: (N, 2).
-        angle: radians.
-    """
+    """Rotate points to the left (points (N, 2); angle: radians)."""
     c, s = np.cos(angle), np.sin(angle)
     out: FloatArray = points @ np.array([[c, s], [-s, c]])
     return out
@@ -207,20 +145,13 @@ def rotate_points(points: FloatArray, angle: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Offsets:
-    """Offsets of cones from where the line says they stand.
-
-    Attributes:
-        distance: distance of that row along the line, metres.
-        offset: metres across the line, left positive.
-        error: standard deviation of the offset, metres.
-        along: whether the cone stands beside the line, not beyond its ends.
-    """
+    """Offsets of cones from where the line says they stand."""
 
     row: IntArray
-    distance: FloatArray
-    offset: FloatArray
-    error: FloatArray
-    along: BoolArray
+    distance: FloatArray  # distance of that row along the line, metres
+    offset: FloatArray  # metres across the line, left positive
+    error: FloatArray  # standard deviation of the offset, metres
+    along: BoolArray  # whether the cone stands beside the line, not beyond its ends
 
 
 def _offsets(line: CentreLine, cones: FloatArray, side: FloatArray, error: FloatArray) -> _Offsets:
@@ -236,17 +167,11 @@ def _offsets(line: CentreLine, cones: FloatArray, side: FloatArray, error: Float
 
 @dataclass(frozen=True)
 class _Prior:
-    """Prior of the parameters.
+    """Prior of the parameters."""
 
-    Attributes:
-        mean: (M,).
-        precision: inverse variances, (M,).
-        steadiness: inverse covariance of the curvature's changes, (M, M).
-    """
-
-    mean: FloatArray
-    precision: FloatArray
-    steadiness: FloatArray
+    mean: FloatArray  # (M,)
+    precision: FloatArray  # inverse variances, (M,)
+    steadiness: FloatArray  # inverse covariance of the curvature's changes, (M, M)
 
     def step(self, parameters: FloatArray, jacobian: FloatArray, weight: FloatArray, offset: FloatArray) -> FloatArray:
         """A Gauss-Newton step from the cones' offsets, their Jacobian and their weights."""

@@ -40,35 +40,24 @@ from simjudge.sim.vehicle.vehicle_messages import (
     VehicleMessages,
 )
 
-DEFAULT_LIMIT = 180.0
-"""Simulated seconds that a drive may take, for each lap, unless somebody says otherwise."""
-LONGEST_DRIVE = 86_400.0
-"""Simulated seconds: a day."""
-BY_HAND = "ended by hand"
-"""Why a drive has ended that a person has ended."""
-_STANDING_SPEED = 0.02
-"""A slower car stands, m/s: physics at rest still trembles."""
+DEFAULT_LIMIT = 180.0  # Simulated seconds that a drive may take, for each lap, unless somebody says otherwise
+LONGEST_DRIVE = 86_400.0  # Simulated seconds: a day
+BY_HAND = "ended by hand"  # Why a drive has ended that a person has ended
+_STANDING_SPEED = 0.02  # A slower car stands, m/s: physics at rest still trembles
 
 
 @dataclass(frozen=True)
 class DriveLimits:
-    """When a drive ends.
+    """When a drive ends."""
 
-    Attributes:
-        offset: distance from the course's line that the car may have, metres.
-        standstill: time that the car may stand, simulated seconds.
-        duration: time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`.
-        laps: of a closed course, after which the drive is finished; 1 on an open course. None: the course ends nothing,
-            and the scene needs none.
-    """
-
-    offset: float = 1.2
-    standstill: float = 6.0
-    duration: float = DEFAULT_LIMIT
+    offset: float = 1.2  # distance from the course's line that the car may have, metres
+    standstill: float = 6.0  # time that the car may stand, simulated seconds
+    duration: float = DEFAULT_LIMIT  # time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`
+    # Of a closed course, after which the drive is finished; 1 on an open course. None: the course ends nothing, and the
+    # scene needs none.
     laps: int | None = 1
 
     def __post_init__(self) -> None:
-        """Check laps and time."""
         if self.laps is not None and self.laps < 1:
             raise UsageError(f"--laps {self.laps}: must be 1 or more")
         if not 0 < self.duration <= LONGEST_DRIVE:
@@ -77,74 +66,46 @@ class DriveLimits:
 
 @dataclass(frozen=True)
 class DrivenFrame:
-    """A frame that was handed over.
+    """A frame that was handed over."""
 
-    Attributes:
-        event: when the frame was taken and handed over.
-        detections: what the detector found, with the scene's class ids; None where nobody looked.
-        state: how the car moved when the frame was handed over.
-    """
-
-    event: FrameEvent
+    event: FrameEvent  # when the frame was taken and handed over
     captured: CapturedFrame
-    detections: Detections | None
-    state: VehicleState
+    detections: Detections | None  # what the detector found, with the scene's class ids; None where nobody looked
+    state: VehicleState  # how the car moved when the frame was handed over
 
 
 @dataclass(frozen=True)
 class DrivenCommand:
-    """What the driver does from now on.
+    """What the driver does from now on."""
 
-    Attributes:
-        time: simulated time, nanoseconds.
-    """
-
-    time: int
+    time: int  # simulated time, nanoseconds
     command: Command
 
 
 @dataclass(frozen=True)
 class RecordedFrame:
-    """A frame of a camera that the car is not driven by.
+    """A frame of a camera that the car is not driven by."""
 
-    Attributes:
-        event: when the frame was taken and handed over, and by which camera.
-    """
-
-    event: FrameEvent
+    event: FrameEvent  # when the frame was taken and handed over, and by which camera
     captured: CapturedFrame
 
 
 @dataclass(frozen=True)
 class DriveOutcome:
-    """How a drive went.
+    """How a drive went."""
 
-    Attributes:
-        finished: whether the front axle passed the end of the course, or all laps were driven.
-        reason: why the drive ended, in a few words.
-        touched: names of the labelled things (cones, barriers) that the car touched.
-        seconds: simulated time from start to end.
-        distance: distance driven along the course's line, metres.
-        length: length of the course's line, or of all laps, metres; 0 where there is no course.
-        mean_offset: mean distance between base_link and the course's line, metres.
-        max_offset: largest such distance, metres.
-        frames: number of frames that were handed over.
-        timed_out: whether the time limit ended it.
-        lap_times: simulated seconds of each lap of a closed course that was driven.
-        clearance: least distance from the car to a labelled thing that stands fast, metres; None where there is none.
-    """
-
-    finished: bool
-    reason: str
-    touched: tuple[str, ...]
-    seconds: float
-    distance: float
-    length: float
-    mean_offset: float
-    max_offset: float
-    frames: int
-    timed_out: bool = False
-    lap_times: tuple[float, ...] = ()
+    finished: bool  # whether the front axle passed the end of the course, or all laps were driven
+    reason: str  # why the drive ended, in a few words
+    touched: tuple[str, ...]  # names of the labelled things (cones, barriers) that the car touched
+    seconds: float  # simulated time from start to end
+    distance: float  # distance driven along the course's line, metres
+    length: float  # length of the course's line, or of all laps, metres; 0 where there is no course
+    mean_offset: float  # mean distance between base_link and the course's line, metres
+    max_offset: float  # largest such distance, metres
+    frames: int  # number of frames that were handed over
+    timed_out: bool = False  # whether the time limit ended it
+    lap_times: tuple[float, ...] = ()  # simulated seconds of each lap of a closed course that was driven
+    # Least distance from the car to a labelled thing that stands fast, metres; None where there is none.
     clearance: float | None = None
 
     @property
@@ -169,34 +130,23 @@ class DriveOutcome:
         }
 
 
-DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame | DrivenCommand
-"""What happens in a drive."""
+DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame | DrivenCommand  # What happens in a drive
 
 
 @dataclass
 class ClosedLoop:
-    """A drive along a scene's course.
-
-    Attributes:
-        cameras: the car's, the one that it is driven by first.
-        captures: the same cameras before the engine that has the car at the start, by name.
-        frames: whether frames of the cameras are made; a pilot may need none.
-        images: whether these have images; the ground truth as a detector needs none.
-        sensors: those of the car beside the camera.
-        feed: reads them; None for none.
-        period: simulated seconds between samples of the car's motion.
-    """
+    """A drive along a scene's course."""
 
     vehicle: Vehicle
-    cameras: tuple[MountedCamera, ...]
-    captures: Mapping[str, Capture]
+    cameras: tuple[MountedCamera, ...]  # the car's, the one that it is driven by first
+    captures: Mapping[str, Capture]  # the same cameras before the engine that has the car at the start, by name
     pilot: Pilot
     limits: DriveLimits = field(default_factory=DriveLimits)
-    frames: bool = True
-    images: bool = True
-    sensors: tuple[SensorSpec, ...] = ()
-    feed: SensorFeed | None = None
-    period: float = 0.02
+    frames: bool = True  # whether frames of the cameras are made; a pilot may need none
+    images: bool = True  # whether these have images; the ground truth as a detector needs none
+    sensors: tuple[SensorSpec, ...] = ()  # those of the car beside the camera
+    feed: SensorFeed | None = None  # reads them; None for none
+    period: float = 0.02  # simulated seconds between samples of the car's motion
     _referee: Referee | None = field(default=None, init=False)
 
     @property
@@ -267,7 +217,6 @@ class Referee:
     """
 
     def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
-        """Watch from the start."""
         self._engine, self._limits = engine, limits
         self._start = self._last_motion = self._lap_start = engine.time
         course = engine.scene.course if limits.laps is None else scene_course(engine.scene)

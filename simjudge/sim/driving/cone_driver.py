@@ -24,38 +24,26 @@ from simjudge.sim.driving.cones import CameraModel, ConeObservations, ConeShape,
 from simjudge.sim.driving.line_follower import FollowerParameters, LineFollower, SpeedController, pose_at
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_FAR = 1e6
-"""Cost of a pair outside the gate: above that of any pair inside."""
-_SMALLEST_VOTE = 0.01
-"""A detection of score 0 is a vote too."""
-_EDGE_SHARE = 0.05
-"""A cone counts as in view beyond this share of the image's width and height from its edges."""
+_FAR = 1e6  # Cost of a pair outside the gate: above that of any pair inside
+_SMALLEST_VOTE = 0.01  # A detection of score 0 is a vote too
+_EDGE_SHARE = 0.05  # A cone counts as in view beyond this share of the image's width and height from its edges
 
 
 @dataclass(frozen=True)
 class ConeMapParameters:
-    """How cones are remembered.
+    """How cones are remembered."""
 
-    Attributes:
-        gate: an observation farther from every known cone is a new cone, metres.
-        sigmas: likewise, in standard deviations; both must hold.
-        drift: standard deviation of the odometry after one metre, metres; it grows with the root of the distance.
-        reach: cones farther from the car are forgotten, metres.
-        min_spacing: of two cones nearer to each other, the one that is trusted less is forgotten, metres.
-        sure: a cone in view within this distance should be detected, metres. An observation from within it adds 1 to
-            the trust in a cone; one from farther away adds less, by the square of the distance.
-        missed: trust that a missing detection takes away; at 0 a cone is forgotten.
-        trust: trust from which on a cone counts.
-    """
-
-    gate: float = 0.35
-    sigmas: float = 3.5
+    gate: float = 0.35  # an observation farther from every known cone is a new cone, metres
+    sigmas: float = 3.5  # likewise, in standard deviations; both must hold
+    # Standard deviation of the odometry after one metre, metres; it grows with the root of the distance.
     drift: float = 0.02
-    reach: float = 8.0
-    min_spacing: float = 0.2
+    reach: float = 8.0  # cones farther from the car are forgotten, metres
+    min_spacing: float = 0.2  # of two cones nearer to each other, the one that is trusted less is forgotten, metres
+    # A cone in view within this distance should be detected, metres. An observation from within it adds 1 to the trust
+    # in a cone; one from farther away adds less, by the square of the distance.
     sure: float = 2.5
-    missed: float = 0.3
-    trust: float = 1.5
+    missed: float = 0.3  # trust that a missing detection takes away; at 0 a cone is forgotten
+    trust: float = 1.5  # trust from which on a cone counts
     most_trust: float = 5.0
 
 
@@ -69,19 +57,13 @@ class ConeMap:
     """
 
     def __init__(self, classes: tuple[int, int], parameters: ConeMapParameters | None = None) -> None:
-        """Know nothing yet.
-
-        Args:
-            classes: ids of the two classes that count; others are not remembered.
-            parameters: how cones are remembered; None for the defaults.
-        """
+        """Know nothing yet (parameters: how cones are remembered; None for the defaults)."""
         self._classes, self._parameters = np.array(classes), parameters or ConeMapParameters()
         self.position, self.covariance = np.empty((0, 2)), np.empty((0, 2, 2))
         self.votes = np.empty((0, 2))
         self._trust: FloatArray = np.empty(0)
 
     def __len__(self) -> int:
-        """The number of cones, trusted or not."""
         return len(self.position)
 
     def trusted(self) -> BoolArray:
@@ -100,23 +82,13 @@ class ConeMap:
         return ids
 
     def predict(self, distance: float, car: Pose) -> None:
-        """Take note that the car has driven on: covariances grow, and far cones are forgotten.
-
-        Args:
-            distance: distance driven since the last call, metres.
-            car: pose of the car in the odometry's frame.
-        """
+        """Take note that the car has driven on by `distance` metres: covariances grow, and far cones are forgotten."""
         self.covariance = self.covariance + (self._parameters.drift**2 * abs(distance)) * np.eye(2)
         away = np.linalg.norm(self.position - np.array(car.position[:2]), axis=1)
         self._keep(away <= self._parameters.reach)
 
     def update(self, seen: ConeObservations, view: CameraModel, camera: Pose) -> None:
-        """Update the map with the cones of one image.
-
-        Args:
-            seen: cones of the image, in the odometry's frame.
-            camera: pose of the optical frame in the odometry's frame, when the image was taken.
-        """
+        """Update the map with the cones of one image, given in the odometry's frame as `camera` is."""
         known = np.flatnonzero(np.isin(seen.class_id, self._classes))
         rows, columns = self._pairs(seen, known)
         expected = self._expected(view, camera)
@@ -192,19 +164,13 @@ class ConeMap:
 
 @dataclass(frozen=True)
 class DriverParameters(FollowerParameters):
-    """How the driver drives by cones.
+    """How the driver drives by cones."""
 
-    Attributes:
-        right_class: class id of the cones on the right.
-        left_class: class id of the cones on the left.
-        cone: shape of the cones.
-    """
-
-    right_class: int = 1
-    left_class: int = 2
+    right_class: int = 1  # class id of the cones on the right
+    left_class: int = 2  # class id of the cones on the left
     uncertainty: DetectionUncertainty = field(default_factory=DetectionUncertainty)
     cone_map: ConeMapParameters = field(default_factory=ConeMapParameters)
-    cone: ConeShape = field(default_factory=ConeShape)
+    cone: ConeShape = field(default_factory=ConeShape)  # shape of the cones
 
 
 class Driver(LineFollower):
@@ -221,12 +187,7 @@ class Driver(LineFollower):
         parameters: DriverParameters | None = None,
         mount: Pose | None = None,
     ) -> None:
-        """Know the car and the camera, and nothing of the course.
-
-        Args:
-            parameters: how to drive; None for the defaults.
-            mount: pose of the camera's body in base_link; None: the car's mount "camera".
-        """
+        """Know the car and the camera (by default the car's mount "camera"), and nothing of the course."""
         parameters = parameters or DriverParameters()
         super().__init__(vehicle, parameters)
         self._view, self._parameters = view, parameters
@@ -238,12 +199,7 @@ class Driver(LineFollower):
         self.cones.predict(math.dist(state.pose.position, last.pose.position), state.pose)
 
     def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
-        """The command for now.
-
-        Args:
-            found: detections in a new image; None where no image has come since the last call.
-            stamp: when that image was taken, seconds on the odometry's clock.
-        """
+        """The command for now (stamp: when that image was taken, seconds on the odometry's clock)."""
         self.update_odometry(state)
         if found is not None:
             self._locate(found, stamp)
@@ -271,27 +227,18 @@ class Driver(LineFollower):
         self._fit_line(cones, side, error, state.time)
 
 
-TUNED_WIDTH = 1.0
-"""Width of lane, metres, up to which the driver's figures hold as they are."""
+TUNED_WIDTH = 1.0  # Width of lane, metres, up to which the driver's figures hold as they are
 
 _Figures = TypeVar("_Figures")
 
 
 def lane_scale(lane_width: float) -> float:
-    """How many times as large as the driver's own figures a lane is; 1 for a lane of up to 1 m.
-
-    Args:
-        lane_width: metres.
-    """
+    """How many times as large as the driver's own figures a lane is; 1 for a lane of up to 1 m (lane_width: metres)."""
     return max(1.0, lane_width / TUNED_WIDTH)
 
 
 def scale_to_lane(parameters: DriverParameters) -> DriverParameters:
-    """The driver's lengths and times for its lane. Its speeds stay: `lane_speeds` has those.
-
-    Args:
-        parameters: with the lane's width and the cones' shape; everything else as for a lane of up to 1 m.
-    """
+    """The driver's lengths and times, given for a lane of up to 1 m, for its lane; `lane_speeds` has the speeds."""
     scale = lane_scale(parameters.lane_width)
     root = math.sqrt(scale)
     bend = 1.0 / scale
@@ -317,12 +264,7 @@ def scale_to_lane(parameters: DriverParameters) -> DriverParameters:
 
 
 def lane_speeds(lane_width: float, speeds: SpeedController | None = None) -> SpeedController:
-    """The speeds for a lane: they grow with the root of its width; accelerations stay.
-
-    Args:
-        lane_width: metres.
-        speeds: for a lane of up to 1 m; None for the defaults.
-    """
+    """The speeds for a lane: they grow with the root of its width; accelerations stay (lane_width: metres)."""
     root = math.sqrt(lane_scale(lane_width))
     return _scaled(speeds or SpeedController(), fastest=root, slowest=root)
 

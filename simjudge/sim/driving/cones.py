@@ -24,10 +24,9 @@ from simjudge.sim.sensors.camera.lens import lens_from_calibration
 
 # In OpenCV 4, Python's undistortPoints takes no criteria, and this one does.
 _undistort: Any = getattr(cv2, "undistortPointsIter", cv2.undistortPoints)
+# OpenCV inverts a distortion in so many steps, or until a step is that small.
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
-"""OpenCV inverts a distortion in so many steps, or until a step is that small."""
-_NEAREST = 1e-6
-"""Points must be so far before the camera's plane, metres."""
+_NEAREST = 1e-6  # Points must be so far before the camera's plane, metres
 
 
 class CameraModel(Protocol):
@@ -38,31 +37,16 @@ class CameraModel(Protocol):
         """Width and height of the picture, pixels."""
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Rays of pixels.
-
-        Args:
-            pixels: pixel coordinates (..., 2).
-
-        Returns:
-            Unit vectors (..., 3) in the optical frame; NaN where no ray arrives.
-        """
+        """Rays of pixels: unit vectors (..., 3) in the optical frame (pixels: pixel coordinates (..., 2))."""
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixels of points.
-
-        Args:
-            points: points (..., 3) in the optical frame, metres.
-
-        Returns:
-            Pixel coordinates (..., 2); NaN behind the camera.
-        """
+        """Pixels of points (points: points (..., 3) in the optical frame, metres)."""
 
 
 class OpenCvCameraModel:
     """A camera whose calibration none of simjudge's lenses has, by OpenCV's formulas."""
 
     def __init__(self, calibration: Calibration) -> None:
-        """Take a calibration."""
         self._calibration = calibration
         self._fisheye = calibration.model == "equidistant"
 
@@ -108,78 +92,48 @@ def camera_model_of(calibration: Calibration) -> CameraModel:
         return OpenCvCameraModel(calibration)
 
 
-_DISTANCES = np.geomspace(0.1, 50.0, 1000)
-"""Distances, metres, at which the angle that a cone fills is computed."""
+_DISTANCES = np.geomspace(0.1, 50.0, 1000)  # Distances, metres, at which the angle that a cone fills is computed
 
 
 @dataclass(frozen=True)
 class ConeShape:
-    """Shape of a cone; ART-1's cones are 8 x 8 x 7.7 cm.
+    """Shape of a cone; ART-1's cones are 8 x 8 x 7.7 cm."""
 
-    Attributes:
-        radius: radius of the foot, metres.
-        height: metres.
-    """
-
-    radius: float = 0.04
-    height: float = 0.077
+    radius: float = 0.04  # radius of the foot, metres
+    height: float = 0.077  # metres
 
 
 @dataclass(frozen=True)
 class DetectionUncertainty:
-    """How far a detector's boxes and the camera's pitch can be trusted.
+    """How far a detector's boxes and the camera's pitch can be trusted."""
 
-    Attributes:
-        min_score: boxes with a lower score do not count.
-        edge: a box nearer to the image's edge may be cut off, and does not count, pixels.
-        pixel_error: standard deviation of a box's edge, pixels.
-        tilt_error: standard deviation of the camera's pitch, radians.
-        farthest: cones farther away do not count, metres.
-        disagreement: largest ratio between the distances by height and by lower edge, and between the widths of the box
-            and of a cone at that distance; a box beyond it does not count.
-        position_error: standard deviation of a position that boxes do not explain, metres: no cone is quite a cone.
-    """
-
-    min_score: float = 0.25
-    edge: float = 2.0
-    pixel_error: float = 0.7
-    tilt_error: float = 0.004
-    farthest: float = 5.5
+    min_score: float = 0.25  # boxes with a lower score do not count
+    edge: float = 2.0  # a box nearer to the image's edge may be cut off, and does not count, pixels
+    pixel_error: float = 0.7  # standard deviation of a box's edge, pixels
+    tilt_error: float = 0.004  # standard deviation of the camera's pitch, radians
+    farthest: float = 5.5  # cones farther away do not count, metres
+    # Largest ratio between the distances by height and by lower edge, and between the widths of the box and of a cone
+    # at that distance; a box beyond it does not count.
     disagreement: float = 1.6
+    # Standard deviation of a position that boxes do not explain, metres: no cone is quite a cone.
     position_error: float = 0.02
 
 
 @dataclass(frozen=True, repr=False)
 class ConeObservations(ShortRepr):
-    """N cones as one image shows them, in the frame of the camera's pose.
+    """N cones as one image shows them, in the frame of the camera's pose."""
 
-    Attributes:
-        position: x and y of the middle of the foot, float64 (N, 2), metres.
-        covariance: of the positions, float64 (N, 2, 2), square metres.
-        class_id: int64 (N,).
-        score: float64 (N,), 0 to 1.
-    """
-
-    position: FloatArray
-    covariance: FloatArray
-    class_id: IntArray
-    score: FloatArray
+    position: FloatArray  # x and y of the middle of the foot, float64 (N, 2), metres
+    covariance: FloatArray  # of the positions, float64 (N, 2, 2), square metres
+    class_id: IntArray  # int64 (N,)
+    score: FloatArray  # float64 (N,), 0 to 1
 
     def __len__(self) -> int:
-        """The number of cones."""
         return len(self.position)
 
 
 def floor_points(view: CameraModel, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
-    """Where the rays of pixels meet the floor, the plane z = 0.
-
-    Args:
-        camera: pose of the optical frame in a frame whose plane z = 0 is the floor.
-        pixels: pixel coordinates (N, 2); the centre of the upper left pixel is (0, 0).
-
-    Returns:
-        x and y, float64 (N, 2), metres; NaN for rays that do not go down.
-    """
+    """Where rays of pixels (N, 2) meet the floor z = 0: float64 (N, 2), metres; NaN for rays that do not go down."""
     rays = view.rays_at(pixels) @ camera.rotation_matrix().T
     x, y, height = camera.position
     down = -rays[..., 2]
@@ -195,15 +149,7 @@ def locate_cones(
     shape: ConeShape | None = None,
     uncertainty: DetectionUncertainty | None = None,
 ) -> ConeObservations:
-    """Locate the detected cones on the floor.
-
-    Args:
-        found: detections; boxes in continuous pixels whose edges are whole numbers.
-        camera: pose of the optical frame in a frame whose plane z = 0 is the floor: base_link, if the car stands
-            level, or the odometry's frame.
-        shape: shape of the cones; None for the default.
-        uncertainty: uncertainty of the detections; None for the default.
-    """
+    """Locate the detected cones on the floor, the plane z = 0 of the frame that the camera's pose is in."""
     shape, uncertainty = shape or ConeShape(), uncertainty or DetectionUncertainty()
     whole = _whole(found, view, uncertainty)
     box, class_id, score = found.box[whole], found.class_id[whole], found.score[whole]
@@ -241,13 +187,7 @@ def locate_cones(
 
 
 def filled_angle(distance: FloatArray, camera_height: float, shape: ConeShape) -> FloatArray:
-    """The angle from the near rim of a cone's foot to its tip, seen from a height; it falls with distance.
-
-    Args:
-        distance: horizontal distance from the camera to the cone's axis, metres, more than the foot's radius.
-        camera_height: height of the camera above the floor, metres.
-        shape: shape of the cone.
-    """
+    """The angle from the near rim of a cone's foot to its tip, seen from a height; it falls with distance (metres)."""
     to_rim = np.arctan2(camera_height, distance - shape.radius)
     to_tip = np.arctan2(camera_height - shape.height, distance)
     angle: FloatArray = to_rim - to_tip

@@ -20,12 +20,10 @@ from simjudge.sim.engines.contract import Engine
 from simjudge.sim.scene.model import NO_INSTANCE, Course, Scene, Thing
 from simjudge.sim.vehicle.car_appearance import PARTS
 
+# Metres of line before the last position within which the car is searched: a line may pass itself nearby.
 SEARCH_BACK = 1.0
-"""Metres of line before the last position within which the car is searched: a line may pass itself nearby."""
-SEARCH_AHEAD = 3.0
-"""Metres of line after the last position, likewise."""
-SMALLEST_SQUARE = 1e-18
-"""Square metres; keeps a piece of line without length from dividing by zero."""
+SEARCH_AHEAD = 3.0  # Metres of line after the last position, likewise
+SMALLEST_SQUARE = 1e-18  # Square metres; keeps a piece of line without length from dividing by zero
 
 
 class CourseProgress:
@@ -39,7 +37,6 @@ class CourseProgress:
     """
 
     def __init__(self, course: Course) -> None:
-        """Stand at the start."""
         self._closed = course.closed
         self._points: FloatArray = np.asarray(course.centre_line, np.float64)
         self._steps = np.diff(self._points, axis=0)
@@ -49,11 +46,7 @@ class CourseProgress:
         self.distance = self.offset = 0.0
 
     def advance_to(self, x: float, y: float) -> None:
-        """Move on to a position near the last one.
-
-        Args:
-            x: position in the world, metres.
-        """
+        """Move on to a position near the last one (x: position in the world, metres)."""
         laps = self.length * math.floor(self.distance / self.length) if self._closed else 0.0
         # Of an open line a car beyond an end is near that end.
         now = self.distance - laps if self._closed else min(max(self.distance, 0.0), self.length)
@@ -69,11 +62,7 @@ class CourseProgress:
             self.distance += laps + self.length * round((now - self.distance) / self.length)
 
     def locate(self, x: float, y: float) -> None:
-        """Move to a position anywhere, beside the nearest part of the line.
-
-        Args:
-            x: position in the world, metres.
-        """
+        """Move to a position anywhere, beside the nearest part of the line (x: position in the world, metres)."""
         self._project(np.array([x, y]), np.arange(len(self._steps)))
 
     def _project(self, position: FloatArray, rows: IntArray) -> None:
@@ -98,16 +87,7 @@ class CourseProgress:
 
 
 def follow_line(course: Course, positions: FloatArray, start: float | None = None) -> tuple[FloatArray, FloatArray]:
-    """Follow a car along a course, from wherever it starts.
-
-    Args:
-        positions: (N, 2), x and y in the world, metres, in order of time.
-        start: metres along the line near which the first position is sought; None: anywhere.
-
-    Returns:
-        float64 (N,), metres along the line, on a closed course from lap to lap; and (N,), metres beside it, left
-        positive: what `CourseProgress.locate` for the first position and `advance_to` for the others give.
-    """
+    """Follow a car along a course, from wherever it starts: float64 (N,); positions (N, 2)."""
     points = np.ascontiguousarray(course.centre_line, np.float64)
     steps = np.diff(points, axis=0)
     lengths = np.linalg.norm(steps, axis=1)
@@ -179,12 +159,9 @@ def _follow(points, steps, lengths, distances, closed, positions, start, out):
         out[n, 0], out[n, 1] = distance, offset
 
 
-_LANE_REACH = 1.3
-"""Things count as the lane's cones up to this many half widths of the lane beside its line."""
-_START_STREAM = 0x57A27
-"""Separates the random numbers of the start from others with the same seed."""
-_MOST_SIGMAS = 2.0
-"""Errors of the start are cut off at this many standard deviations."""
+_LANE_REACH = 1.3  # Things count as the lane's cones up to this many half widths of the lane beside its line
+_START_STREAM = 0x57A27  # Separates the random numbers of the start from others with the same seed
+_MOST_SIGMAS = 2.0  # Errors of the start are cut off at this many standard deviations
 
 
 class LaneClasses(NamedTuple):
@@ -223,7 +200,7 @@ def lane_cones(scene: Scene, classes: LaneClasses) -> ConeShape:
             parts.setdefault(thing.instance, []).append(thing)
     sizes = []
     for things in parts.values():
-        corners = np.concatenate([each.pose.to_world(each.mesh.vertices) for each in things])
+        corners = np.concatenate([thing.pose.to_world(thing.mesh.vertices) for thing in things])
         sizes.append(np.ptp(things[0].pose.to_body(corners), axis=0))
     length, width, height = np.median(sizes, axis=0)
     return ConeShape(radius=round(float(length + width) / 4, 3), height=round(float(height), 3))
@@ -241,15 +218,7 @@ def _lane_things(scene: Scene) -> Iterator[tuple[Thing, float]]:
 
 
 def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
-    """Pose of the car's base_link at the start: at the line's first point, or, with a seed, a little off it.
-
-    On a closed course a seed puts the car anywhere along the line.
-
-    Args:
-        seed: seed of the place and the errors; None for neither.
-        offset: standard deviation across the line, metres; twice that at most.
-        angle: standard deviation of the heading, radians; twice that at most.
-    """
+    """Pose of base_link at the start: the line's first point; with a seed a little off it, anywhere on a closed one."""
     if seed is None:
         return course.start()
     random = np.random.default_rng((seed, _START_STREAM))
@@ -258,8 +227,7 @@ def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: fl
     return start @ Pose.from_euler(0.0, float(across), yaw=float(heading))
 
 
-_HEAD_ROOM = 0.5
-"""Metres: things that begin above are in no car's way."""
+_HEAD_ROOM = 0.5  # Metres: things that begin above are in no car's way
 
 
 class Clearance:
@@ -270,7 +238,6 @@ class Clearance:
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Take the outlines."""
         self._engine = engine
         standing = [thing for thing in engine.scene.things if _stands(thing)]
         self._outlines = [_outline(thing.pose.to_world(thing.mesh.vertices)) for thing in standing]
@@ -297,12 +264,7 @@ class Clearance:
 
 
 def outline_distance(one: FloatArray, other: FloatArray) -> float:
-    """The distance between two convex outlines, metres; 0 where they overlap.
-
-    Args:
-        one: corners (M, 2), counter-clockwise.
-        other: corners (N, 2), counter-clockwise.
-    """
+    """The distance between two convex outlines (M, 2), counter-clockwise, in metres; 0 where they overlap."""
     # Two convex outlines are apart if and only if a side of one of them has the whole other beyond it.
     if not any(np.any(_beyond(a, b).min(1) > 0) for a, b in ((one, other), (other, one))):
         return 0.0

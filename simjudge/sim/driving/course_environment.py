@@ -31,14 +31,11 @@ from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 IMAGE, DETECTIONS, SPEED = "image", "detections", "speed"
-OBSERVATIONS = (IMAGE, DETECTIONS, SPEED)
-"""What can be observed."""
-_COLUMNS = 6
-"""Of a detection: left, top, right, bottom, side, score."""
+OBSERVATIONS = (IMAGE, DETECTIONS, SPEED)  # What can be observed
+_COLUMNS = 6  # Of a detection: left, top, right, bottom, side, score
 _SEEDS = 2**31
 
-Observation = dict[str, npt.NDArray[Any]]
-"""Arrays by their names in OBSERVATIONS."""
+Observation = dict[str, npt.NDArray[Any]]  # Arrays by their names in OBSERVATIONS
 
 
 @dataclass(frozen=True)

@@ -62,44 +62,30 @@ from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
 
+# Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor.
 _STRAIGHT_PERIOD = 0.005
-"""Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor."""
 
 
 @dataclass(frozen=True)
 class DriveOptions:
-    """What is to be driven.
+    """What is to be driven."""
 
-    Attributes:
-        scene: file, or name of a scene that comes with simjudge.
-        camera: file or name of the car's camera or of a rig, or a camera.
-        detector: file or name of a detector, GROUND_TRUTH, or a detector.
-        vehicle: file or name of the car; None for the scene's own, else art1.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
-        seed: seed of the scene's placements, the camera's noise and the car's start.
-        rate: frames a second of the camera that drives; None for its own.
-        images: whether images are made also where the detector needs none, and frames of cameras that do not drive.
-        min_score: detections below this score do not count, 0 to 1.
-        sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera, or
-            DEFAULT_LIDAR where the car drives by lidar.
-        driver: who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`.
-        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
-        labelling: which things are labelled in the frames.
-    """
-
-    scene: str | Path
-    camera: str | Path | Camera
-    detector: str | Path | Detector = GROUND_TRUTH
-    vehicle: str | Path | None = None
-    engine: str = "default"
-    seed: int = 0
-    rate: float | None = None
+    scene: str | Path  # file, or name of a scene that comes with simjudge
+    camera: str | Path | Camera  # file or name of the car's camera or of a rig, or a camera
+    detector: str | Path | Detector = GROUND_TRUTH  # file or name of a detector, GROUND_TRUTH, or a detector
+    vehicle: str | Path | None = None  # file or name of the car; None for the scene's own, else art1
+    engine: str = "default"  # name of the engine, or `package:Class` (`simjudge.sim.engines.registry`)
+    seed: int = 0  # seed of the scene's placements, the camera's noise and the car's start
+    rate: float | None = None  # frames a second of the camera that drives; None for its own
+    # Whether images are made also where the detector needs none, and frames of cameras that do not drive.
     images: bool = True
-    min_score: float = DEFAULT_MIN_SCORE
+    min_score: float = DEFAULT_MIN_SCORE  # detections below this score do not count, 0 to 1
+    # File, or name of a set of sensors that comes with simjudge; None for none beside the camera, or DEFAULT_LIDAR
+    # where the car drives by lidar.
     sensors: str | Path | None = None
-    driver: str = CONES
-    speed: float | None = None
-    labelling: Labelling = field(default_factory=Labelling)
+    driver: str = CONES  # who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`
+    speed: float | None = None  # that driver straight holds, m/s; None for 5, or half of what the car can do
+    labelling: Labelling = field(default_factory=Labelling)  # which things are labelled in the frames
 
     def __post_init__(self) -> None:
         """Check who drives, and give who drives by lidar one."""
@@ -115,37 +101,25 @@ class DriveOptions:
 
 @dataclass(frozen=True)
 class DriveSetup:
-    """What a simulated drive needs, whoever drives.
-
-    Attributes:
-        cameras: the car's; the one that drives is the first, at the rate of the drive.
-        start: pose of the car's base_link in the world; None where the scene has no course.
-    """
+    """What a simulated drive needs, whoever drives."""
 
     scene: Scene
     vehicle: Vehicle
-    cameras: tuple[MountedCamera, ...]
-    start: Pose | None
+    cameras: tuple[MountedCamera, ...]  # the car's; the one that drives is the first, at the rate of the drive
+    start: Pose | None  # pose of the car's base_link in the world; None where the scene has no course
     sensors: tuple[SensorSpec, ...] = ()
 
 
 @dataclass(frozen=True)
 class DriveResult:
-    """How a drive went, and where it was recorded.
-
-    Attributes:
-        path: the recording; None where none was made.
-        record_path: the JSON file that says what was done; None without a recording.
-        wall_seconds: time that the drive took, seconds of the wall clock.
-    """
+    """How a drive went, and where it was recorded."""
 
     outcome: DriveOutcome
-    path: Path | None
-    record_path: Path | None
-    wall_seconds: float
+    path: Path | None  # the recording; None where none was made
+    record_path: Path | None  # the JSON file that says what was done; None without a recording
+    wall_seconds: float  # time that the drive took, seconds of the wall clock
 
     def __str__(self) -> str:
-        """One line for people."""
         outcome = self.outcome
         touched = f", touched {', '.join(outcome.touched)}" if outcome.touched else ""
         return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"
@@ -264,11 +238,7 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
 
 
 def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
-    """Put a drive together. The caller closes the loop's engine.
-
-    Args:
-        limits: when the drive ends; None for the defaults.
-    """
+    """Put a drive together. The caller closes the loop's engine."""
     setup, limits = read_drive_setup(options), limits or DriveLimits()
     check_laps(setup.scene, limits.laps)
     pilot = make_pilot(options, setup)
@@ -292,14 +262,7 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
 
 
 def drive_limits(driver: str, laps: int | None, limit: float | None, standstill: float | None = None) -> DriveLimits:
-    """When a drive ends.
-
-    Args:
-        driver: who drives; a person may leave the course and stand as long as they like.
-        laps: of a closed course; None for 1, by hand for no end.
-        limit: simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
-        standstill: simulated seconds that the car may stand; None for the default.
-    """
+    """When a drive ends (limit: simulated seconds; standstill: simulated seconds that the car may stand)."""
     if driver == MANUAL:
         return DriveLimits(math.inf, math.inf, LONGEST_DRIVE if limit is None else limit, laps)
     laps = 1 if laps is None else laps
@@ -308,11 +271,7 @@ def drive_limits(driver: str, laps: int | None, limit: float | None, standstill:
 
 
 def check_laps(scene: Scene, laps: int | None) -> None:
-    """Make sure that a scene can be driven for some laps.
-
-    Args:
-        laps: 1 or more; None for no end.
-    """
+    """Make sure that a scene can be driven for some laps (laps: 1 or more; None for no end)."""
     if laps is not None and laps > 1 and not scene_course(scene).closed:
         where = scene.path or scene.name
         raise UsageError(f"{laps} laps: the course of {where} is not closed; leave laps out, or close it")
@@ -372,10 +331,10 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "labels": {"min_size": options.labelling.min_size, "min_visible": options.labelling.min_visible},
         "laps": loop.limits.laps,
     }
-    if [each.name for each in loop.cameras] != [CAMERA]:
+    if [mounted.name for mounted in loop.cameras] != [CAMERA]:
         about["cameras"] = {
-            each.name: {"name": each.camera.name, "path": str(each.camera.path), "sha256": hash_value(each)}
-            for each in loop.cameras
+            mounted.name: {"name": mounted.camera.name, "path": str(mounted.camera.path), "sha256": hash_value(mounted)}
+            for mounted in loop.cameras
         }
     return about
 

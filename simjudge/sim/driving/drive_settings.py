@@ -13,15 +13,10 @@ from simjudge.sim.driving.driver_kinds import CONES
 
 @dataclass(frozen=True, kw_only=True)
 class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
-    """The settings of a drive.
+    """The settings of a drive."""
 
-    Attributes:
-        driver: who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`; straight is by the true pose, and its
-            motion is recorded at 200 Hz.
-        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
-        images: whether images are recorded, and frames of cameras that do not drive.
-    """
-
+    # Who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`; straight is by the true pose, and its motion is
+    # recorded at 200 Hz.
     driver: str = setting(
         CONES,
         "Driver: cones (in images), lidar (between barriers), manual (keyboard), or straight (along the course).",
@@ -41,6 +36,7 @@ class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
         common=True,
     )
     seed: int = setting(0, "Seed of scene, camera noise and start pose.", low=0, common=True)
+    # That driver straight holds, m/s; None for 5, or half of what the car can do.
     speed: float | None = setting(None, "Speed of the straight driver. Default: 5.", unit="m/s")
     rate: float | None = setting(None, "Frame rate of the driver's camera. Default: its own.", unit="Hz")
     min_score: float = setting(
@@ -52,4 +48,5 @@ class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
     limit: float | None = setting(
         None, "Simulated time after which the drive ends without failure. Default: 180 per lap.", unit="s"
     )
+    # Whether images are recorded, and frames of cameras that do not drive.
     images: bool = setting(default=True, help="Record images; without them only ground truth, detections and motion.")

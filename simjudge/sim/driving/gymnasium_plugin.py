@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from gymnasium.envs.registration import register, registry
 
-CONE_COURSE = "simjudge/ConeCourse-v0"
-"""The drive of a course between cones."""
+CONE_COURSE = "simjudge/ConeCourse-v0"  # The drive of a course between cones
 
 
 def register_environments() -> None:

@@ -11,6 +11,7 @@ import tty
 from types import FrameType, TracebackType
 from typing import Any
 
+# What the keys mean, by what a terminal sends: letters, and arrows in both modes of a terminal.
 _KEYS = {
     b"w": "up",
     b"s": "down",
@@ -27,19 +28,14 @@ _KEYS = {
     b"\x1bOC": "right",
     b"\x1bOD": "left",
 }
-"""What the keys mean, by what a terminal sends: letters, and arrows in both modes of a terminal."""
 _ESCAPE = b"\x1b"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+# What a person is told.
 KEYS = "keys: w or up faster, s or down slower and then braking, a d or left right steer, space brakes, q ends"
-"""What a person is told."""
 
 
 def has_keys(descriptor: int) -> bool:
-    """Whether keys can come from an open file: a terminal, or a pipe that somebody writes a terminal's keys to.
-
-    Returns:
-        False for an ordinary file, the null device and a file that is closed.
-    """
+    """Whether keys can come from an open file: a terminal, or a pipe that somebody writes a terminal's keys to."""
     try:
         return os.isatty(descriptor) or stat.S_ISFIFO(os.fstat(descriptor).st_mode)
     except OSError:
@@ -53,7 +49,6 @@ class Keyboard:
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Nothing is read or changed yet."""
         self._descriptor, self._open = descriptor, True
         self._before: list[Any] | None = None
         self._rest = b""
@@ -71,7 +66,6 @@ class Keyboard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
         self._restore()
         for number in _SIGNALS:
             if signal.getsignal(number) == self._leave:

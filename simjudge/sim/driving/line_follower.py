@@ -18,31 +18,23 @@ from simjudge.sim.driving.course import CourseProgress
 from simjudge.sim.scene.model import Course
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_LEAST_CURVATURE = 1e-6
-"""1/m; a straighter line sets no limit to the speed."""
-_LEAST_SQUARE = 1e-6
-"""Square metres; a point at the car itself asks for no angle."""
+_LEAST_CURVATURE = 1e-6  # 1/m; a straighter line sets no limit to the speed
+_LEAST_SQUARE = 1e-6  # Square metres; a point at the car itself asks for no angle
 
 
 @dataclass(frozen=True)
 class PidGains:
-    """Gains of a PID controller.
-
-    Attributes:
-        integral: output per unit of error and second.
-        derivative: output per unit of error a second.
-    """
+    """Gains of a PID controller."""
 
     proportional: float
-    integral: float = 0.0
-    derivative: float = 0.0
+    integral: float = 0.0  # output per unit of error and second
+    derivative: float = 0.0  # output per unit of error a second
 
 
 class Pid:
     """A PID controller whose integral stops growing while its output is at a limit."""
 
     def __init__(self, gains: PidGains, low: float, high: float) -> None:
-        """Start with no error."""
         self._gains, self._low, self._high = gains, low, high
         self._integral = 0.0
         self._last: float | None = None
@@ -66,27 +58,15 @@ class Pid:
 
 @dataclass(frozen=True)
 class SpeedController:
-    """Sets the speed by the line ahead.
+    """Sets the speed by the line ahead."""
 
-    Attributes:
-        fastest: speed on a straight line that is known well, m/s.
-        slowest: speed in the tightest curve, and while the line is not known, m/s.
-        lateral_acceleration: largest in curves, m/s^2.
-        deceleration: the car could stop with it where the known line ends, m/s^2.
-    """
-
-    fastest: float = 1.5
-    slowest: float = 0.5
-    lateral_acceleration: float = 1.2
-    deceleration: float = 0.8
+    fastest: float = 1.5  # speed on a straight line that is known well, m/s
+    slowest: float = 0.5  # speed in the tightest curve, and while the line is not known, m/s
+    lateral_acceleration: float = 1.2  # largest in curves, m/s^2
+    deceleration: float = 0.8  # the car could stop with it where the known line ends, m/s^2
 
     def speed(self, line: CentreLine, horizon: float) -> float:
-        """The speed for a line, m/s.
-
-        Args:
-            line: line in the car's frame.
-            horizon: length of line ahead that counts, metres.
-        """
+        """The speed for a line, m/s (line: line in the car's frame; horizon: length of line ahead that counts)."""
         ahead = (line.distance >= 0) & (line.distance <= horizon)
         tightest = float(np.max(np.abs(line.curvature[ahead])))
         curve_speed = math.sqrt(self.lateral_acceleration / max(tightest, _LEAST_CURVATURE))
@@ -96,63 +76,36 @@ class SpeedController:
 
 @dataclass(frozen=True)
 class LookAhead:
-    """The point of the line that the car steers for.
+    """The point of the line that the car steers for."""
 
-    Attributes:
-        metres: distance of the point at standstill, metres.
-        seconds: time of driving that is added to it, seconds.
-    """
-
-    metres: float = 0.45
-    seconds: float = 0.3
+    metres: float = 0.45  # distance of the point at standstill, metres
+    seconds: float = 0.3  # time of driving that is added to it, seconds
 
     def steering_angle(self, line: CentreLine, speed: float, wheelbase: float) -> float:
-        """The steering angle whose circle leads through the point (pure pursuit).
-
-        R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
-
-        Args:
-            line: line in the car's frame.
-            speed: the car's speed, m/s.
-            wheelbase: the car's wheelbase, metres.
-
-        Returns:
-            The angle, radians, left positive.
-        """
+        """The steering angle (radians, left positive) of the circle through the point: pure pursuit (Coulter, 1992)."""
         x, y = line.at(self.metres + self.seconds * max(speed, 0.0))
         return math.atan(wheelbase * 2 * y / max(x * x + y * y, _LEAST_SQUARE))
 
 
-_ODOMETRY_SECONDS = 2.0
-"""Seconds of odometry that are kept, for images and scans that come late."""
-_HORIZON_SECONDS = 0.8
-"""Seconds of driving that are added to the length of line that sets the speed."""
+_ODOMETRY_SECONDS = 2.0  # Seconds of odometry that are kept, for images and scans that come late
+_HORIZON_SECONDS = 0.8  # Seconds of driving that are added to the length of line that sets the speed
 
 
 @dataclass(frozen=True)
 class FollowerParameters:
-    """How a line is followed.
+    """How a line is followed."""
 
-    Attributes:
-        lane_width: distance between what stands on the left and on the right, metres, roughly: observations correct it.
-        patience: seconds without an observation that agrees with the line after which the car goes slowly.
-        giving_up: seconds without such an observation after which the car stops.
-        steering: gains of the steering's PID, per share of the full steering angle.
-        speed: gains of the speed's PID, throttle per m/s.
-        speed_controller: sets the speed by the line.
-        look_ahead: the point of the line that the car steers for.
-        horizon: length of line ahead that sets the speed, at standstill, metres.
-    """
-
+    # Distance between what stands on the left and on the right, metres, roughly: observations correct it.
     lane_width: float = 1.0
-    patience: float = 0.5
-    giving_up: float = 4.0
+    patience: float = 0.5  # seconds without an observation that agrees with the line after which the car goes slowly
+    giving_up: float = 4.0  # seconds without such an observation after which the car stops
+    # Gains of the steering's PID, per share of the full steering angle.
     steering: PidGains = field(default_factory=lambda: PidGains(1.0, 0.05, 0.02))
-    speed: PidGains = field(default_factory=lambda: PidGains(0.4, 0.3))
-    speed_controller: SpeedController = field(default_factory=SpeedController)
-    look_ahead: LookAhead = field(default_factory=LookAhead)
+    speed: PidGains = field(default_factory=lambda: PidGains(0.4, 0.3))  # gains of the speed's PID, throttle per m/s
+    speed_controller: SpeedController = field(default_factory=SpeedController)  # sets the speed by the line
+    look_ahead: LookAhead = field(default_factory=LookAhead)  # the point of the line that the car steers for
     line: LineModel = field(default_factory=LineModel)
-    horizon: float = 1.0
+    horizon: float = 1.0  # length of line ahead that sets the speed, at standstill, metres
 
 
 class LineFollower:
@@ -165,7 +118,6 @@ class LineFollower:
     """
 
     def __init__(self, vehicle: Vehicle, parameters: FollowerParameters) -> None:
-        """Know the car, and nothing of the course."""
         self._vehicle, self._how = vehicle, parameters
         self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)
@@ -212,14 +164,7 @@ class LineFollower:
             self._last_support = state.time
 
     def _fit_line(self, points: FloatArray, side: FloatArray, error: FloatArray, time: float) -> None:
-        """Fit the line to what stands on both sides of it.
-
-        Args:
-            points: (N, 2), metres, in the car's frame.
-            side: LEFT or RIGHT, (N,).
-            error: covariances of the points, (N, 2, 2), square metres.
-            time: seconds on the odometry's clock.
-        """
+        """Fit the line to points (N, 2), in the car's frame, by side and covariance (N, 2, 2), square metres."""
         line = fit_centre_line(points, side, error, self.line, self._model)
         if line.cones:
             self.line = line
@@ -249,21 +194,12 @@ class SpeedPedals:
     """Throttle and brake for a speed: a PID, with the throttle that turns free wheels at that speed fed forward."""
 
     def __init__(self, vehicle: Vehicle, gains: PidGains) -> None:
-        """Start with no error.
-
-        Args:
-            gains: throttle per m/s.
-        """
+        """Start with no error (gains: throttle per m/s)."""
         self._pid = Pid(gains, -1.0, 1.0)
         self._free_speed = vehicle.top_wheel_speed * vehicle.wheel_radius
 
     def __call__(self, target: float, speed: float, seconds: float) -> tuple[float, float]:
-        """Throttle and braking, 0 to 1 each; for a target of 0 the brake is full.
-
-        Args:
-            target: the speed wanted, m/s.
-            speed: the speed now, m/s.
-        """
+        """Throttle and braking, 0 to 1 each, for speeds in m/s; for a target of 0 the brake is full."""
         if target == 0:
             self._pid.reset()
             return 0.0, 1.0
@@ -272,12 +208,7 @@ class SpeedPedals:
 
 
 def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
-    """The pose at a time; position and angles are interpolated.
-
-    Args:
-        states: states of the car in order of time, at least one.
-        time: seconds on the states' clock; beyond the states the nearest one counts.
-    """
+    """The pose at a time; position and angles are interpolated (time: seconds on the states' clock)."""
     times = [state.time for state in states]
     row = bisect_right(times, time)
     if row == 0 or row == len(times):
@@ -290,12 +221,9 @@ def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
     return one.pose @ Pose.from_euler(x, y, z, yaw=yaw, pitch=pitch, roll=roll)
 
 
-DEFAULT_SPEED = 5.0
-"""Metres a second, or half of what the car can do where that is less."""
-_LOOK_AHEAD = 1.2
-"""Wheelbases from the rear axle to the point that the car steers for, at standstill."""
-_LOOK_AHEAD_SECONDS = 0.6
-"""Time of driving that is added to it."""
+DEFAULT_SPEED = 5.0  # Metres a second, or half of what the car can do where that is less
+_LOOK_AHEAD = 1.2  # Wheelbases from the rear axle to the point that the car steers for, at standstill
+_LOOK_AHEAD_SECONDS = 0.6  # Time of driving that is added to it
 
 
 class StraightDriver:
@@ -305,11 +233,7 @@ class StraightDriver:
     """
 
     def __init__(self, vehicle: Vehicle, course: Course, speed: float | None = None) -> None:
-        """Know the car and the line.
-
-        Args:
-            speed: to be held, m/s; None for `DEFAULT_SPEED`.
-        """
+        """Know the car and the line (speed: to be held, m/s; None for `DEFAULT_SPEED`)."""
         top = vehicle.top_wheel_speed * vehicle.wheel_radius
         if speed is not None and not 0 < speed < top:
             raise UsageError(f"--speed {speed:g}: must be above 0 m/s and below {top:.1f}, which {vehicle.name} can do")

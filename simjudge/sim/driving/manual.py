@@ -17,35 +17,23 @@ from simjudge.sim.driving.line_follower import PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 
-_FASTER, _SLOWER, _BRAKE = 0.1, 0.1, 0.25
-"""Steps of the pedals for a key: throttle up, throttle down, braking."""
-_STEER = 0.2
-"""Step of the steering for a key, share of full steering."""
-_HOLD = 0.6
-"""Seconds without a key for it after which the wheel goes back: a held key repeats after half a second."""
-_RETURN = 2.0
-"""Shares of full steering that the wheel then goes back in a second."""
-_SLOWEST = 0.05
-"""m/s: a slower speed turns nowhere, whatever turn is asked for."""
+_FASTER, _SLOWER, _BRAKE = 0.1, 0.1, 0.25  # Steps of the pedals for a key: throttle up, throttle down, braking
+_STEER = 0.2  # Step of the steering for a key, share of full steering
+_HOLD = 0.6  # Seconds without a key for it after which the wheel goes back: a held key repeats after half a second
+_RETURN = 2.0  # Shares of full steering that the wheel then goes back in a second
+_SLOWEST = 0.05  # m/s: a slower speed turns nowhere, whatever turn is asked for
+# Throttle per m/s. Speeds that are asked for come in steps: firmer than along a line, or the car would overshoot.
 _SPEED_GAINS = PidGains(1.5, 0.3)
-"""Throttle per m/s. Speeds that are asked for come in steps: firmer than along a line, or the car would overshoot."""
-_WHOLE_STOP = 1e-3
-"""m/s: a smaller speed asked for is none."""
+_WHOLE_STOP = 1e-3  # m/s: a smaller speed asked for is none
 
 
 @dataclass(frozen=True)
 class JoystickMap:
-    """Which axes and buttons of a sensor_msgs/Joy mean what; the defaults are those of teleop_twist_joy.
+    """Which axes and buttons of a sensor_msgs/Joy mean what; the defaults are those of teleop_twist_joy."""
 
-    Attributes:
-        linear: axis of the pedals, throttle positive, brake negative.
-        angular: axis of the steering, left positive.
-        enable: button that must be held; without it the car brakes.
-    """
-
-    linear: int = 5
-    angular: int = 2
-    enable: int = 0
+    linear: int = 5  # axis of the pedals, throttle positive, brake negative
+    angular: int = 2  # axis of the steering, left positive
+    enable: int = 0  # button that must be held; without it the car brakes
     require_enable: bool = True
 
     def command(self, axes: Sequence[float], buttons: Sequence[int]) -> Command:
@@ -64,24 +52,14 @@ class JoystickMap:
 
 @dataclass(frozen=True)
 class WantedMotion:
-    """A speed and a turn to drive.
+    """A speed and a turn to drive."""
 
-    Attributes:
-        speed: m/s; the car has no reverse gear, and brakes for less than 0.
-        steering_angle: of the bicycle's front wheel, radians, left positive.
-    """
-
-    speed: float
-    steering_angle: float
+    speed: float  # m/s; the car has no reverse gear, and brakes for less than 0
+    steering_angle: float  # of the bicycle's front wheel, radians, left positive
 
     @classmethod
     def of_twist(cls, linear: float, angular: float, wheelbase: float) -> WantedMotion:
-        """The motion of a geometry_msgs/Twist: tan(angle) = wheelbase x angular / linear.
-
-        Args:
-            linear: x, m/s.
-            wheelbase: the car's, metres.
-        """
+        """The motion of a geometry_msgs/Twist: tan(angle) = wheelbase x angular / linear."""
         return cls(linear, math.atan2(wheelbase * angular, linear) if linear > _SLOWEST else 0.0)
 
 
@@ -89,16 +67,11 @@ class KeyControls:
     """Pedals and wheel that keys move in steps. The pedals stay; the wheel goes back when no key holds it."""
 
     def __init__(self) -> None:
-        """Everything is released."""
         self._pedal = self._steering = 0.0
         self._steered = self._now = -math.inf
 
     def press(self, key: str, time: float) -> None:
-        """A key is pressed.
-
-        Args:
-            time: seconds.
-        """
+        """A key is pressed (time: seconds)."""
         if key == "up":
             self._pedal = min(self._pedal + _FASTER, 1.0) if self._pedal >= 0 else 0.0
         elif key == "down":
@@ -110,11 +83,7 @@ class KeyControls:
             self._steering, self._steered = _within(self._steering + step), time
 
     def command(self, time: float) -> Command:
-        """Pedals and wheel now.
-
-        Args:
-            time: seconds, never before that of the last call.
-        """
+        """Pedals and wheel now (time: seconds, never before that of the last call)."""
         since = max(self._now, self._steered + _HOLD)
         back = _RETURN * max(time - since, 0.0) if math.isfinite(since) else 0.0
         self._steering = math.copysign(max(abs(self._steering) - back, 0.0), self._steering)
@@ -130,11 +99,7 @@ class ManualDriver:
     """
 
     def __init__(self, vehicle: Vehicle, timeout: float = 0.5) -> None:
-        """Nothing is asked for yet.
-
-        Args:
-            timeout: seconds without another message after which the car brakes; keys never time out.
-        """
+        """Nothing is asked for yet (timeout: seconds without another message after which the car brakes)."""
         self._vehicle, self._timeout = vehicle, timeout
         self._keys, self._speed = KeyControls(), SpeedPedals(vehicle, _SPEED_GAINS)
         self._asked: Command | WantedMotion | None = None
@@ -142,32 +107,20 @@ class ManualDriver:
         self.ended = False
 
     def press(self, keys: Sequence[str], time: float) -> None:
-        """Keys are pressed.
-
-        Args:
-            time: seconds on the clock of the car's states.
-        """
+        """Keys are pressed (time: seconds on the clock of the car's states)."""
         for key in keys:
             self.ended |= key == "end"
             self._keys.press(key, time)
             self._asked = None
 
     def ask(self, wanted: Command | WantedMotion, time: float) -> None:
-        """A joystick's command, or a wanted motion, has come.
-
-        Args:
-            time: seconds on the clock of the car's states.
-        """
+        """A joystick's command, or a wanted motion, has come (time: seconds on the clock of the car's states)."""
         if isinstance(wanted, WantedMotion) and not math.isfinite(wanted.speed + wanted.steering_angle):
             raise SimjudgeError(f"speed {wanted.speed}, steering angle {wanted.steering_angle}: no motion")
         self._asked, self._asked_at = wanted, time
 
     def motion(self, state: VehicleState, fastest: float) -> WantedMotion:
-        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of a speed.
-
-        Args:
-            fastest: speed of full throttle, m/s; with any braking it is 0.
-        """
+        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of `fastest`."""
         asked = self._asked
         if isinstance(asked, WantedMotion) and state.time - self._asked_at <= self._timeout:
             return asked
@@ -194,23 +147,15 @@ def _within(value: float) -> float:
     return min(max(float(value), -1.0), 1.0)
 
 
+# Fields of a command that moves pedals and wheel itself, and their ranges.
 PEDALS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
-"""Fields of a command that moves pedals and wheel itself, and their ranges."""
-Convert = Callable[[Any], Command | WantedMotion]
-"""From a message to what it asks for."""
+Convert = Callable[[Any], Command | WantedMotion]  # From a message to what it asks for
 
 
 def input_converter(  # noqa: PLR0911 - one for each type
     kind: str, fields: Collection[str], wheelbase: float
 ) -> Convert:
-    """Find how messages of a type ask a car to drive, by their fields.
-
-    Args:
-        wheelbase: of the car, metres: tan(steering angle) = wheelbase x turn rate / speed.
-
-    Returns:
-        The function; it raises SimjudgeError where a message makes no sense.
-    """
+    """Find how messages of a type ask a car to drive, by their fields: the function (wheelbase of the car, metres)."""
     held = set(fields)
     if {"header", *PEDALS} <= held:
         return _pedals
@@ -260,11 +205,7 @@ class DriveOutput:
     """
 
     def __init__(self, find: Callable[[str], type[Any]], kind: str, vehicle: Vehicle, frame_id: str) -> None:
-        """Choose by the fields of the type.
-
-        Args:
-            vehicle: the car: of its wheelbase L and steering limit, turn rate = speed x tan(steering angle) / L.
-        """
+        """Choose by the fields of the type: turn rate = speed x tan(steering angle) / wheelbase of the car."""
         self._kind, self._class, self._vehicle, self._frame_id = kind, find(kind), vehicle, frame_id
         self._messages = VehicleMessages(find, Frames(base=frame_id))
         self._fields = set(self._class.get_fields_and_field_types())
@@ -272,22 +213,13 @@ class DriveOutput:
         self._fill = self._filler() if self.asks_for_speed else None
 
     def message(self, stamp: int, command: Command, speed: float) -> Any:
-        """A message for a command.
-
-        Args:
-            stamp: nanoseconds.
-            speed: that they are meant to reach, m/s.
-        """
+        """A message for a command (stamp: nanoseconds; speed: that they are meant to reach, m/s)."""
         if self._fill is None:
             return self._messages.input(stamp, command, self._kind)
         return self.motion(stamp, WantedMotion(speed, command.steering * self._vehicle.steering_limit))
 
     def motion(self, stamp: int, wanted: WantedMotion) -> Any:
-        """A message for a speed and a steering angle, of a type that asks for a speed.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """A message for a speed and a steering angle, of a type that asks for a speed (stamp: nanoseconds)."""
         assert self._fill is not None  # noqa: S101 - asks_for_speed is true
         message = self._class()
         if "header" in self._fields:

@@ -31,8 +31,7 @@ from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-GROUND_TRUTH = "ground_truth"
-"""Name of the detector that returns the ground truth."""
+GROUND_TRUTH = "ground_truth"  # Name of the detector that returns the ground truth
 
 
 class FrameDetector(Protocol):
@@ -47,11 +46,7 @@ class FrameDetector(Protocol):
         """Whether the detector sees the image."""
 
     def __call__(self, frame: CapturedFrame) -> Detections:
-        """The detections, with the scene's class ids.
-
-        Args:
-            frame: a captured frame.
-        """
+        """The detections, with the scene's class ids (frame: a captured frame)."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +64,10 @@ class GroundTruthDetector:
 
 @dataclass(frozen=True)
 class ImageDetector:
-    """A detector that sees the image.
-
-    Attributes:
-        class_ids: the scene's class id by the detector's; None where they mean the same.
-    """
+    """A detector that sees the image."""
 
     detector: Detector
-    class_ids: Mapping[int, int] | None = None
+    class_ids: Mapping[int, int] | None = None  # the scene's class id by the detector's; None where they mean the same
     needs_images: bool = field(default=True, init=False)
 
     @property
@@ -99,11 +90,7 @@ class ImageDetector:
 def load_frame_detector(
     detector: str | Path | Detector, scene: Scene, min_score: float = DEFAULT_MIN_SCORE
 ) -> FrameDetector:
-    """The frame detector of a name; a detector's classes are matched with the scene's by name.
-
-    Args:
-        min_score: detections below this score do not count, 0 to 1; a detector that is loaded already keeps its own.
-    """
+    """The frame detector of a name; a detector's classes are matched with the scene's by name."""
     sides = lane_classes(scene)
     if detector == GROUND_TRUTH:
         return GroundTruthDetector()
@@ -116,12 +103,9 @@ def load_frame_detector(
     return ImageDetector(loaded, ids)
 
 
-_GLANCE = 0.02
-"""Seconds between looks at the keys while the wall's clock is waited for."""
-_LATE = 0.2
-"""Seconds that a drive by hand may lag behind the wall's clock, and then catch up."""
-_TELL = 0.2
-"""Seconds between lines about the drive."""
+_GLANCE = 0.02  # Seconds between looks at the keys while the wall's clock is waited for
+_LATE = 0.2  # Seconds that a drive by hand may lag behind the wall's clock, and then catch up
+_TELL = 0.2  # Seconds between lines about the drive
 
 
 class Pilot(Protocol):
@@ -144,31 +128,13 @@ class Pilot(Protocol):
         """Whether it looks at their images, too."""
 
     def update(self, state: VehicleState) -> Command | None:
-        """Take note of how the car moves, often.
-
-        Args:
-            state: of the car now.
-        """
+        """Take note of how the car moves, often (state of the car now)."""
 
     def read(self, batch: SensorBatch, state: VehicleState) -> Command | None:
-        """Take what the car's sensors hand over.
-
-        Args:
-            batch: the readings.
-            state: of the car now.
-        """
+        """Take what the car's sensors hand over (batch: the readings; state of the car now)."""
 
     def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[Detections | None, Command | None]:
-        """Take a frame of the car's camera.
-
-        Args:
-            frame: the frame.
-            stamp: nanoseconds.
-            state: of the car now.
-
-        Returns:
-            What was detected in it, None where nobody looked, and the command.
-        """
+        """Take a frame of the car's camera: what was detected in it, None where nobody looked (stamp: nanoseconds)."""
 
 
 @dataclass(frozen=True)
@@ -274,11 +240,7 @@ class ManualPilot:
     name = "by hand"
 
     def __init__(self, vehicle: Vehicle, keyboard: Keyboard, tell: Callable[[str], None]) -> None:
-        """Wait for the person.
-
-        Args:
-            tell: told a few times a second what the car does.
-        """
+        """Wait for the person (tell: told a few times a second what the car does)."""
         self.keyboard, self._driver, self._tell = keyboard, ManualDriver(vehicle), tell
         self._offset: float | None = None
         self._told = 0.0

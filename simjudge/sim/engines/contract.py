@@ -27,8 +27,8 @@ from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
+# Poses in the world by name: of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...).
 Poses = Mapping[str, Pose]
-"""Poses in the world by name: of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...)."""
 
 
 class NotOfferedError(SimjudgeError):
@@ -90,8 +90,8 @@ class BodyMotion(ShortRepr):
     keyframes: Keyframes
 
 
+# Everything stands where the scene has it.
 STANDING = BodyMotion((), Keyframes(np.zeros(1), np.zeros((1, 0, 3)), np.zeros((1, 0, 4))))
-"""Everything stands where the scene has it."""
 
 
 class SensedWorld(Protocol):

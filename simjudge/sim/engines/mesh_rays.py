@@ -19,30 +19,21 @@ from simjudge.sim.engines.ray_search import CastResting, TimedRays, grow, grow_f
 from simjudge.sim.scene.model import Mesh, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 
-_NEAREST = True
-"""What `search` is asked for."""
-_BOX_MARGIN = 1e-9
-"""Metres around a body's box: rounding of its corners must not hide the body."""
+_NEAREST = True  # What `search` is asked for
+_BOX_MARGIN = 1e-9  # Metres around a body's box: rounding of its corners must not hide the body
 
 
 class MeshRays:
     """Casts rays at bodies whose poses change and whose meshes stay."""
 
     def __init__(self, meshes: Sequence[Mesh]) -> None:
-        """Grow the trees over the triangles."""
         self._meshes = tuple(meshes)
         self._forest = grow_forest(self._meshes)
         normals = [_outward_normals(mesh) for mesh in self._meshes]
         self._normals = np.concatenate([np.zeros((0, 3)), *normals])
 
     def cast(self, origins: FloatArray, directions: FloatArray, poses: Sequence[Pose]) -> Hits:
-        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
-
-        Args:
-            origins: float64 (N, 3), metres, world.
-            directions: float64 (N, 3), unit, world.
-            poses: poses of the bodies in the world, in the meshes' order.
-        """
+        """What rays hit first, with the bodies at `poses`; see `simjudge.sim.engines.contract.Engine.cast_rays`."""
         count = len(origins)
         rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
         positions = np.array([pose.position for pose in poses], np.float64).reshape(-1, 3)
@@ -73,18 +64,12 @@ class ThingRays:
     """Casts rays at a scene's things, all at one instant or each at its own time. Trees grow when they are needed."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        """Take the things."""
         self._things = tuple(things)
         self._mesh_rays: MeshRays | None = None
         self._timed_rays: TimedRays | None = None
 
     def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, poses: Mapping[str, Pose]) -> Hits:
-        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
-
-        Args:
-            origins: (N, 3), metres, world.
-            directions: (N, 3), unit, world.
-        """
+        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`."""
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
             raise UsageError("rays: as many finite origins as directions are needed")
@@ -137,14 +122,7 @@ def _outward_normals(mesh: Mesh) -> FloatArray:
 def labels_of_rays(
     cast: Callable[[FloatArray, FloatArray], Hits], lens: Lens, camera: Pose, things: Sequence[Thing], background: int
 ) -> Labels:
-    """Classes, instances and depth through the pixels' centres: see `Engine.labels`.
-
-    Args:
-        cast: what rays hit first, from origins and unit directions (N, 3), metres, world.
-
-    Returns:
-        Labels, (H, W) each.
-    """
+    """Classes, instances and depth through the pixels' centres: see `Engine.labels`. Labels, (H, W) each."""
     rays = lens.rays()
     ahead = rays.reshape(-1, 3) @ camera.rotation_matrix().T
     hits = cast(np.broadcast_to(np.asarray(camera.position, np.float64), ahead.shape), ahead)

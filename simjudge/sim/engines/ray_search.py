@@ -29,50 +29,34 @@ from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits
 from simjudge.sim.scene.model import Mesh, Thing
 
 Links = npt.NDArray[np.int64]
-_LEAF = 4
-"""Items in a leaf, at most."""
-DEPTH = 64
-"""Nodes that wait, at most: enough for halves of 2^62 items."""
-FAR = np.inf
-"""Distance of what is not hit."""
-_SLACK = 1e-9
-"""Weights may be this far outside a triangle: rays do not slip through between two."""
+_LEAF = 4  # Items in a leaf, at most
+DEPTH = 64  # Nodes that wait, at most: enough for halves of 2^62 items
+FAR = np.inf  # Distance of what is not hit
+_SLACK = 1e-9  # Weights may be this far outside a triangle: rays do not slip through between two
 
 
 class Tree(NamedTuple):
-    """A tree over items; see the module.
+    """A tree over items; see the module."""
 
-    Attributes:
-        boxes, links: of the nodes, the root first.
-    """
-
+    # boxes, links: of the nodes, the root first.
     boxes: FloatArray
     links: Links
     order: Links
 
 
 def grow(low: FloatArray, high: FloatArray) -> Tree:
-    """The tree over items: halves along the longest side, by the boxes' middles.
-
-    Args:
-        low: lowest corners of the items' boxes, (N, 3).
-        high: highest corners, (N, 3).
-    """
+    """The tree over items by their boxes' lowest and highest corners (N, 3): halves along the longest side."""
     if not len(low):
         return Tree(np.zeros((1, 6)), np.zeros((1, 2), np.int64), np.zeros(0, np.int64))
     return Tree(*_grow(np.ascontiguousarray(low, np.float64), np.ascontiguousarray(high, np.float64)))
 
 
 class MeshForest(NamedTuple):
-    """The trees over each mesh's triangles, one after another, as `search` takes them.
+    """The trees over each mesh's triangles, one after another, as `search` takes them."""
 
-    Attributes:
-        faces: int64 (F,), face of its mesh that each row of the trees is; meshes' faces are counted one after another.
-        below: boxes, links, roots (T,) and triangles (F, 3, 3) of all trees.
-    """
-
+    # int64 (F,), face of its mesh that each row of the trees is; meshes' faces are counted one after another.
     faces: npt.NDArray[np.int64]
-    below: tuple[FloatArray, Links, Links, FloatArray]
+    below: tuple[FloatArray, Links, Links, FloatArray]  # boxes, links, roots (T,) and triangles (F, 3, 3) of all trees
 
 
 def grow_forest(meshes: Sequence[Mesh]) -> MeshForest:
@@ -180,10 +164,7 @@ def enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
-    """Distance and weights of a triangle's second and third corner where a ray meets it; FAR where it does not.
-
-    Moeller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
-    """
+    """Distance and weights of corners where a ray meets a triangle, else FAR (Moeller and Trumbore, 1997)."""
     ux, uy, uz = corners[at, 1, 0], corners[at, 1, 1], corners[at, 1, 2]
     vx, vy, vz = corners[at, 2, 0], corners[at, 2, 1], corners[at, 2, 2]
     px, py, pz = ray[4] * vz - ray[5] * vy, ray[5] * vx - ray[3] * vz, ray[3] * vy - ray[4] * vx
@@ -227,12 +208,11 @@ def search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # typ
 def search(origins, directions, limits, active, nearest, top, below, rotations, positions, out):  # type: ignore[no-untyped-def]
     """For each ray (3, N), the nearest thing that it hits within its limit (N,), or any.
 
-    Args:
-        origins, directions, limits, active: the rays, in float64.
-        below: boxes and links of the trees over each thing's triangles, one after another, each thing's root (T,), the
-            triangles (F, 3, 3) in these trees' order, in the things' frames, as a corner and two sides from it.
-        rotations, positions: (T, 3, 3) and (T, 3), the things' poses.
-        out: (N,) each: distance (inf: nothing is hit), thing, row of the triangle, weights of its second, third corner.
+    `origins`, `directions`, `limits`, `active`: the rays, in float64; `below`: boxes and links of the trees over each
+    thing's triangles, one after another, each thing's root (T,), the triangles (F, 3, 3) in these trees' order, in the
+    things' frames, as a corner and two sides from it; `rotations`, `positions`: (T, 3, 3) and (T, 3), the things'
+    poses; `out`: (N,) each: distance (inf: nothing is hit), thing, row of the triangle, weights of its second, third
+    corner.
     """
     top_boxes, top_links, order = top
     boxes, links, roots, corners = below
@@ -269,15 +249,13 @@ def search(origins, directions, limits, active, nearest, top, below, rotations, 
                         break
 
 
-_NEAREST = True
-"""What `search_thing` is asked for."""
-_BATCH = 1 << 13
-"""Rays that one thread searches at a time."""
+_NEAREST = True  # What `search_thing` is asked for
+_BATCH = 1 << 13  # Rays that one thread searches at a time
 
+# From origins and directions (N, 3) to the first hits among what rests, with its index among all things.
 CastResting = Callable[[FloatArray, FloatArray], Hits]
-"""From origins and directions (N, 3) to the first hits among what rests, with its index among all things."""
+# Puts things, by their indices, where they rest during the next rays, or takes away (None) those that move.
 PlaceResting = Callable[[Sequence[int], Sequence[Pose | None]], None]
-"""Puts things, by their indices, where they rest during the next rays, or takes away (None) those that move."""
 
 
 class TimedRays:
@@ -286,11 +264,7 @@ class TimedRays:
     def __init__(
         self, things: Sequence[Thing], cast_resting: CastResting, place_resting: PlaceResting | None = None
     ) -> None:
-        """Take the things, where the scene has them.
-
-        Args:
-            place_resting: says to it what rests where; None: it knows only those whose motion is "static".
-        """
+        """Take the things, where the scene has them (place_resting: says to it what rests where; None)."""
         self._cast_resting, self._place_resting = cast_resting, place_resting
         self._index = {thing.name: index for index, thing in enumerate(things)}
         self._movable = [index for index, thing in enumerate(things) if thing.motion != "static"]
@@ -307,12 +281,7 @@ class TimedRays:
     def cast(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
     ) -> Hits:
-        """What rays hit first, each at its own time.
-
-        Args:
-            origins, directions: (N, 3), world, metres and unit.
-            times: (N,), or (N / S,) where S rays in a row share each; seconds, on the clock of the motion's keyframes.
-        """
+        """What rays hit first, each at its own time (origins, directions (N, 3); times (N,))."""
         keyframes = self._all_keyframes(motion)
         moving = self._moving(keyframes)
         hits = self._cast_resting(origins, directions)

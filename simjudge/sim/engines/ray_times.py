@@ -22,31 +22,22 @@ from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.engines.contract import Labels, Poses
 from simjudge.sim.sensors.camera.lens import Lens
 
-_BATCH = 1 << 17
-"""Rays that one thread places at a time."""
+_BATCH = 1 << 17  # Rays that one thread places at a time
 
-_STREAM = (1,)
-"""Sets the rays' times apart from other numbers of the same seed: a camera's noise has it too."""
+_STREAM = (1,)  # Sets the rays' times apart from other numbers of the same seed: a camera's noise has it too
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimedExposure(ShortRepr):
-    """An exposure whose rays have times of their own. Times are seconds from the beginning of the first row's exposure.
+    """An exposure whose rays have times of their own: seconds from the beginning of the first row's exposure."""
 
-    Attributes:
-        camera: keyframes of the optical frame in the world, from time 0 until the last row has been exposed.
-        bodies: poses of the bodies that are not where the scene has them, in the middle of each of equal parts of that
-            time; one where nothing but the camera moves.
-        exposure_time: seconds that light falls on each row.
-        line_time: seconds from the exposure of a row to that of the next, top to bottom; 0: all rows at once.
-        seed: the rays' times follow from it.
-    """
-
-    camera: Keyframes
+    camera: Keyframes  # keyframes of the optical frame in the world, from time 0 until the last row has been exposed
+    # Poses of the bodies that are not where the scene has them, in the middle of each of equal parts of that time; one
+    # where nothing but the camera moves.
     bodies: tuple[Poses, ...]
-    exposure_time: float
-    line_time: float
-    seed: tuple[int, ...]
+    exposure_time: float  # seconds that light falls on each row
+    line_time: float  # seconds from the exposure of a row to that of the next, top to bottom; 0: all rows at once
+    seed: tuple[int, ...]  # the rays' times follow from it
 
     def ray_times(self, size: tuple[int, int], rays_per_pixel: int) -> FloatArray:
         """The time of each ray, uniform over the exposure of its row.
@@ -54,13 +45,6 @@ class TimedExposure(ShortRepr):
         A pixel's rays fall into equal parts of the exposure, one into each, in an order that differs from pixel to
         pixel; within its part a ray's time is random. Any one ray's time is thus uniform over the whole exposure, and
         the grain is less than that of independent times.
-
-        Args:
-            size: width and height, pixels.
-            rays_per_pixel: rays of each pixel, n^2.
-
-        Returns:
-            Float64 (H, W, n^2), seconds.
         """
         width, height = size
         random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=_STREAM))
@@ -70,27 +54,13 @@ class TimedExposure(ShortRepr):
         return self._row_begins(height)[:, None, None] + (part + within) * (self.exposure_time / rays_per_pixel)
 
     def label_times(self, rows: npt.ArrayLike, height: int) -> FloatArray:
-        """The middle of each row's exposure; rows beyond the image are taken with the row at its edge.
-
-        Args:
-            rows: of the image, any shape.
-
-        Returns:
-            Float64 of the same shape, seconds.
-        """
+        """The middle of each row's exposure, seconds; rows beyond the image are taken with the row at its edge."""
         within = np.clip(np.asarray(rows, np.float64), 0, height - 1)
         times: FloatArray = within * self.line_time + self.exposure_time / 2
         return times
 
     def parts(self, times: FloatArray) -> IntArray:
-        """The part of the exposure, and so the row of `bodies`, that each time belongs to.
-
-        Args:
-            times: seconds, any shape.
-
-        Returns:
-            Int64 of the same shape, 0 to the number of parts - 1.
-        """
+        """The part of the exposure, and so the row of `bodies`, that each time (seconds) belongs to."""
         length = self.camera.time[-1] / len(self.bodies)
         parts: IntArray = np.clip((times / length).astype(np.int64), 0, len(self.bodies) - 1)
         return parts
@@ -107,42 +77,19 @@ class EngineWithRayTimes(Protocol):
     def render_timed(self, lens: Lens, exposure: TimedExposure, rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), averaged over each pixel's rays, each at its own time.
 
-        Args:
-            lens: the lens; it sets the size of the image too.
-            exposure: where camera and bodies are, and when.
-            rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel.
-
-        Returns:
-            Float32 (H, W, 3), 1 is full scale. The same bytes for the same arguments, engine, variant and machine.
-
-        Raises:
-            UsageError: a number of rays that is no square, or a body that nobody knows.
+        `lens`: the lens; it sets the size of the image too; `rays_per_pixel`: n^2 with whole n, rays on an n x n grid
+        in each pixel. Returns float32 (H, W, 3), 1 is full scale. The same bytes for the same arguments, engine,
+        variant and machine.
         """
 
     def labels_timed(self, lens: Lens, exposure: TimedExposure) -> Labels:
-        """Classes, instances and depth through the pixels' centres, each row in the middle of its own exposure.
-
-        Args:
-            lens: the lens; it sets the size of the image too.
-            exposure: where camera and bodies are, and when.
-
-        Returns:
-            As of `Engine.labels`.
-        """
+        """Classes, instances and depth through the pixels' centres, each row in the middle of its own exposure."""
 
 
 def place_rays(
     camera: Keyframes, times: FloatArray, directions: npt.NDArray[np.float32]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Rays of a camera in the world, each at its own time.
-
-    Args:
-        times: (N,), seconds.
-        directions: float32 (N, 3), optical frame.
-
-    Returns:
-        Origins and directions in the world, float32 (N, 3) each.
-    """
+    """Rays of a camera in the world, each at its own time (seconds): origins and directions, float32 (N, 3) each."""
     origins, turned = np.empty((len(times), 3), np.float32), np.empty((len(times), 3), np.float32)
     keyframes = camera.arrays()
 

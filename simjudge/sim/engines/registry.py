@@ -22,25 +22,20 @@ from simjudge.sim.engines.contract import Engine
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.vehicle.vehicle import Vehicle
 
-GROUP = "simjudge.sim.engines"
-"""The group of entry points in which a package registers its engines."""
+GROUP = "simjudge.sim.engines"  # The group of entry points in which a package registers its engines
+# simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken.
 OWN_ENGINES = {
     "default": EntryPoint("default", "simjudge.sim.engines.default.default_engine:DefaultEngine", GROUP),
     "baked": EntryPoint("baked", "simjudge.sim.engines.default.baked_engine:BakedEngine", GROUP),
     "chrono": EntryPoint("chrono", "simjudge.sim.engines.chrono.chrono_engine:ChronoEngine", GROUP),
 }
-"""simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken."""
+# What an option or setting that chooses an engine takes, in words.
 CHOICES = "default, baked, chrono, a plug-in's name, or package:Class"
-"""What an option or setting that chooses an engine takes, in words."""
 _REMEDIES = dict.fromkeys(("default", "baked"), "; pip install simjudge[sim]")
 
 
 def registered_engines() -> dict[str, list[EntryPoint]]:
-    """The entry points of all engines by name: simjudge's own first, then those of other packages by name.
-
-    Returns:
-        One entry point a name; several where packages register the same name.
-    """
+    """The entry points of all engines by name: simjudge's own first, then those of other packages by name."""
     found: dict[str, list[EntryPoint]] = {name: [entry] for name, entry in OWN_ENGINES.items()}
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         others = found.setdefault(entry.name, [])
@@ -70,11 +65,7 @@ def find_engine(name: str) -> EntryPoint:
 
 
 def describe_entry(entry: EntryPoint) -> str:
-    """The package and class of an engine for messages.
-
-    Returns:
-        Such as "mist-engine 1.2 (mist.engine:MistEngine)", or the class alone where no package registers it.
-    """
+    """The package and class of an engine for messages: such as "mist-engine 1.2 (mist.engine:MistEngine)"."""
     package = getattr(entry, "dist", None)
     return f"{package.name} {package.version} ({entry.value})" if package else entry.value
 
@@ -105,12 +96,7 @@ def engine_class(name: str) -> Callable[..., Engine]:
 
 
 def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
-    """The engine of a name, with a scene and perhaps a car in it.
-
-    Args:
-        vehicle: the car; None for a scene without a car.
-        start: pose of the car's base_link; None for the start of the scene's course, or the origin.
-    """
+    """The engine of a name, with a scene and perhaps a car at `start` (by default the course's, or the origin)."""
     made = engine_class(name)
     try:
         return made(scene, vehicle, start)
@@ -124,11 +110,7 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
 
 
 def limit_threads(name: str, count: int) -> None:
-    """Let an engine use few of the cores, before it is made: others work beside it.
-
-    Args:
-        count: threads it may use. An engine whose class has no function `limit_threads(count)` uses what it uses.
-    """
+    """Let an engine use few of the cores, before it is made: others work beside it."""
     limit = getattr(engine_class(name), "limit_threads", None)
     if limit is not None:
         limit(count)
@@ -140,8 +122,8 @@ def _parse_engine(value: object) -> str:
     return find_engine(value).name
 
 
+# How a setting that chooses an engine is written; an unknown name is refused when it is read.
 ENGINE_FORM = TextForm(_parse_engine, str, "NAME|PACKAGE:CLASS")
-"""How a setting that chooses an engine is written; an unknown name is refused when it is read."""
 
 
 _DEFAULT_ABILITIES = (
@@ -158,17 +140,11 @@ _CHRONO_WITHOUT_CAR = "missing: pychrono.vehicle with the ARTcar (CH_ENABLE_MODU
 
 @dataclass(frozen=True)
 class EngineAvailability:
-    """Whether an engine can run on this machine.
+    """Whether an engine can run on this machine."""
 
-    Attributes:
-        name: name of the engine, as `make_engine` takes it.
-        runs: whether the engine can run here.
-        lines: versions, backends and abilities, or what is missing and how to get it.
-    """
-
-    name: str
-    runs: bool
-    lines: tuple[str, ...]
+    name: str  # name of the engine, as `make_engine` takes it
+    runs: bool  # whether the engine can run here
+    lines: tuple[str, ...]  # versions, backends and abilities, or what is missing and how to get it
 
 
 def engine_availability() -> tuple[EngineAvailability, ...]:

@@ -25,21 +25,15 @@ from simjudge.core.text import one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 from simjudge.sim.scene.scene_fields import FARTHEST
 
-FILE_FIELDS = ("mesh", "file")
-"""Fields that hold the path of a file, relative to the scene's file that says so."""
-_DEEPEST = 8
-"""Files that extend one another at most."""
+FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
+_DEEPEST = 8  # Files that extend one another at most
 
 
 class SceneContent(NamedTuple):
-    """What a scene's file says, with all that it extends and everything drawn.
-
-    Attributes:
-        sources: the file and those it extends, the most particular first.
-    """
+    """What a scene's file says, with all that it extends and everything drawn."""
 
     content: dict[str, Any]
-    sources: tuple[YamlFile, ...]
+    sources: tuple[YamlFile, ...]  # the file and those it extends, the most particular first
 
 
 def read_content(path: Path, seed: int) -> SceneContent:

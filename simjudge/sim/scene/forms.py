@@ -43,19 +43,11 @@ from simjudge.sim.scene.thing_fields import (
 )
 
 Repeat = tuple[float, float]
-_PLAIN = Surface()
-"""One object: parts of one surface are joined."""
+_PLAIN = Surface()  # One object: parts of one surface are joined
 
 
 def lidar_reflectance(surface: Surface) -> float:
-    """The share of a lidar's light that a surface sends back straight, facing the beam.
-
-    Args:
-        surface: its own reflectance, else the luminance of its colour times the mean luminance of its texture.
-
-    Returns:
-        0 to 1.
-    """
+    """The share of a lidar's light that a surface sends back straight, facing the beam."""
     if surface.reflectance is not None:
         return surface.reflectance
     texture = 1.0 if surface.texture is None else float(luminance(surface.texture).mean())
@@ -68,11 +60,7 @@ def stops_lidar(surface: Surface) -> bool:
 
 
 def as_lidars_meet_it(thing: Thing) -> Thing:
-    """A thing without its parts of clear glass; of what is nothing else no face is left.
-
-    Args:
-        thing: of a scene. What moves by itself and is of glass alone stays as it is.
-    """
+    """A thing without its parts of clear glass; of what is nothing else no face is left."""
     paint = thing.paint or Paint((thing.surface,), np.zeros(len(thing.mesh.faces), np.int64))
     kept = np.array([stops_lidar(surface) for surface in paint.surfaces])[paint.of_face]
     if kept.all() or (not kept.any() and thing.motion != "static"):
@@ -82,11 +70,7 @@ def as_lidars_meet_it(thing: Thing) -> Thing:
 
 
 def thing_reflectance(thing: Thing) -> float:
-    """The same of a thing: the mean over its surfaces by their areas, where it is painted with several.
-
-    Returns:
-        0 to 1.
-    """
+    """The same of a thing: the mean over its surfaces by their areas, where it is painted with several."""
     if thing.paint is None:
         return lidar_reflectance(thing.surface)
     each = np.array([lidar_reflectance(surface) for surface in thing.paint.surfaces])
@@ -100,7 +84,6 @@ class Surfaces:
     """The surfaces of a scene: named ones, and those that things spell out. Equal ones are one object."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make the named ones."""
         self._document = document
         self._named = document.content.surfaces
         self._made: dict[str, tuple[Surface, Repeat]] = {}
@@ -108,11 +91,7 @@ class Surfaces:
             self._of(fields, ("surfaces", name))
 
     def surface(self, given: str | SurfaceFields | None, location: Location) -> tuple[Surface, Repeat]:
-        """The surface that a field names or spells out, and the units of texture coordinates per repeat.
-
-        Args:
-            given: name or fields; None for the plain one.
-        """
+        """The surface that a field names or spells out, and the units of texture coordinates per repeat."""
         if given is None:
             return _PLAIN, (1.0, 1.0)
         if isinstance(given, SurfaceFields):
@@ -164,14 +143,11 @@ class Surfaces:
             raise self._document.error((*location, "file"), str(error)) from error
 
 
-_SLAB = 0.05
-"""Metres behind a plane that are solid in physics."""
-_LEVEL = 1e-6
-"""Metres from height 0, and of a slope, within which a plane is the ground."""
+_SLAB = 0.05  # Metres behind a plane that are solid in physics
+_LEVEL = 1e-6  # Metres from height 0, and of a slope, within which a plane is the ground
+# Instance of things that stand on the floor but are not numbered yet: that they are counted is all that matters.
 SOME_INSTANCE = 1
-"""Instance of things that stand on the floor but are not numbered yet: that they are counted is all that matters."""
-_DEEPEST = 8
-"""Parts of parts, and kinds of kinds, at most."""
+_DEEPEST = 8  # Parts of parts, and kinds of kinds, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,20 +162,15 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A thing without a place.
+    """A thing without a place."""
 
-    Attributes:
-        pieces: in the form's frame; only things that are not free have several.
-        class_id, motion, mass: as of `Thing`.
-        ground: it is a plane without a collider of its own: the ground where it lies level at height 0.
-    """
-
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...]  # in the form's frame; only things that are not free have several
+    # class_id, motion, mass: as of `Thing`.
     class_id: int
     motion: Motion
     mass: float
     counted: bool
-    ground: bool
+    ground: bool  # it is a plane without a collider of its own: the ground where it lies level at height 0
 
     @property
     def radius(self) -> float:
@@ -243,7 +214,7 @@ class Forms:
         """Make all kinds, so that what is wrong with one is known even where nothing uses it."""
         self._document = document
         self._surfaces = Surfaces(document)
-        self._stuff = {self.class_id(each, ("stuff", n)) for n, each in enumerate(document.content.stuff)}
+        self._stuff = {self.class_id(stuff, ("stuff", n)) for n, stuff in enumerate(document.content.stuff)}
         self._kinds = document.content.kinds
         self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 
@@ -312,11 +283,7 @@ class Forms:
         return given[0]
 
     def class_id(self, given: str | int | None, location: Location) -> int:
-        """The class that a field names.
-
-        Args:
-            given: name or number; None for no class.
-        """
+        """The class that a field names (given: name or number; None for no class)."""
         classes = self._document.content.classes
         if given is None:
             return NO_CLASS

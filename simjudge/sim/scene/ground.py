@@ -23,21 +23,13 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import NO_INSTANCE, Collider, Mesh, Thing
 from simjudge.sim.scene.scene_file import ArcsFields, LineFields, SceneDocument, SineFields
 
-MOST_HEIGHTS = 4_000_000
-"""Heights of one ground at most."""
-_CELLS = 500
-"""Cells along the longer side of a ground whose file does not say how large they are."""
-_SMALLEST = 0.01
-"""Metres: such a cell's side at least."""
+MOST_HEIGHTS = 4_000_000  # Heights of one ground at most
+_CELLS = 500  # Cells along the longer side of a ground whose file does not say how large they are
+_SMALLEST = 0.01  # Metres: such a cell's side at least
 
 
 def ground_collider(mesh: Mesh, cell: float | None = None) -> Collider:
-    """The heights of a mesh, seen from above; where nothing of it is, its lowest height.
-
-    Args:
-        mesh: in the thing's frame.
-        cell: metres between two heights at most; None for a 500th of the longer side, 1 cm at least.
-    """
+    """The heights of a mesh from above, at most `cell` apart (a 500th of the longer side, 1 cm at least), metres."""
     low, high = mesh.vertices.min(0), mesh.vertices.max(0)
     size = (high - low)[:2]
     if not np.all(size > 0):
@@ -64,24 +56,16 @@ class Ground(ShortRepr):
         return cls(tuple(thing for thing in things if thing.collider.kind == "ground"))
 
     def height(self, x: float, y: float) -> float:
-        """Metres above z = 0; 0 where there is no uneven ground.
-
-        Args:
-            x, y: metres, world.
-        """
+        """Metres above z = 0; 0 where there is no uneven ground (x, y: metres, world)."""
         return self.stand(Pose((x, y, 0.0))).position[2]
 
     def stand(self, pose: Pose) -> Pose:
-        """A pose on the level ground, put on whatever uneven ground is there: raised, and tilted with the slope.
-
-        Args:
-            pose: in the world; its z is the height above the ground.
-        """
+        """A pose on the level ground, put on whatever uneven ground is there: raised, and tilted with the slope."""
         x, y, z = pose.position
-        found = [each for each in (_under(thing, x, y) for thing in self.things) if each is not None]
+        found = [hit for hit in (_under(thing, x, y) for thing in self.things) if hit is not None]
         if not found:
             return pose
-        height, normal = max(found, key=lambda each: each[0])
+        height, normal = max(found, key=lambda hit: hit[0])
         return Pose((x, y, z + height)) @ Pose.from_matrix(_tilt(normal)) @ Pose((0.0, 0.0, 0.0), pose.orientation)
 
 
@@ -119,18 +103,13 @@ def _under(thing: Thing, x: float, y: float) -> tuple[float, FloatArray] | None:
     return float(height) + thing.pose.position[2], normal
 
 
+# Weight of a triangle's corner from which on a point counts as inside: borders of triangles belong to both.
 _INSIDE = -1e-9
-"""Weight of a triangle's corner from which on a point counts as inside: borders of triangles belong to both."""
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def raise_to_triangles(triangles: FloatArray, low: FloatArray, step: FloatArray, heights: FloatArray) -> None:
-    """Raise the heights of a grid to the highest triangle above or below each of its points.
-
-    Args:
-        triangles: (F, 3, 3), corners.
-        heights: (rows along y, columns along x), raised in place.
-    """
+    """Raise a grid of heights, in place, to the highest triangle (F, 3, 3) above or below each of its points."""
     rows, columns = heights.shape
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -149,22 +128,14 @@ def raise_to_triangles(triangles: FloatArray, low: FloatArray, step: FloatArray,
                     heights[i, j] = max(heights[i, j], a[2] + v * (b[2] - a[2]) + w * (c[2] - a[2]))
 
 
-_STEP = 0.02
-"""Metres between the points of a line."""
-_LONGEST = 2000.0
-"""Metres."""
-_LARGEST_GAP = 0.01
-"""Metres between the start and the end of arcs that are closed."""
-_LARGEST_KINK = math.radians(1.0)
-"""Radians between the directions of their start and their end."""
+_STEP = 0.02  # Metres between the points of a line
+_LONGEST = 2000.0  # Metres
+_LARGEST_GAP = 0.01  # Metres between the start and the end of arcs that are closed
+_LARGEST_KINK = math.radians(1.0)  # Radians between the directions of their start and their end
 
 
 def build_line(document: SceneDocument, fields: LineFields, location: Location) -> FloatArray:
-    """The line that a scene's file describes.
-
-    Returns:
-        Points (P, 2), metres, evenly 2 cm apart or a little less; of a closed line the last is the first again.
-    """
+    """The line that a scene's file describes: points (P, 2)."""
     if fields.waypoints is not None:
         kind = "waypoints"
         line = _waypoints(document, fields.waypoints, (*location, "waypoints"), closed=fields.closed)
@@ -188,29 +159,14 @@ def _check_length(document: SceneDocument, length: float, location: Location) ->
 
 
 def resample(line: FloatArray, step: float) -> FloatArray:
-    """The points of a line at even arc lengths, both ends included.
-
-    Args:
-        line: points (P, 2), metres.
-        step: metres between two points at most.
-
-    Returns:
-        Points (Q, 2).
-    """
+    """The points of a line at even arc lengths, both ends included: points (Q, 2); line: points (P, 2), metres."""
     length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
     at = np.linspace(0, length[-1], max(math.ceil(length[-1] / step - 1e-9), 1) + 1)
     return np.stack([np.interp(at, length, line[:, k]) for k in range(2)], 1)
 
 
 def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
-    """The direction of a line at its points.
-
-    Args:
-        line: points (P, 2), metres.
-
-    Returns:
-        Radians (P,), counter-clockwise from +x.
-    """
+    """The direction of a line at its points: radians (P,), counter-clockwise from +x (line: points (P, 2), metres)."""
     if closed:
         ahead = np.gradient(np.concatenate([line[-2:-1], line, line[1:2]]), axis=0)[1:-1]
     else:
@@ -220,11 +176,7 @@ def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
 
 
 def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:
-    """The smallest radius of curvature of a line, metres.
-
-    Args:
-        line: points (P, 2), metres, evenly spaced.
-    """
+    """The smallest radius of curvature of a line, metres (line: points (P, 2), metres, evenly spaced)."""
     if closed:
         line = np.concatenate([line[-3:-1], line, line[1:3]])
     turn = np.abs(np.diff(np.unwrap(headings(line))))
@@ -234,15 +186,7 @@ def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:
 
 
 def offset_line(line: FloatArray, left: float, *, closed: bool = False) -> FloatArray:
-    """The points beside a line's points.
-
-    Args:
-        line: points (P, 2), metres.
-        left: metres to the left; to the right if negative.
-
-    Returns:
-        Points (P, 2).
-    """
+    """The points beside a line's points: points (P, 2); line: points (P, 2), metres; left: metres to the left."""
     angle = headings(line, closed=closed)
     return line + left * np.stack([-np.sin(angle), np.cos(angle)], 1)
 
@@ -321,13 +265,10 @@ def _sine(document: SceneDocument, fields: SineFields, location: Location) -> Fl
     return line
 
 
-_HEAD_ROOM = 0.5
-"""Metres: things that begin above stand in nobody's way."""
-_FLAT = 0.005
-"""Metres: things that end below stand in nobody's way."""
+_HEAD_ROOM = 0.5  # Metres: things that begin above stand in nobody's way
+_FLAT = 0.005  # Metres: things that end below stand in nobody's way
 _THICKNESS = 1e-3
-_SMALLEST_RADIUS = 0.05
-"""Metres: radius of the smallest circle about what moves."""
+_SMALLEST_RADIUS = 0.05  # Metres: radius of the smallest circle about what moves
 
 
 class Floor:
@@ -338,7 +279,6 @@ class Floor:
     """
 
     def __init__(self, things: Iterable[Thing] = ()) -> None:
-        """Begin with some things on it."""
         self.circles: FloatArray = np.zeros((0, 3))
         self._round: list[str] = []
         self._outlines: dict[str, FloatArray] = {}
@@ -346,11 +286,7 @@ class Floor:
         self.add(things)
 
     def add(self, things: Iterable[Thing]) -> None:
-        """Take note of those of the things that stand in the way.
-
-        Args:
-            things: in the world; those that hang high, lie flat or are not solid are passed over.
-        """
+        """Take note of those of the things that stand in the way."""
         circles, things = [], list(things)
         self.ground = Ground.of([*self.ground.things, *things])
         for thing in things:
@@ -370,30 +306,14 @@ class Floor:
         self.circles = np.concatenate([self.circles, np.array(circles).reshape(-1, 3)])
 
     def blocked(self, points: FloatArray, margin: float) -> BoolArray:
-        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners).
-
-        Args:
-            points: float64 (N, 2), metres, world.
-            margin: metres that must be free around a point.
-
-        Returns:
-            Booleans (N,).
-        """
+        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners)."""
         out = np.zeros(len(points), bool)
         for outline in self._outlines.values():
             out |= _beyond(outline, points) < margin
         return out
 
     def at(self, x: float, y: float, margin: float) -> str | None:
-        """The name of what is nearer to a point than `margin`, metres.
-
-        Args:
-            x, y: metres, world.
-            margin: metres around the point.
-
-        Returns:
-            The name; None where nothing is that near.
-        """
+        """The name of what is nearer to a point than `margin`, metres; None where nothing is that near."""
         point = np.array([[x, y]])
         for name, (u, v, radius) in zip(self._round, self.circles.tolist(), strict=True):
             if math.hypot(x - u, y - v) < radius / math.sqrt(2) + margin:
@@ -402,11 +322,7 @@ class Floor:
 
 
 def radius_from_above(vertices: FloatArray) -> float:
-    """Metres from the origin of a mesh to the farthest of its vertices, seen from above.
-
-    Args:
-        vertices: float64 (V, 3), metres, in the mesh's frame.
-    """
+    """Metres from the origin of a mesh to the farthest of its vertices, seen from above (vertices: float64 (V, 3))."""
     return float(np.max(np.linalg.norm(vertices[:, :2], axis=1)))
 
 

@@ -85,10 +85,8 @@ def _fixtures(name: str, form: Form, poses: list[Pose]) -> list[Thing]:
     ]
 
 
-GRADIENT_ROWS = 256
-"""Rows of the image of a gradient."""
-_LINEAR = {".hdr", ".exr"}
-"""File endings of images with linear values."""
+GRADIENT_ROWS = 256  # Rows of the image of a gradient
+_LINEAR = {".hdr", ".exr"}  # File endings of images with linear values
 
 
 def build_sun(fields: SunFields | None) -> Sun | None:
@@ -125,11 +123,7 @@ def build_sky(document: SceneDocument) -> Sky | None:
 
 @lru_cache(maxsize=4)
 def read_panorama(path: Path) -> npt.NDArray[np.float32]:
-    """An equirectangular picture: PNG, JPEG and the like are decoded from sRGB, HDR and EXR are linear already.
-
-    Returns:
-        Float32 (H, 2 H, 3), linear RGB.
-    """
+    """An equirectangular picture as linear RGB, float32 (H, 2 H, 3): PNG and JPEG are sRGB, HDR and EXR are linear."""
     data = read_bytes(path, LARGEST_IMAGE_FILE)
     if path.suffix.lower() in _LINEAR:
         image = _linear_image(path, data)

@@ -35,13 +35,12 @@ from simjudge.sim.scene.obj import (
 )
 from simjudge.sim.scene.scene_fields import image_to_linear
 
-_LARGEST = 2**30
-"""Bytes of the largest file that is read."""
+_LARGEST = 2**30  # Bytes of the largest file that is read
+# From glTF's axes (x to the left, y up, z ahead) to x ahead, y to the left, z up.
 _TO_REP_103 = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-"""From glTF's axes (x to the left, y up, z ahead) to x ahead, y to the left, z up."""
-_JSON = 0x4E4F534A
-"""The type of a GLB file's chunk of JSON."""
+_JSON = 0x4E4F534A  # The type of a GLB file's chunk of JSON
 _SHOWN = {"KHR_mesh_quantization", "KHR_texture_basisu"}
+# What extensions stand for, that cannot be shown; others are named as they are.
 _EXTENSIONS = {
     "KHR_lights_punctual": "lights",
     "KHR_texture_transform": "transforms of textures",
@@ -49,33 +48,20 @@ _EXTENSIONS = {
     "KHR_materials_volume": "glass",
     "KHR_materials_emissive_strength": "strength of emission",
 }
-"""What extensions stand for, that cannot be shown; others are named as they are."""
-_SMALLEST = 1e-12
-"""Smallest area of a triangle, in squares of the mesh's size."""
+_SMALLEST = 1e-12  # Smallest area of a triangle, in squares of the mesh's size
 
 
 class GltfMesh(NamedTuple):
-    """What a glTF file holds.
+    """What a glTF file holds."""
 
-    Attributes:
-        mesh: all its triangles, as its default scene has them.
-        surfaces: its materials that a face has.
-        of_face: int64 (F,), which of them each face has.
-        not_shown: what else it holds, that cannot be shown.
-    """
-
-    mesh: Mesh
-    surfaces: tuple[Surface, ...]
-    of_face: IntArray
-    not_shown: tuple[str, ...]
+    mesh: Mesh  # all its triangles, as its default scene has them
+    surfaces: tuple[Surface, ...]  # its materials that a face has
+    of_face: IntArray  # int64 (F,), which of them each face has
+    not_shown: tuple[str, ...]  # what else it holds, that cannot be shown
 
 
 def read_gltf(path: Path) -> GltfMesh:
-    """Read a glTF file.
-
-    Args:
-        path: of the file; what it refers to lies relative to its folder.
-    """
+    """Read a glTF file (path of the file; what it refers to lies relative to its folder)."""
     content = _content(path)
     _check_images(path, content)
     parts = _Parts(path, _not_shown(content), has_normals=_has_normals(content))
@@ -130,7 +116,9 @@ def _check_images(path: Path, content: dict[str, Any]) -> None:
 
 def _has_normals(content: dict[str, Any]) -> bool:
     """Whether all of a file's faces have normals: trimesh makes up those that are missing."""
-    primitives = [each for mesh in _list(content.get("meshes")) for each in _list(_table(mesh).get("primitives"))]
+    primitives = [
+        primitive for mesh in _list(content.get("meshes")) for primitive in _list(_table(mesh).get("primitives"))
+    ]
     return all("NORMAL" in _table(_table(primitive).get("attributes")) for primitive in primitives)
 
 
@@ -144,7 +132,7 @@ def _not_shown(content: dict[str, Any]) -> set[str]:
                 found.add("morph targets")
             if _table(primitive).get("mode", 4) not in (4, 5, 6):
                 found.add("points and lines")
-    return found.union(*(_not_shown_of_material(_table(each)) for each in _list(content.get("materials"))))
+    return found.union(*(_not_shown_of_material(_table(material)) for material in _list(content.get("materials"))))
 
 
 def _not_shown_of_material(fields: dict[str, Any]) -> set[str]:
@@ -304,22 +292,16 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-SUFFIXES = (".obj", ".gltf", ".glb")
-"""File endings of meshes that are read."""
+SUFFIXES = (".obj", ".gltf", ".glb")  # File endings of meshes that are read
 _log = logging.getLogger(__name__)
 
 
 class MeshFile(NamedTuple):
-    """What a file holds.
-
-    Attributes:
-        has_uv: (F,), False where a face has no texture coordinates (they are 0 then).
-        paint: its materials; None where it has none, or nobody asked for them.
-    """
+    """What a file holds."""
 
     mesh: Mesh
-    has_uv: npt.NDArray[np.bool_]
-    paint: Paint | None
+    has_uv: npt.NDArray[np.bool_]  # (F,), False where a face has no texture coordinates (they are 0 then)
+    paint: Paint | None  # its materials; None where it has none, or nobody asked for them
 
 
 def read_mesh(path: Path, *, materials: bool) -> MeshFile:
@@ -343,20 +325,12 @@ def _read(path: Path, changed: int, materials: bool) -> MeshFile:  # noqa: ARG00
 
 
 def main_surface(mesh: Mesh, paint: Paint) -> Surface:
-    """The surface that covers most of a mesh.
-
-    Args:
-        mesh: with vertices in metres.
-    """
+    """The surface that covers most of a mesh (mesh: with vertices in metres)."""
     return paint.surfaces[int(np.argmax(np.bincount(paint.of_face, face_areas(mesh), len(paint.surfaces))))]
 
 
 def face_areas(mesh: Mesh) -> FloatArray:
-    """The areas of a mesh's faces (F,), square metres.
-
-    Args:
-        mesh: with vertices in metres.
-    """
+    """The areas of a mesh's faces (F,), square metres (mesh: with vertices in metres)."""
     a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
     areas: FloatArray = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
     return areas

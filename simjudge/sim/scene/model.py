@@ -26,15 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionPath(ShortRepr):
-    """Poses along a path, by time. Before its first keyframe a thing stands there, after the last one as well.
+    """Poses along a path, by time. Before its first keyframe a thing stands there, after the last one as well."""
 
-    Attributes:
-        keyframes: of one body, in the world, seconds since the start of the scene.
-        closed: whether the path begins again when it is over, and was never anything else before.
-    """
-
-    keyframes: Keyframes
-    closed: bool = False
+    keyframes: Keyframes  # of one body, in the world, seconds since the start of the scene
+    closed: bool = False  # whether the path begins again when it is over, and was never anything else before
 
     @property
     def duration(self) -> float:
@@ -51,114 +46,80 @@ class MotionPath(ShortRepr):
 
 Colour = tuple[float, float, float]
 Motion = Literal["static", "free", "scripted"]
-NO_CLASS = 0
-"""Class id of what nobody labels: walls, floor, the car."""
-NO_INSTANCE = 0
-"""Instance id of what is not labelled, in label images."""
+NO_CLASS = 0  # Class id of what nobody labels: walls, floor, the car
+NO_INSTANCE = 0  # Instance id of what is not labelled, in label images
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh(ShortRepr):
-    """Triangles in the thing's own frame.
+    """Triangles in the thing's own frame."""
 
-    Attributes:
-        vertices: float64 (V, 3), metres.
-        faces: int64 (F, 3), counter-clockwise seen from outside.
-        uv: float64 (V, 2), texture coordinates, v upwards as in OBJ; beyond 0..1 the texture repeats.
-        normals: float64 (V, 3), unit, per vertex; at sharp edges the vertices are doubled.
-    """
-
-    vertices: FloatArray
-    faces: npt.NDArray[np.int64]
-    uv: FloatArray
-    normals: FloatArray
+    vertices: FloatArray  # float64 (V, 3), metres
+    faces: npt.NDArray[np.int64]  # int64 (F, 3), counter-clockwise seen from outside
+    uv: FloatArray  # float64 (V, 2), texture coordinates, v upwards as in OBJ; beyond 0..1 the texture repeats
+    normals: FloatArray  # float64 (V, 3), unit, per vertex; at sharp edges the vertices are doubled
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface(ShortRepr):
-    """What a thing is made of: a dielectric or metal in the metallic-roughness convention (Cook-Torrance, GGX).
+    """What a thing is made of: a dielectric or metal in the metallic-roughness convention (Cook-Torrance, GGX)."""
 
-    Attributes:
-        colour: linear RGB albedo; multiplies the texture.
-        texture: float32 (H, W, 3), linear RGB, row 0 at v = 1; None for plain colour.
-        roughness: 0 (mirror) to 1; GGX alpha is its square.
-        metallic: 0 to 1.
-        reflectance: of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`.
-        emission: linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
-        normal_map: float32 (H, W, 3), unit normals in tangent space (x along u, y along v, z outward), row 0 at v = 1;
-            None: that of the mesh.
-        refractive_index: of clear glass, 1 or more; None: it is opaque. Of clear glass only the colour counts
-            otherwise: what passes through has it.
-    """
-
-    colour: Colour = (0.8, 0.8, 0.8)
+    colour: Colour = (0.8, 0.8, 0.8)  # linear RGB albedo; multiplies the texture
+    # float32 (H, W, 3), linear RGB, row 0 at v = 1; None for plain colour.
     texture: npt.NDArray[np.float32] | None = None
-    roughness: float = 0.7
-    metallic: float = 0.0
-    reflectance: float | None = None
+    roughness: float = 0.7  # 0 (mirror) to 1; GGX alpha is its square
+    metallic: float = 0.0  # 0 to 1
+    reflectance: float | None = None  # of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`
+    # Linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
     emission: Colour = (0.0, 0.0, 0.0)
+    # float32 (H, W, 3), unit normals in tangent space (x along u, y along v, z outward), row 0 at v = 1; None: that of
+    # the mesh.
     normal_map: npt.NDArray[np.float32] | None = None
+    # Of clear glass, 1 or more; None: it is opaque. Of clear glass only the colour counts otherwise: what passes
+    # through has it.
     refractive_index: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paint(ShortRepr):
-    """The surfaces of a thing that has several.
-
-    Attributes:
-        of_face: int64 (F,), which of them each face of the mesh has.
-    """
+    """The surfaces of a thing that has several."""
 
     surfaces: tuple[Surface, ...]
-    of_face: npt.NDArray[np.int64]
+    of_face: npt.NDArray[np.int64]  # int64 (F,), which of them each face of the mesh has
 
 
 @dataclass(frozen=True, repr=False)
 class Collider(ShortRepr):
-    """The simple solid that stands for a thing in physics, in the thing's own frame.
+    """The simple solid that stands for a thing in physics, in the thing's own frame."""
 
-    Attributes:
-        kind: "box" (size x, y, z), "cylinder" (radius, height), "hull" (convex hull of the mesh), "plane" (infinite,
-            normal +z through the origin), "ground" (size x, y; `heights` on a grid over it) or "none".
-        size: metres, see kind.
-        centre: of box, cylinder and ground, in the thing's frame.
-        heights: float64 (rows along y, columns along x), of a ground, z in the thing's frame, edges included.
-    """
-
+    # "box" (size x, y, z), "cylinder" (radius, height), "hull" (convex hull of the mesh), "plane" (infinite, normal +z
+    # through the origin), "ground" (size x, y; `heights` on a grid over it) or "none".
     kind: Literal["box", "cylinder", "hull", "plane", "ground", "none"] = "none"
-    size: tuple[float, ...] = ()
-    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    size: tuple[float, ...] = ()  # metres, see kind
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of box, cylinder and ground, in the thing's frame
+    # float64 (rows along y, columns along x), of a ground, z in the thing's frame, edges included.
     heights: FloatArray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Thing:
-    """One thing of a scene.
-
-    Attributes:
-        surface: what they are made of; where there is paint, the one with the largest area.
-        pose: of its frame in the world, at the start.
-        class_id: NO_CLASS where it is not labelled.
-        instance: above 0 for things that are counted, the same for all parts of one; NO_INSTANCE where there is no
-            class, and where the class is stuff (road, sky), which nobody counts.
-        motion: "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`,
-            whatever is in their way.
-        mass: kg, of free things.
-        path: of scripted things; None for all others.
-        paint: its surfaces by face, where there are several.
-    """
+    """One thing of a scene."""
 
     name: str
     mesh: Mesh
-    surface: Surface
-    pose: Pose = field(default_factory=Pose)
-    class_id: int = NO_CLASS
+    surface: Surface  # what they are made of; where there is paint, the one with the largest area
+    pose: Pose = field(default_factory=Pose)  # of its frame in the world, at the start
+    class_id: int = NO_CLASS  # NO_CLASS where it is not labelled
+    # Above 0 for things that are counted, the same for all parts of one; NO_INSTANCE where there is no class, and where
+    # the class is stuff (road, sky), which nobody counts.
     instance: int = NO_INSTANCE
+    # "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`, whatever
+    # is in their way.
     motion: Motion = "static"
-    mass: float = 0.0
+    mass: float = 0.0  # kg, of free things
     collider: Collider = field(default_factory=Collider)
-    path: MotionPath | None = None
-    paint: Paint | None = None
+    path: MotionPath | None = None  # of scripted things; None for all others
+    paint: Paint | None = None  # its surfaces by face, where there are several
 
     def parts(self) -> tuple[Thing, ...]:
         """The same thing in as many things as it has surfaces, each with its faces."""
@@ -179,94 +140,61 @@ def _some_faces(mesh: Mesh, chosen: npt.NDArray[np.bool_]) -> Mesh:
 
 @dataclass(frozen=True)
 class PointLight:
-    """A lamp that shines equally in all directions.
+    """A lamp that shines equally in all directions."""
 
-    Attributes:
-        position: metres, world.
-        intensity: linear RGB. At distance d a surface that faces the lamp gets irradiance intensity / d^2 (exactly, up
-            to 0.9 ranges; from there it goes smoothly to 0 at the range).
-        range: metres beyond which it does not shine.
-    """
-
-    position: tuple[float, float, float]
+    position: tuple[float, float, float]  # metres, world
+    # Linear RGB. At distance d a surface that faces the lamp gets irradiance intensity / d^2 (exactly, up to 0.9
+    # ranges; from there it goes smoothly to 0 at the range).
     intensity: Colour
-    range: float
+    range: float  # metres beyond which it does not shine
 
 
 @dataclass(frozen=True)
 class Sun:
-    """A light so far away that its rays are parallel; its shadows are hard.
+    """A light so far away that its rays are parallel; its shadows are hard."""
 
-    Attributes:
-        direction: unit vector from the scene towards it, world.
-        irradiance: linear RGB. A surface that faces it gets this much, a white one has the radiance irradiance / pi.
-    """
-
-    direction: tuple[float, float, float]
+    direction: tuple[float, float, float]  # unit vector from the scene towards it, world
+    # Linear RGB. A surface that faces it gets this much, a white one has the radiance irradiance / pi.
     irradiance: Colour
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sky(ShortRepr):
-    """What is seen, and what lights the scene, from infinitely far away in every direction.
+    """What is seen, and what lights the scene, from infinitely far away in every direction."""
 
-    Attributes:
-        image: float32 (H, W, 3), equirectangular, linear RGB radiance: the upper edge is straight up, the lower one
-            straight down, the middle column is ahead (+x), and what is on the left there is on the left here.
-        yaw: radians by which it is turned to the left.
-        gradient: linear RGB radiance at the zenith and at the horizon, where the image changes linearly with the sine
-            of the elevation from one to the other; None: it is a picture.
-    """
-
+    # float32 (H, W, 3), equirectangular, linear RGB radiance: the upper edge is straight up, the lower one straight
+    # down, the middle column is ahead (+x), and what is on the left there is on the left here.
     image: npt.NDArray[np.float32]
-    yaw: float = 0.0
+    yaw: float = 0.0  # radians by which it is turned to the left
+    # Linear RGB radiance at the zenith and at the horizon, where the image changes linearly with the sine of the
+    # elevation from one to the other; None: it is a picture.
     gradient: tuple[Colour, Colour] | None = None
 
 
 @dataclass(frozen=True)
 class Fog:
-    """Fog of the same density everywhere, below its ceiling.
+    """Fog of the same density everywhere, below its ceiling."""
 
-    Attributes:
-        density: extinction coefficient beta, 1/m: after d metres exp(-beta d) of the light is left (Koschmieder).
-        radiance: linear RGB, of the fog itself, where nothing can be seen through it.
-        ceiling: metres, height above which there is none.
-    """
-
-    density: float
-    radiance: Colour
-    ceiling: float = math.inf
+    density: float  # extinction coefficient beta, 1/m: after d metres exp(-beta d) of the light is left (Koschmieder)
+    radiance: Colour  # linear RGB, of the fog itself, where nothing can be seen through it
+    ceiling: float = math.inf  # metres, height above which there is none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Course(ShortRepr):
-    """A way to drive: where the car starts, and the line it is meant to follow.
+    """A way to drive: where the car starts, and the line it is meant to follow."""
 
-    Attributes:
-        centre_line: float64 (P, 2), x and y in metres, from the start to the finish.
-        width: metres between what stands on its left and on its right.
-        closed: whether it comes back to its start, to be driven in laps; the last point is then the first again.
-    """
-
-    centre_line: FloatArray
-    width: float
+    centre_line: FloatArray  # float64 (P, 2), x and y in metres, from the start to the finish
+    width: float  # metres between what stands on its left and on its right
+    # Whether it comes back to its start, to be driven in laps; the last point is then the first again.
     closed: bool = False
 
     def start(self, height: float = 0.0) -> Pose:
-        """The pose at the line's first point, facing along it.
-
-        Args:
-            height: z of the pose, metres.
-        """
+        """The pose at the line's first point, facing along it (height: z of the pose, metres)."""
         return self.pose_at(0.0, height)
 
     def pose_at(self, distance: float, height: float = 0.0) -> Pose:
-        """The pose on the line, facing along it.
-
-        Args:
-            distance: along the line from its first point, metres.
-            height: z of the pose, metres.
-        """
+        """The pose on the line, `distance` metres from its first point and `height` metres up, facing along it."""
         steps = np.diff(self.centre_line, axis=0)
         lengths = np.linalg.norm(steps, axis=1)
         starts = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -277,39 +205,26 @@ class Course(ShortRepr):
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A world at its start.
-
-    Attributes:
-        path: the file it was read from; None where it was made in code.
-        lights: all of them; every one casts shadows.
-        ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
-        bounces: surfaces that throw light on, one after the other, before ambient light stands for the rest; 0: ambient
-            light takes the place of all light that surfaces throw on each other.
-        background: linear RGB radiance of rays that hit nothing, where there is no sky.
-        sun: a light from one direction; None: no sun.
-        sky: what is seen, and lights, where nothing is; None: `background`, which lights nothing.
-        fog: None: none.
-        background_class: class of what is seen where nothing is hit; NO_CLASS where it has none.
-        course: None where there is none.
-        vehicle: file or name of the car that is at home here; None: of no particular one.
-        area: x0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
-    """
+    """A world at its start."""
 
     name: str
     things: tuple[Thing, ...]
-    lights: tuple[PointLight, ...]
-    ambient: Colour = (0.0, 0.0, 0.0)
-    background: Colour = (0.0, 0.0, 0.0)
+    lights: tuple[PointLight, ...]  # all of them; every one casts shadows
+    ambient: Colour = (0.0, 0.0, 0.0)  # linear RGB radiance that comes equally from everywhere, unshadowed
+    background: Colour = (0.0, 0.0, 0.0)  # linear RGB radiance of rays that hit nothing, where there is no sky
     class_names: Mapping[int, str] = field(default_factory=dict)
-    background_class: int = NO_CLASS
-    course: Course | None = None
-    vehicle: str | None = None
+    background_class: int = NO_CLASS  # class of what is seen where nothing is hit; NO_CLASS where it has none
+    course: Course | None = None  # None where there is none
+    vehicle: str | None = None  # file or name of the car that is at home here; None: of no particular one
+    # X0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
     area: tuple[float, float, float, float] | None = None
-    path: Path | None = None
+    path: Path | None = None  # the file it was read from; None where it was made in code
     seed: int = 0
-    sun: Sun | None = None
-    sky: Sky | None = None
-    fog: Fog | None = None
+    sun: Sun | None = None  # a light from one direction; None: no sun
+    sky: Sky | None = None  # what is seen, and lights, where nothing is; None: `background`, which lights nothing
+    fog: Fog | None = None  # None: none
+    # Surfaces that throw light on, one after the other, before ambient light stands for the rest; 0: ambient light
+    # takes the place of all light that surfaces throw on each other.
     bounces: int = 0
 
     def labelled(self) -> tuple[Thing, ...]:
@@ -317,11 +232,7 @@ class Scene:
         return tuple(thing for thing in self.things if thing.instance != NO_INSTANCE)
 
     def scripted_poses(self, seconds: float) -> dict[str, Pose]:
-        """Where the scripted things are, by name.
-
-        Args:
-            seconds: simulated time since the start of the scene; before it, things are as their paths have it.
-        """
+        """Where the scripted things are, by name."""
         moving = [(thing.name, thing.path) for thing in self.things if thing.path is not None]
         # Parts of one thing share its path.
         poses = {id(path): path.pose_at(seconds) for path in {id(path): path for _, path in moving}.values()}

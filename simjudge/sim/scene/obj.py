@@ -28,28 +28,20 @@ from simjudge.core.text import one_line, read_text
 from simjudge.sim.scene.model import Colour, Mesh
 from simjudge.sim.scene.scene_fields import image_to_linear
 
+# Cosine of the angle between faces from which on an edge is sharp, where the file has no normals.
 _CREASE = math.cos(math.radians(40))
-"""Cosine of the angle between faces from which on an edge is sharp, where the file has no normals."""
-_SMALLEST = 1e-12
-"""Smallest area of a triangle, in squares of the mesh's size."""
+_SMALLEST = 1e-12  # Smallest area of a triangle, in squares of the mesh's size
 _FREE_FORM = {"curv", "curv2", "surf", "cstype", "vp"}
 
 
 class ObjMesh(NamedTuple):
-    """What an OBJ file holds.
-
-    Attributes:
-        has_uv: (F,), False where a face has no texture coordinates (they are 0 then).
-        libraries: names of the files that hold its materials, `mtllib`.
-        materials: names of materials, `usemtl`; "" for faces before the first.
-        of_face: int64 (F,), which of the materials each face has.
-    """
+    """What an OBJ file holds."""
 
     mesh: Mesh
-    has_uv: npt.NDArray[np.bool_]
-    libraries: tuple[str, ...]
-    materials: tuple[str, ...]
-    of_face: IntArray
+    has_uv: npt.NDArray[np.bool_]  # (F,), False where a face has no texture coordinates (they are 0 then)
+    libraries: tuple[str, ...]  # names of the files that hold its materials, `mtllib`
+    materials: tuple[str, ...]  # names of materials, `usemtl`; "" for faces before the first
+    of_face: IntArray  # int64 (F,), which of the materials each face has
 
 
 def read_obj(path: Path) -> ObjMesh:
@@ -181,13 +173,7 @@ def _mesh(
 
 
 def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: float = _CREASE) -> FloatArray:
-    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`.
-
-    Args:
-        position: float64 (P, 3), metres.
-        faces: int64 (F, 3), indices of positions.
-        crease: cosine of the angle between faces from which on an edge stays sharp.
-    """
+    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`."""
     a, b, c = (position[faces[:, k]] for k in range(3))
     weighted = np.cross(b - a, c - a)
     unit = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)
@@ -204,8 +190,8 @@ def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: f
     return out
 
 
+# Keywords that are followed by so many numbers.
 _NUMBERS = {"Kd": 3, "Ke": 3, "Ns": 1, "Pr": 1, "Pm": 1, "d": 1, "Tr": 1}
-"""Keywords that are followed by so many numbers."""
 _NOT_SHOWN = {
     "map_Ke": "emission textures",
     "map_Ks": "textures of the gloss",
@@ -225,25 +211,15 @@ _NOT_SHOWN = {
 
 @dataclass
 class MtlMaterial:
-    """A material.
+    """A material."""
 
-    Attributes:
-        colour: `Kd`, linear RGB.
-        texture: `map_Kd`; None for none.
-        emission: `Ke`, linear RGB.
-        roughness: of `Pr`, else of `Ns`: GGX alpha is the root of 2 / (Ns + 2), and roughness that of alpha.
-        metallic: `Pm`.
-        normal_map: `norm`; None for none.
-        not_shown: what else it has, that cannot be shown.
-    """
-
-    colour: Colour = (0.8, 0.8, 0.8)
-    texture: Path | None = None
-    emission: Colour = (0.0, 0.0, 0.0)
-    roughness: float = 0.7
+    colour: Colour = (0.8, 0.8, 0.8)  # `Kd`, linear RGB
+    texture: Path | None = None  # `map_Kd`; None for none
+    emission: Colour = (0.0, 0.0, 0.0)  # `Ke`, linear RGB
+    roughness: float = 0.7  # of `Pr`, else of `Ns`: GGX alpha is the root of 2 / (Ns + 2), and roughness that of alpha
     metallic: float = 0.0
-    normal_map: Path | None = None
-    not_shown: set[str] = field(default_factory=set)
+    normal_map: Path | None = None  # `norm`; None for none
+    not_shown: set[str] = field(default_factory=set)  # what else it has, that cannot be shown
 
 
 def read_mtl(path: Path) -> dict[str, MtlMaterial]:
@@ -318,34 +294,18 @@ def _file(where: str, words: list[str]) -> Path:
     return Path(where.rsplit(":", 1)[0]).parent / " ".join(words[1:]).replace("\\", "/")
 
 
-_MOST_BEHIND = 0.01
-"""Part of a normal map that may look inward: noise of JPEG."""
-_FLATTEST = 0.01
-"""Smallest z of a normal."""
+_MOST_BEHIND = 0.01  # Part of a normal map that may look inward: noise of JPEG
+_FLATTEST = 0.01  # Smallest z of a normal
 
 
 @lru_cache(maxsize=16)
 def read_normal_map(path: Path, strength: float = 1.0) -> npt.NDArray[np.float32]:
-    """The normals of an image's file, as glTF 2.0 has them (3.9.3).
-
-    Args:
-        path: PNG, JPEG and the like: red, green and blue are 255 (n + 1) / 2.
-
-    Returns:
-        Float32 (H, W, 3), unit, read-only.
-    """
+    """The normals of an image's file, as glTF 2.0 has them (3.9.3): float32 (H, W, 3), unit, read-only (path: PNG)."""
     return normals_from_image(_pixels(path), path, strength)
 
 
 def normals_from_image(pixels: RgbImage, path: Path, strength: float = 1.0) -> npt.NDArray[np.float32]:
-    """The normals of an image.
-
-    Args:
-        pixels: uint8 (H, W, 3), 255 (n + 1) / 2.
-
-    Returns:
-        Float32 (H, W, 3), unit, read-only.
-    """
+    """The normals of an image: float32 (H, W, 3), unit, read-only (pixels: uint8 (H, W, 3), 255 (n + 1) / 2)."""
     normals: npt.NDArray[np.float32] = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
     behind = float(np.mean(normals[:, :, 2] < 0))
     if behind > _MOST_BEHIND:
@@ -361,14 +321,7 @@ def normals_from_image(pixels: RgbImage, path: Path, strength: float = 1.0) -> n
 
 @lru_cache(maxsize=32)
 def read_texture(path: Path) -> npt.NDArray[np.float32]:
-    """The linear values of an image's file.
-
-    Args:
-        path: PNG, JPEG and the like, sRGB.
-
-    Returns:
-        Float32 (H, W, 3), linear RGB, read-only.
-    """
+    """The linear values of an image's file: float32 (H, W, 3), linear RGB, read-only."""
     texture = image_to_linear(_pixels(path))
     texture.flags.writeable = False
     return texture

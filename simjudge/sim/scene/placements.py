@@ -30,10 +30,8 @@ from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.scene_fields import FARTHEST
 from simjudge.sim.scene.scene_file import MOST_PLACED, PathFields, RandomFields, SceneDocument, TableFields
 
-_BATCH = 1000
-"""Points that are tried together."""
-_BATCHES = 60
-"""Batches until an area counts as full."""
+_BATCH = 1000  # Points that are tried together
+_BATCHES = 60  # Batches until an area counts as full
 
 
 def scatter(
@@ -43,16 +41,7 @@ def scatter(
     free: Callable[[FloatArray], BoolArray],
     random: np.random.Generator,
 ) -> FloatArray:
-    """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
-
-    Args:
-        area: x0, y0, x1, y1, metres.
-        spacing: metres.
-        free: which of some points (N, 2) may be used.
-
-    Returns:
-        Fewer points than `count` where 60,000 tries found no more room.
-    """
+    """Up to `count` points (N, 2), evenly random in x0, y0, x1, y1, no two nearer than `spacing`; 60,000 tries."""
     x0, y0, x1, y1 = area
     side = spacing / math.sqrt(2)
     points: list[tuple[float, float]] = []
@@ -132,23 +121,18 @@ def _kinds(fields: RandomFields) -> list[str]:
     return [fields.kinds[number % len(fields.kinds)] for number in range(fields.count or 0)]
 
 
-_FAR = 10.0
-"""A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are."""
-_UPON = 1e-3
-"""Metres between two rows that are one."""
+_FAR = 10.0  # A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are
+_UPON = 1e-3  # Metres between two rows that are one
 _HEADINGS = {"id", "colour", "color", "x", "y", "class"}
 
 
 class MeasuredPosition(NamedTuple):
-    """A row.
-
-    Attributes:
-        x, y: metres.
-    """
+    """A row."""
 
     where: str
     id: str
     colour: str
+    # x, y: metres.
     x: float
     y: float
 
@@ -210,12 +194,7 @@ def check_neighbours(rows: list[MeasuredPosition]) -> None:
 
 
 def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], yaw: float) -> list[MeasuredPosition]:
-    """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians.
-
-    Args:
-        at: the table's origin in the world, x and y, metres.
-        yaw: of the table's x axis in the world, radians.
-    """
+    """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians."""
     c, s = math.cos(yaw), math.sin(yaw)
     return [row._replace(x=at[0] + c * row.x - s * row.y, y=at[1] + s * row.x + c * row.y) for row in rows]
 
@@ -224,27 +203,23 @@ def _named(row: MeasuredPosition) -> str:
     return f"id {row.id}, colour {row.colour}"
 
 
+# Share of its width to which a path may come near one of its own sides; half of it is where the side stands.
 _NEAREST_SIDE = 0.45
-"""Share of its width to which a path may come near one of its own sides; half of it is where the side stands."""
 
 
 @dataclass
 class Placements:
-    """What all placements of a scene amount to.
-
-    Attributes:
-        course: the way to drive that a path gives.
-    """
+    """What all placements of a scene amount to."""
 
     placed: list[PlacedForm] = field(default_factory=list)
-    course: Course | None = None
+    course: Course | None = None  # the way to drive that a path gives
 
 
 def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) -> Placements:
     """Place everything: what is measured or follows a path first, so that what is random keeps clear of it."""
     out = Placements()
     placements = document.content.placements
-    for name in sorted(placements, key=lambda each: placements[each].random is not None):
+    for name in sorted(placements, key=lambda name: placements[name].random is not None):
         fields, placed = placements[name], []
         if fields.table is not None:
             placed = _from_table(document, name, fields.table, forms, floor)
@@ -254,8 +229,8 @@ def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) ->
             if out.course is not None:
                 raise document.error(("placements", name, "path"), "a second path; a scene has one course")
             placed, out.course = _along_path(document, name, fields.path, forms, floor, seed)
-        placed = [replace(each, pose=floor.ground.stand(each.pose)) for each in placed]
-        floor.add(thing for each in placed for thing in each.things(SOME_INSTANCE))
+        placed = [replace(placement, pose=floor.ground.stand(placement.pose)) for placement in placed]
+        floor.add(thing for placement in placed for thing in placement.things(SOME_INSTANCE))
         out.placed += placed
     return out
 
@@ -293,7 +268,7 @@ def _corrected(
     document: SceneDocument, location: Location, fields: TableFields, measured: list[MeasuredPosition]
 ) -> list[MeasuredPosition]:
     """The rows with those in `correct: [[id, colour, x, y]]` where that says."""
-    by_key = {each.key: each for each in measured}
+    by_key = {cone.key: cone for cone in measured}
     for number, (row_id, colour, x, y) in enumerate(fields.correct or ()):
         key = (row_id, colour)
         if key not in by_key:
@@ -307,7 +282,7 @@ def _without(
 ) -> list[MeasuredPosition]:
     """The rows but those in `leave_out`: [id, colour], or an id alone for all rows that have it."""
     for number, key in enumerate(fields.leave_out or ()):
-        left = [each for each in measured if each.key[: len(key)] != key]
+        left = [cone for cone in measured if cone.key[: len(key)] != key]
         if len(left) == len(measured):
             raise document.error((*location, "leave_out", number), f"there is no row [{', '.join(key)}]")
         measured = left
@@ -346,8 +321,8 @@ def _along_path(
             yaws = (along if fields.facing == "along" else any_way).tolist()
             poses = [Pose.from_euler(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
             placed += [PlacedForm(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
-    for each in placed:
-        _check_free_place(f"{document.path}: {field_name(location)}", each, floor)
+    for placement in placed:
+        _check_free_place(f"{document.path}: {field_name(location)}", placement, floor)
     return placed, Course(line, fields.width, closed=fields.closed)
 
 

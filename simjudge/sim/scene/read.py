@@ -51,14 +51,10 @@ from simjudge.sim.scene.scene_fields import MOST_INSTANCES, MotionPathFields, li
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
 from simjudge.sim.scene.thing_fields import SceneThingFields
 
-_APART = 1e-6
-"""Metres from which on two waypoints are two places."""
-_PIECES = 2000
-"""Straight pieces that stand for a smooth line, and for a smooth arc length by time."""
-_SHORTEST = 1e-3
-"""Seconds between two waypoints at least."""
-_CORNER = 1e-6
-"""Seconds in which a thing turns at a corner."""
+_APART = 1e-6  # Metres from which on two waypoints are two places
+_PIECES = 2000  # Straight pieces that stand for a smooth line, and for a smooth arc length by time
+_SHORTEST = 1e-3  # Seconds between two waypoints at least
+_CORNER = 1e-6  # Seconds in which a thing turns at a corner
 
 
 class _Line(NamedTuple):
@@ -179,8 +175,8 @@ def _looking_ahead(ahead: FloatArray) -> Rotation:
     return Rotation.from_euler("ZYX", np.stack([yaw, pitch, np.zeros(len(yaw))], 1))
 
 
+# Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane.
 _INSIDE = 0.75
-"""Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane."""
 
 
 def check_names(path: Path, things: Sequence[Thing]) -> None:
@@ -224,9 +220,6 @@ def winding_number(mesh: Mesh, point: FloatArray) -> float:
     """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
 
     Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
-
-    Args:
-        point: x, y, z in the mesh's frame, metres.
     """
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
     la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
@@ -235,16 +228,11 @@ def winding_number(mesh: Mesh, point: FloatArray) -> float:
     return float(np.sum(np.arctan2(volume, rest))) / (2 * math.pi)
 
 
-_UPRIGHT = 1 - 1e-9
-"""Cosine of the angle to the vertical within which something stands upright."""
+_UPRIGHT = 1 - 1e-9  # Cosine of the angle to the vertical within which something stands upright
 
 
 def read_scene(given: str | Path, seed: int = 0) -> Scene:
-    """Read a scene's file, or the one of a name that comes with simjudge.
-
-    Args:
-        seed: of everything random in it; the same seed gives the same scene.
-    """
+    """Read a scene's file, or the one of a name that comes with simjudge."""
     path = find_file(given, SCENE)
     return build_scene(path, read_content(path, seed), seed)
 
@@ -256,7 +244,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     forms = Forms(document)
     placed, wanted = _things(document, forms)
     lights, fixtures = build_lights(document, forms, seed)
-    standing = [thing for each in placed for thing in each.things(SOME_INSTANCE)]
+    standing = [thing for placement in placed for thing in placement.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
     check_names(path, things)
@@ -327,17 +315,17 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
         taken[instance] = name
     things: list[Thing] = []
     following = 1
-    for each in placed:
-        instance = wanted.get(each.name, NO_INSTANCE)
-        if each.form.counted and instance == NO_INSTANCE:
+    for placement in placed:
+        instance = wanted.get(placement.name, NO_INSTANCE)
+        if placement.form.counted and instance == NO_INSTANCE:
             while following in taken:
                 following += 1
             instance, following = following, following + 1
             if instance > MOST_INSTANCES:
                 raise SimjudgeError(
-                    f"{document.path}: {each.name}: more than {MOST_INSTANCES} things with a class; place fewer"
+                    f"{document.path}: {placement.name}: more than {MOST_INSTANCES} things with a class; place fewer"
                 )
-        things += each.things(instance)
+        things += placement.things(instance)
     return things
 
 
@@ -350,12 +338,12 @@ def scene_digest(given: str | Path, seed: int = 0) -> str:
 def _with_files(content: Any) -> Any:
     """The content with what files hold in place of their paths."""
     if isinstance(content, list):
-        return [_with_files(each) for each in content]
+        return [_with_files(item) for item in content]
     if not isinstance(content, Mapping):
         return content
     return {
-        str(key): _file_digest(Path(each)) if key in FILE_FIELDS and isinstance(each, str) else _with_files(each)
-        for key, each in content.items()
+        str(key): _file_digest(Path(item)) if key in FILE_FIELDS and isinstance(item, str) else _with_files(item)
+        for key, item in content.items()
     }
 
 

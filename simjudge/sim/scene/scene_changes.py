@@ -18,8 +18,8 @@ from simjudge.sim.scene.model import NO_CLASS, Fog, PointLight, Scene, Sky, Sun
 from simjudge.sim.scene.placements import read_positions
 from simjudge.sim.scene.read import build_scene, read_scene
 
+# What the colours of the lab's tables are in the shipped scenes: 0 red, 1 green.
 LAB_KINDS = {"0": "red_cone", "1": "green_cone"}
-"""What the colours of the lab's tables are in the shipped scenes: 0 red, 1 green."""
 _NAME = "measured"
 
 
@@ -27,10 +27,6 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
     """A scene whose labelled placements are replaced by the rows of a table, `id colour x y`.
 
     Things that the scene names one by one stay, labelled or not; so does all that is placed without a class.
-
-    Args:
-        table: metres, in the recording's fixed frame.
-        alignment: pose of the recording's fixed frame in the scene; x, y and yaw count, the cones stand on the floor.
     """
     path = find_file(scene, SCENE)
     yaw, pitch, roll = alignment.angles()
@@ -51,12 +47,7 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
 def read_replay_scene(
     scene: str | Path, cones: Path | None, kinds: str | None, alignment: Pose, seed: int = 0
 ) -> Scene:
-    """The scene of a replay: as its file has it, or with measured cones.
-
-    Args:
-        cones: a table, None for the scene's own cones.
-        kinds: as `parse_kinds` takes them; None: `LAB_KINDS`.
-    """
+    """The scene of a replay: as its file has it, or with the measured cones of a table."""
     if cones is None:
         if kinds is not None:
             raise UsageError(f"--cone-kinds {kinds}: says what the rows of --cones are; give a table")
@@ -65,11 +56,7 @@ def read_replay_scene(
 
 
 def parse_kinds(text: str) -> dict[str, str]:
-    """Kinds by colour from "0=red_cone,1=green_cone".
-
-    Args:
-        text: pairs COLOUR=KIND with commas between.
-    """
+    """Kinds by colour from "0=red_cone,1=green_cone" (text: pairs COLOUR=KIND with commas between)."""
     pairs = [part.strip().partition("=") for part in text.split(",")]
     kinds = {colour.strip(): kind.strip() for colour, sign, kind in pairs if sign}
     if len(kinds) != len(pairs) or not all([*kinds, *kinds.values()]):
@@ -94,17 +81,12 @@ def _is_labelled(scene: Scene, placement: str) -> bool:
 
 @dataclass(frozen=True)
 class LightFactors:
-    """By what a scene's light is multiplied; everything in a picture is linear in these.
-
-    Attributes:
-        sky: of the sky, of what is seen where nothing is, and of the fog's own light.
-        ambient: of the light that comes equally from everywhere.
-    """
+    """By what a scene's light is multiplied; everything in a picture is linear in these."""
 
     lamps: float = 1.0
     sun: float = 1.0
-    sky: float = 1.0
-    ambient: float = 1.0
+    sky: float = 1.0  # of the sky, of what is seen where nothing is, and of the fog's own light
+    ambient: float = 1.0  # of the light that comes equally from everywhere
 
     @property
     def neutral(self) -> bool:

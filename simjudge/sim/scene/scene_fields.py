@@ -30,27 +30,19 @@ from simjudge.core.field_types import (
 from simjudge.core.text import one_line
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
+# IEC 61966-2-1.
 _XYZ_TO_RGB = np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
-"""IEC 61966-2-1."""
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def to_linear(srgb: npt.ArrayLike) -> FloatArray:
-    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1).
-
-    Args:
-        srgb: display values, 0 to 1, any shape.
-    """
+    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1) (srgb: display values, 0 to 1, any shape)."""
     value = np.asarray(srgb, np.float64)
     return np.where(value <= 0.04045, value / 12.92, ((np.maximum(value, 0) + 0.055) / 1.055) ** 2.4)
 
 
 def to_srgb(linear: npt.ArrayLike) -> FloatArray:
-    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear`.
-
-    Args:
-        linear: linear values, 0 to 1, any shape.
-    """
+    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear` (linear: linear values, 0 to 1)."""
     value = np.asarray(linear, np.float64)
     return np.where(value <= 0.0031308, value * 12.92, 1.055 * np.maximum(value, 1e-12) ** (1 / 2.4) - 0.055)
 
@@ -61,11 +53,7 @@ def _decoded() -> npt.NDArray[np.float32]:
 
 
 def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """The linear values, float32, of an sRGB image of any shape.
-
-    Args:
-        image: uint8, any shape, sRGB.
-    """
+    """The linear values, float32, of an sRGB image of any shape (image: uint8, any shape, sRGB)."""
     return _decoded()[image]
 
 
@@ -111,12 +99,9 @@ def luminance(linear: npt.ArrayLike) -> FloatArray:
     return out
 
 
-FARTHEST = 1e5
-"""Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger."""
-MOST_CLASSES = 255
-"""Class ids go from 1 to this: label images have 8 bits."""
-MOST_INSTANCES = 65535
-"""Instance ids go from 1 to this: label images have 16 bits."""
+FARTHEST = 1e5  # Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger.
+MOST_CLASSES = 255  # Class ids go from 1 to this: label images have 8 bits
+MOST_INSTANCES = 65535  # Instance ids go from 1 to this: label images have 16 bits
 
 
 @dataclass(frozen=True)
@@ -191,7 +176,7 @@ class RepeatType(FieldType):
     def _read(self, value: Any) -> Any:
         """Across and up."""
         pair = value if isinstance(value, list | tuple) else [value, value]
-        if len(pair) != 2 or not all(is_number(each, FARTHEST) and each > 0 for each in pair):
+        if len(pair) != 2 or not all(is_number(number, FARTHEST) and number > 0 for number in pair):
             raise refusal(self.needed)
         return float(pair[0]), float(pair[1])
 
@@ -251,9 +236,9 @@ class RowKey(FieldType):
     def _read(self, value: Any) -> Any:
         """Id, or id and colour, as texts."""
         key = value if isinstance(value, list) else [value]
-        if not 1 <= len(key) <= 2 or not all(isinstance(each, str | int | float) for each in key):
+        if not 1 <= len(key) <= 2 or not all(isinstance(part, str | int | float) for part in key):
             raise refusal(self.needed)
-        return tuple(str(each) for each in key)
+        return tuple(str(part) for part in key)
 
     def schema(self) -> JsonSchemaValue:
         """One or two."""
@@ -272,8 +257,8 @@ class RowChange(FieldType):
 
     def _read(self, value: Any) -> Any:
         """Id and colour as texts, x and y in metres."""
-        whole = isinstance(value, list) and len(value) == 4 and all(is_number(each, FARTHEST) for each in value[2:])
-        if not whole or not all(isinstance(each, str | int | float) for each in value[:2]):
+        whole = isinstance(value, list) and len(value) == 4 and all(is_number(number, FARTHEST) for number in value[2:])
+        if not whole or not all(isinstance(part, str | int | float) for part in value[:2]):
             raise refusal(self.needed)
         return str(value[0]), str(value[1]), float(value[2]), float(value[3])
 
@@ -295,10 +280,8 @@ Name = Annotated[str, NameType()]
 Reference = Annotated[str, Text("a name")]
 
 
-_COOLEST = 1667.0
-"""Kelvin; the fit of `temperature_to_linear` begins here."""
-_HOTTEST = 25000.0
-"""Kelvin; the fit of `temperature_to_linear` ends here."""
+_COOLEST = 1667.0  # Kelvin; the fit of `temperature_to_linear` begins here
+_HOTTEST = 25000.0  # Kelvin; the fit of `temperature_to_linear` ends here
 
 
 def _number_or_fields(value: Any) -> str:

@@ -34,10 +34,8 @@ from simjudge.sim.scene.scene_fields import (
 )
 from simjudge.sim.scene.thing_fields import KindFields, PoseFields, SceneThingFields, SurfaceFields
 
-MOST_PLACED = 5000
-"""Things of one random placement, or of one side of a path."""
-_LARGEST_TURN = 400.0
-"""Degrees that one piece of a course turns."""
+MOST_PLACED = 5000  # Things of one random placement, or of one side of a path
+_LARGEST_TURN = 400.0  # Degrees that one piece of a course turns
 
 
 def _list_or_fields(value: Any) -> str:
@@ -210,8 +208,7 @@ class PlacementFields(Fields):
         return self
 
 
-CONTRAST = 0.02
-"""Of black things before the horizon, at the distance that is called the visibility (Koschmieder, 1924)."""
+CONTRAST = 0.02  # Of black things before the horizon, at the distance that is called the visibility (Koschmieder, 1924)
 
 
 class SunFields(TintFields):
@@ -302,8 +299,7 @@ class FogFields(RadianceFields):
         return self.density if self.density is not None else -math.log(CONTRAST) / (self.visibility or math.inf)
 
 
-_MOST_LAMPS = 64
-"""Columns, and rows, of a grid of lamps."""
+_MOST_LAMPS = 64  # Columns, and rows, of a grid of lamps
 
 
 class GridFields(Fields):
@@ -343,8 +339,7 @@ class LightFields(TintFields, PoseFields):
         return self
 
 
-MOST_BOUNCES = 8
-"""Surfaces of a path of light at most: what is left after them is less than a per cent of the light."""
+MOST_BOUNCES = 8  # Surfaces of a path of light at most: what is left after them is less than a per cent of the light
 
 
 class SceneFile(Fields):

@@ -12,17 +12,12 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Mesh
 
-SEGMENTS = 32
-"""Sides of what is round."""
+SEGMENTS = 32  # Sides of what is round
 _AXES = {"+x": (1, 2), "-x": (1, 2), "+y": (0, 2), "-y": (0, 2), "+z": (0, 1), "-z": (0, 1)}
 
 
 def box(x: float, y: float, z: float) -> Mesh:
-    """A box of six faces, each textured from its lower left corner, seen from outside, to the right and up.
-
-    Args:
-        x, y, z: its sizes, metres.
-    """
+    """A box of six faces, sizes in metres, each textured from its lower left corner as seen from outside."""
     low, high = np.array([-x / 2, -y / 2, 0]), np.array([x / 2, y / 2, z])
     parts = []
     for side, (across, up) in _AXES.items():
@@ -43,33 +38,18 @@ def box(x: float, y: float, z: float) -> Mesh:
 
 
 def plane(x: float, y: float) -> Mesh:
-    """A rectangle in the plane z = 0, centred, that faces +z; textured from its corner at -x, -y.
-
-    Args:
-        x, y: its sizes, metres.
-    """
+    """A rectangle in the plane z = 0, centred, that faces +z; sizes in metres, textured from its corner at -x, -y."""
     corner, across, up = np.array([-x / 2, -y / 2, 0]), np.array([x, 0, 0]), np.array([0, y, 0])
     return _rectangle(corner, across, up, np.array([0.0, 0, 1]))
 
 
 def cylinder(radius: float, height: float, segments: int = SEGMENTS) -> Mesh:
-    """A closed cylinder; the texture goes around it, u = arc length, v = height.
-
-    Args:
-        radius: metres.
-        height: metres.
-    """
+    """A closed cylinder; the texture goes around it, u = arc length, v = height (radius: metres; height: metres)."""
     return cone(radius, height, radius, segments)
 
 
 def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENTS) -> Mesh:
-    """A closed cone or, with a radius at the top, the frustum of one; u = arc length at the base, v = slant length.
-
-    Args:
-        radius: at the base, metres.
-        height: metres.
-        top: radius at the top, metres.
-    """
+    """A closed cone or, with a radius at the top, the frustum of one; u = arc length at the base, v = slant length."""
     angle = np.linspace(0, 2 * math.pi, segments + 1)
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], 1)
     slant = math.hypot(height, radius - top)
@@ -111,11 +91,7 @@ def repeat_texture(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
 
 
 def map_box(mesh: Mesh) -> Mesh:
-    """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces.
-
-    Args:
-        mesh: in metres.
-    """
+    """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces."""
     corners = mesh.vertices[mesh.faces]
     facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     axis = np.argmax(np.abs(facet), axis=1)

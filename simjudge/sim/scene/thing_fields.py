@@ -29,14 +29,11 @@ from simjudge.sim.scene.scene_fields import (
 )
 from simjudge.sim.scene.solid_meshes import SEGMENTS
 
+# The fields of which a thing has one, unless it is of a kind.
 SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
-"""The fields of which a thing has one, unless it is of a kind."""
-_DENSEST = 4.0
-"""Refractive index; of silicon in the infrared it is 3.4."""
-_STRONGEST = 10.0
-"""Of normal maps."""
-_MOST_SEGMENTS = 256
-"""Sides of what is round."""
+_DENSEST = 4.0  # Refractive index; of silicon in the infrared it is 3.4
+_STRONGEST = 10.0  # Of normal maps
+_MOST_SEGMENTS = 256  # Sides of what is round
 
 
 def _text_or_fields(value: Any) -> str:

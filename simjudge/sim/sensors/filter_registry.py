@@ -47,7 +47,7 @@ def load_plugins() -> None:
 
 
 def _named_modules() -> list[str]:
-    return [each for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
+    return [module for module in os.environ.get(VARIABLE, "").split(os.pathsep) if module]
 
 
 def _load_named(module: str) -> None:
@@ -121,7 +121,7 @@ class FilterRegistry(Generic[AnyFilter]):
             if not function.__module__.startswith("simjudge."):
                 continue
             properties = {parameter: {"type": kind} for parameter, kind in self.parameter_types(name).items()}
-            needed = [key for key, each in self.parameters(name).items() if each.default is each.empty]
+            needed = [key for key, parameter in self.parameters(name).items() if parameter.default is parameter.empty]
             table = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
             tables.append(
                 {

@@ -11,8 +11,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
 
-MATCH_BY = ("set", "twin", "random")
-"""What of a reference an image is matched to."""
+MATCH_BY = ("set", "twin", "random")  # What of a reference an image is matched to
 Gains = tuple[float, float, float]
 
 
@@ -30,21 +29,13 @@ _GAINS = TextForm(channel_gains, lambda gains: ",".join(f"{gain:g}" for gain in 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSettings(ReadSettings):
-    """What is done to the images, in the order of the fields.
+    """What is done to the images, in the order of the fields."""
 
-    Attributes:
-        images: images that another program has made of the set's own, by the same names; taken in their place.
-        lens: camera whose lens bends the images of a pinhole, with label pictures and boxes.
-        gray_world, white_balance: white balance by the image, and by fixed gains.
-        match_by: what of a reference each image is matched to.
-        fourier_share: half the width of the window of swapped frequencies over the shorter side.
-        camera: the file of a camera or the name of one that comes with simjudge: its filters, in place of all these.
-        seed: of the noise and of random references.
-    """
-
+    # Images that another program has made of the set's own, by the same names; taken in their place.
     images: Path | None = setting(
         None, "Folder of images that another program made from those of IN, with the same names and sizes."
     )
+    # Camera whose lens bends the images of a pinhole, with label pictures and boxes.
     lens: Path | None = setting(
         None, "Camera (file or name) whose lens distortion is applied to pinhole images, label images and boxes."
     )
@@ -56,6 +47,7 @@ class FilterSettings(ReadSettings):
     bayer: str | None = setting(
         None, "Bayer mosaic of this pattern, demosaiced along edges.", choices=("RGGB", "BGGR", "GRBG", "GBRG")
     )
+    # gray_world, white_balance: white balance by the image, and by fixed gains.
     gray_world: bool = setting(default=False, help="Gray-world white balance: red, green and blue get the same mean.")
     white_balance: Gains | None = setting(None, "Gains of red, green and blue.", form=_GAINS)
     match_colours: Path | None = setting(
@@ -68,17 +60,24 @@ class FilterSettings(ReadSettings):
     fourier_adaptation: Path | None = setting(
         None, "Take low-frequency amplitudes from this set (Fourier domain adaptation, FDA)."
     )
+    fourier_adaptation: Path | None = setting(
+        None, "Take low-frequency amplitudes from this set (Fourier domain adaptation, FDA)."
+    )
+    # What of a reference each image is matched to.
     match_by: str = setting(
         "set",
         "Reference of each image: the mean of the set, its pair (same stamp or name), or a random image.",
         choices=MATCH_BY,
     )
+    # Half the width of the window of swapped frequencies over the shorter side.
     fourier_share: float = setting(
         0.01, "Half the width of the window of swapped frequencies, as a share of the shorter side (FDA's beta)."
     )
     gamma: float | None = setting(None, "Gamma exponent; above 1 darkens mid tones.")
     jpeg: int | None = setting(None, "JPEG quality, 1..100. Default: lossless.")
+    # The file of a camera or the name of one that comes with simjudge: its filters, in place of all these.
     camera: str | None = setting(None, "Camera (file or name) whose filters are applied instead of the options above.")
+    # Of the noise and of random references.
     seed: int = setting(0, "Seed of noise and random references.", low=0)
 
     @property

@@ -28,29 +28,22 @@ STAGES: tuple[Stage, ...] = ("generate", "filter", "access")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensorReading(ShortRepr):
-    """One reading of one sensor.
+    """One reading of one sensor."""
 
-    Attributes:
-        sensor, kind: its name, and what it is.
-        stamp: nanoseconds, the end of its window.
-        available: nanoseconds from which on it can be read.
-        values: what the sensor says; its shape and units depend on the kind.
-        truth: the same without noise and filters.
-    """
-
+    # sensor, kind: its name, and what it is.
     sensor: str
     kind: str
-    stamp: int
-    available: int
-    values: npt.NDArray[Any]
-    truth: npt.NDArray[Any]
+    stamp: int  # nanoseconds, the end of its window
+    available: int  # nanoseconds from which on it can be read
+    values: npt.NDArray[Any]  # what the sensor says; its shape and units depend on the kind
+    truth: npt.NDArray[Any]  # the same without noise and filters
 
 
 ReadingFilter = Callable[..., SensorReading | None]
+# All filters of readings.
 READING_FILTERS: FilterRegistry[ReadingFilter] = FilterRegistry("filter of readings", frozenset({"random", "memory"}))
-"""All filters of readings."""
+# The decorator that registers a filter under its function's name; see the module.
 reading_filter = READING_FILTERS.register
-"""The decorator that registers a filter under its function's name; see the module."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,6 @@ class FilterStep:
     stage: Stage = "filter"
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         self.registry.check(self.name, self.parameters)
 
 
@@ -72,7 +64,6 @@ class FilterChain:
     """The filters of one stage of one sensor, with what they keep from reading to reading."""
 
     def __init__(self, steps: tuple[FilterStep, ...], stage: Stage, seed: tuple[int, ...]) -> None:
-        """Prepare the filters."""
         self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
         for number, step in enumerate(steps):
             function = READING_FILTERS.find(step.name)
@@ -86,15 +77,10 @@ class FilterChain:
                 self._steps.append((function, given))
 
     def __bool__(self) -> bool:
-        """Whether there is any filter."""
         return bool(self._steps)
 
     def run(self, reading: SensorReading) -> SensorReading | None:
-        """Send a reading through the filters.
-
-        Returns:
-            As it comes out; None where it is lost.
-        """
+        """Send a reading through the filters: as it comes out; None where it is lost."""
         current: SensorReading | None = reading
         for function, given in self._steps:
             if current is None:

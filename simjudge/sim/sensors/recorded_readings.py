@@ -35,60 +35,39 @@ from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedBoxes(ShortRepr):
-    """K 3-D boxes of one cloud, labelled or found, in its frame.
+    """K 3-D boxes of one cloud, labelled or found, in its frame."""
 
-    Attributes:
-        class_id: int64 (K,).
-        class_name: K names, "" where there is none.
-        centre: (K, 3), metres.
-        rotation: (K, 3, 3), the box's axes to the frame's.
-        size: (K, 3), along the box's own axes, metres.
-    """
-
-    class_id: IntArray
-    class_name: list[str]
-    centre: FloatArray
-    rotation: FloatArray
-    size: FloatArray
+    class_id: IntArray  # int64 (K,)
+    class_name: list[str]  # K names, "" where there is none
+    centre: FloatArray  # (K, 3), metres
+    rotation: FloatArray  # (K, 3, 3), the box's axes to the frame's
+    size: FloatArray  # (K, 3), along the box's own axes, metres
 
     def __len__(self) -> int:
-        """The number of boxes."""
         return len(self.class_id)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CloudSeries(ShortRepr):
-    """The clouds of one topic, C of them, in order of their stamps; points stay in the recording.
-
-    Attributes:
-        stamp: int64 (C,), nanoseconds: of the headers; where all of those are 0, the times of recording.
-        points: int64 (C,), number of points with a place: finite, and not 0 0 0.
-        empty: int64 (C,), number of points without one.
-        nearest, farthest: (C,), distance from the sensor, metres; NaN for a cloud without points.
-        rings: number of different rings in all clouds, 0 where the points have none.
-    """
+    """The clouds of one topic, C of them, in order of their stamps; points stay in the recording."""
 
     recording: Recording
     topic: str
     frame: str
-    stamp: IntArray
-    points: IntArray
-    empty: IntArray
+    stamp: IntArray  # int64 (C,), nanoseconds: of the headers; where all of those are 0, the times of recording
+    points: IntArray  # int64 (C,), number of points with a place: finite, and not 0 0 0
+    empty: IntArray  # int64 (C,), number of points without one
+    # nearest, farthest: (C,), distance from the sensor, metres; NaN for a cloud without points.
     nearest: FloatArray
     farthest: FloatArray
-    rings: int
+    rings: int  # number of different rings in all clouds, 0 where the points have none
     locations: tuple[MessageLocation, ...]
 
     def __len__(self) -> int:
-        """The number of clouds."""
         return len(self.stamp)
 
     def read(self, row: int) -> FloatArray:
-        """Read the points of one cloud that have a place.
-
-        Returns:
-            (N, 3), in the frame `frame`, metres.
-        """
+        """Read the points of one cloud that have a place: (N, 3), in the frame `frame`, metres."""
         stored = self.recording.topics[self.topic]
         types = recorded_types(((stored.type, stored.definition),))
         message = types.deserialize_cdr(self.recording.read(self.locations[row]), stored.type)
@@ -131,11 +110,7 @@ def measured_cloud_topics(recording: Recording) -> list[str]:
 
 
 def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> CloudSeries:
-    """Read what a topic of point clouds holds.
-
-    Returns:
-        The clouds; empty where none can be read.
-    """
+    """Read what a topic of point clouds holds: the clouds; empty where none can be read."""
     rows = _CloudRows()
     for stored, message in decoded_messages(recording, {topic}, losses):
         rows.add(stored, message, f"{recording.path}: {topic} at {format_seconds(stored.time)}", losses)
@@ -157,20 +132,12 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
 
 
 def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
-    """Read the labelled boxes beside a topic of clouds: TOPIC/boxes, else the one vision_msgs/Detection3DArray.
-
-    Returns:
-        Boxes by stamp, nanoseconds; nothing where none were recorded.
-    """
+    """Read the labelled boxes beside a topic of clouds by stamp: TOPIC/boxes, else the one Detection3DArray."""
     return _boxes_by_stamp(recording, cloud_boxes_topic(recording, topic), losses)
 
 
 def read_found_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
-    """Read the boxes that a detector found in a topic of clouds: TOPIC/cuboids.
-
-    Returns:
-        Boxes by stamp, nanoseconds; nothing where no detector has run.
-    """
+    """Read the boxes that a detector found in a topic of clouds: TOPIC/cuboids. Boxes by stamp, nanoseconds."""
     return _boxes_by_stamp(recording, detected_boxes_topic(recording, topic), losses)
 
 
@@ -188,12 +155,7 @@ def _boxes_by_stamp(recording: Recording, name: str, losses: Losses) -> dict[int
 
 
 def boxes_of_message(message: Any) -> RecordedBoxes:
-    """The boxes of a message, without those whose numbers are not finite or that have no turn.
-
-    Args:
-        message: a simjudge_msgs/LabelledBoxArray or DetectedBoxArray, or a vision_msgs/Detection3DArray, of a recording
-            or of a topic.
-    """
+    """The boxes of a message, without those whose numbers are not finite or that have no turn."""
     if hasattr(message, "boxes"):
         kinds = [(int(box.class_id), str(box.class_name)) for box in message.boxes]
         places = [(box.pose, box.size) for box in message.boxes]
@@ -232,47 +194,28 @@ def _vector(numbers: Any) -> tuple[float, float, float]:
 
 FIX = "sensor_msgs/msg/NavSatFix"
 _LATITUDE = 90.0
-_NO_FIX = 0
-"""NavSatStatus.status below which there is no fix."""
+_NO_FIX = 0  # NavSatStatus.status below which there is no fix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GpsTrack(ShortRepr):
-    """Fixes of a GPS receiver, in the order of the recording.
-
-    Attributes:
-        stamp: int64 (N,), nanoseconds: of the headers; where all of those are 0, the times of recording.
-        place: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
-    """
+    """Fixes of a GPS receiver, in the order of the recording."""
 
     topic: str
-    stamp: IntArray
-    place: FloatArray
+    stamp: IntArray  # int64 (N,), nanoseconds: of the headers; where all of those are 0, the times of recording
+    place: FloatArray  # (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres
 
     def __len__(self) -> int:
-        """The number of fixes."""
         return len(self.stamp)
 
     def metres(self, about: GpsTrack | None = None) -> FloatArray:
-        """The track on a plane.
-
-        Args:
-            about: the track whose first fix is the origin; None: this one.
-
-        Returns:
-            (N, 3), metres east, north and up of that fix, in its tangent plane.
-        """
+        """The track on a plane: (N, 3); about: the track whose first fix is the origin; None: this one."""
         latitude, longitude, altitude = (about or self).place[0].tolist()
         return geodetic_to_enu(self.place, (longitude, latitude, altitude))
 
 
 def read_gps(recording: Recording, topic: str, losses: Losses) -> GpsTrack:
-    """Read sensor_msgs/NavSatFix messages.
-
-    Args:
-        losses: takes messages that cannot be decoded, that say they have no fix, or whose numbers are no place. An
-            altitude that is not finite counts as 0: receivers without one write NaN.
-    """
+    """Read sensor_msgs/NavSatFix messages."""
     stamps, times, places = [], [], []
     for stored, message in decoded_messages(recording, {topic}, losses):
         place = (float(message.latitude), float(message.longitude), float(message.altitude))
@@ -296,12 +239,8 @@ _FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleratio
 def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Losses]:
     """Read sensor_msgs/Imu messages.
 
-    Stamps are those of the headers; where one is 0, the time of recording. Readings that are not finite, or
-    whose stamp is not later than that of the reading before, are left out. A part whose covariance begins with -1 is
-    not there.
-
-    Args:
-        topic: of the messages; None: there must be only one.
+    Stamps are those of the headers; where one is 0, the time of recording. Readings that are not finite, or whose stamp
+    is not later than that of the reading before, are left out. A part whose covariance begins with -1 is not there.
     """
     recording = Recording(path)
     name = _choose(recording, topic)

@@ -41,8 +41,8 @@ AnySensor = Annotated[
     Field(discriminator="kind"),
 ]
 
+# A part of a topic's name (design.ros2.org, "Topic and Service name mapping to DDS").
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""A part of a topic's name (design.ros2.org, "Topic and Service name mapping to DDS")."""
 
 
 class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
@@ -59,22 +59,14 @@ class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
 
 
 def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
-    """A sensor of the fields that a file would have, given by a program.
-
-    Args:
-        name: of the sensor; messages name it in place of a file.
-    """
+    """A sensor of the fields that a file would have, given by a program."""
     content = {name: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}}
     document = check_content(content, SensorsFile, "set of sensors", Path(name), ())
     return document.content.root[name].spec(name)
 
 
 def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tuple[SensorSpec, ...]:
-    """Read a file of sensors, or the one of a name that comes with simjudge.
-
-    Args:
-        bodies: the bodies that can carry sensors; None: not checked.
-    """
+    """Read a file of sensors, or the one of a name that comes with simjudge; `bodies` are those that can carry them."""
     document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
     specs = tuple(fields.spec(name) for name, fields in document.content.root.items())
     for spec in specs:

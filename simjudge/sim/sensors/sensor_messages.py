@@ -23,6 +23,7 @@ from simjudge.sim.sensors.lidar.scan import SCAN_TYPE, makes_laser_scans
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 IMU_TYPE = "sensor_msgs/msg/Imu"
+# The message type of each kind of sensor.
 TYPES = {
     "accelerometer": IMU_TYPE,
     "gyroscope": IMU_TYPE,
@@ -32,24 +33,16 @@ TYPES = {
     "encoders": "sensor_msgs/msg/JointState",
     "lidar": "sensor_msgs/msg/PointCloud2",
 }
-"""The message type of each kind of sensor."""
-_UNKNOWN = -1.0
-"""First element of a covariance where that part of a message says nothing (sensor_msgs/Imu)."""
+_UNKNOWN = -1.0  # First element of a covariance where that part of a message says nothing (sensor_msgs/Imu)
+# NavSatStatus.STATUS_FIX, SERVICE_GPS; NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, COVARIANCE_TYPE_UNKNOWN.
 _GPS_FIX, _GPS_SERVICE, _DIAGONAL_KNOWN, _COVARIANCE_UNKNOWN = 0, 1, 2, 0
-"""NavSatStatus.STATUS_FIX, SERVICE_GPS; NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, COVARIANCE_TYPE_UNKNOWN."""
 
 Find = Callable[[str], Any]
 Vector = npt.NDArray[np.float64]
 
 
 def imu_message(find: Find, header: Any, turn: Vector | None, force: Vector | None, variance: Vector) -> Any:
-    """A sensor_msgs/Imu; what is not measured is marked unknown, the orientation always.
-
-    Args:
-        turn: (3,), turn rates, rad/s; None where they are not measured.
-        force: (3,), specific forces, m/s^2; None where they are not measured.
-        variance: (6,), of one reading's turn rates and forces.
-    """
+    """A sensor_msgs/Imu; what is not measured is marked unknown, the orientation always (force (3,); variance (6,))."""
     vector, zero = find("geometry_msgs/msg/Vector3"), np.zeros(3)
     return find(IMU_TYPE)(
         header=header,
@@ -63,12 +56,7 @@ def imu_message(find: Find, header: Any, turn: Vector | None, force: Vector | No
 
 
 def magnetic_message(find: Find, header: Any, field: Vector, variance: Vector) -> Any:
-    """A sensor_msgs/MagneticField.
-
-    Args:
-        field: (3,), tesla.
-        variance: (3,), of one reading.
-    """
+    """A sensor_msgs/MagneticField (field (3,), tesla; variance (3,), of one reading)."""
     return find(TYPES["magnetometer"])(
         header=header,
         magnetic_field=_vector(find("geometry_msgs/msg/Vector3"), field),
@@ -77,12 +65,7 @@ def magnetic_message(find: Find, header: Any, field: Vector, variance: Vector) -
 
 
 def fix_message(find: Find, header: Any, place: Vector, variance: Vector) -> Any:
-    """A sensor_msgs/NavSatFix.
-
-    Args:
-        place: (3,), latitude and longitude, degrees, and altitude above the ellipsoid, metres.
-        variance: (3,), of one reading, metres squared, east, north, up.
-    """
+    """A sensor_msgs/NavSatFix (place (3,); variance (3,), of one reading, metres squared, east, north, up)."""
     latitude, longitude, altitude = place.tolist()
     return find(TYPES["gps"])(
         header=header,
@@ -97,11 +80,7 @@ def fix_message(find: Find, header: Any, place: Vector, variance: Vector) -> Any
 
 
 def joint_message(find: Find, header: Any, names: Sequence[str], angle: Vector) -> Any:
-    """A sensor_msgs/JointState of wheels.
-
-    Args:
-        angle: turned since the start, radians.
-    """
+    """A sensor_msgs/JointState of wheels (angle: turned since the start, radians)."""
     nothing = np.zeros(0)
     return find(TYPES["encoders"])(
         header=header, name=list(names), position=np.asarray(angle, np.float64), velocity=nothing, effort=nothing
@@ -109,11 +88,7 @@ def joint_message(find: Find, header: Any, names: Sequence[str], angle: Vector) 
 
 
 def single_sensor_message(find: Find, header: Any, kind: str, values: Vector, variance: Vector) -> Any:
-    """The message of one reading of a sensor that has one for itself.
-
-    Args:
-        values: of the reading: (3,), of an imu (6,).
-    """
+    """The message of one reading of a sensor that has one for itself (values of the reading: (3,), of an imu (6,))."""
     nothing = np.zeros(3)
     if kind == "gyroscope":
         return imu_message(find, header, values, None, np.concatenate([variance, nothing]))
@@ -140,10 +115,8 @@ def _covariance(variance: Vector | None) -> Vector:
     return np.diag(variance).ravel()
 
 
-TRUTH = "ground_truth"
-"""Below a topic: the same without noise and filters."""
-BOXES = "boxes"
-"""Below a cloud's topic: 3-D boxes of the labelled things in it."""
+TRUTH = "ground_truth"  # Below a topic: the same without noise and filters
+BOXES = "boxes"  # Below a cloud's topic: 3-D boxes of the labelled things in it
 
 _INERTIAL = "imu/data"
 _USUAL = {

@@ -19,32 +19,22 @@ from simjudge.geometry.poses import MountFields, Pose, Position
 from simjudge.sim.sensors.reading_filters import STAGES, FilterChain, FilterStep, SensorReading, Stage
 
 Source = Literal["simjudge", "chrono"]
-CAR = "vehicle"
-"""The body of the car that carries sensors unless a file says otherwise; its frame is base_link."""
+CAR = "vehicle"  # The body of the car that carries sensors unless a file says otherwise; its frame is base_link
 
 
 @dataclass(frozen=True)
 class SensorSpec:
-    """One sensor; each kind adds its own.
+    """One sensor; each kind adds its own."""
 
-    Attributes:
-        name, kind: its own, and what it is.
-        rate: readings a second.
-        mount: its frame in that of the body (x ahead, y left, z up).
-        body: the body that carries it: "vehicle", "vehicle/wheel_front_left", or a thing of the scene.
-        window: seconds that the truth is averaged over; a reading's stamp is their end.
-        lag: seconds from a reading's stamp until it can be read.
-        filters: what its readings go through, in order.
-    """
-
+    # name, kind: its own, and what it is.
     name: str
     kind: str
-    rate: float
-    mount: Pose = field(default_factory=Pose)
-    body: str = CAR
-    window: float = 0.0
-    lag: float = 0.0
-    filters: tuple[FilterStep, ...] = ()
+    rate: float  # readings a second
+    mount: Pose = field(default_factory=Pose)  # its frame in that of the body (x ahead, y left, z up)
+    body: str = CAR  # the body that carries it: "vehicle", "vehicle/wheel_front_left", or a thing of the scene
+    window: float = 0.0  # seconds that the truth is averaged over; a reading's stamp is their end
+    lag: float = 0.0  # seconds from a reading's stamp until it can be read
+    filters: tuple[FilterStep, ...] = ()  # what its readings go through, in order
     source: Source = "simjudge"
 
     @property
@@ -57,12 +47,9 @@ class SensorSpec:
         return seed, zlib.crc32(self.name.encode())
 
 
-_FASTEST = 100_000.0
-"""Readings a second."""
-_LONGEST_LAG = 3600.0
-"""Seconds."""
-_UNIT = 1e-3
-"""How far the length of a quaternion may be from 1."""
+_FASTEST = 100_000.0  # Readings a second
+_LONGEST_LAG = 3600.0  # Seconds
+_UNIT = 1e-3  # How far the length of a quaternion may be from 1
 
 Rate = Annotated[float, Number(ge=1e-3, le=_FASTEST)]
 NotNegative = Annotated[float, Number(ge=0)]
@@ -73,7 +60,6 @@ class FilterSteps(FieldType):
     """A sensor's filters: a list for the stage "filter", or a list for each of several stages."""
 
     def __init__(self, kind: type[FilterStep] = FilterStep) -> None:
-        """Filters of one kind."""
         self._kind = kind
 
     @property
@@ -92,7 +78,7 @@ class FilterSteps(FieldType):
             listed = stages.get(stage, [])
             if not isinstance(listed, list | tuple):
                 raise refusal(self.needed)
-            steps += [self._step(each, stage) for each in listed]
+            steps += [self._step(step, stage) for step in listed]
         return tuple(steps)
 
     def _step(self, value: Any, stage: Stage) -> FilterStep:

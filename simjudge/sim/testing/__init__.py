@@ -47,13 +47,13 @@ __all__ = [
     "scene_checks",
 ]
 
+# Every promise of the contract, on a small scene made in code.
 ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
-    each
+    member
     for module in (body_checks, light_checks, car_checks)
-    for each in vars(module).values()
-    if isinstance(each, EngineCheck)
+    for member in vars(module).values()
+    if isinstance(member, EngineCheck)
 )
-"""Every promise of the contract, on a small scene made in code."""
 
 
 def check_engine(

@@ -18,17 +18,12 @@ from simjudge.sim.testing.checks import (
 )
 from simjudge.sim.vehicle.vehicle import Command
 
-GRAVITY = 9.81
-"""m/s^2."""
+GRAVITY = 9.81  # m/s^2
 NAMES = ("floor", "wall", "green", "red", "crate")
 
 
 def run_for(engine: Engine, seconds: float) -> float:
-    """Step for about so long, in whole steps.
-
-    Returns:
-        The time that passed, seconds.
-    """
+    """Step for about so long, in whole steps: the time that passed, seconds."""
     whole = round(seconds / engine.step_size) * engine.step_size
     engine.step(whole)
     return whole

@@ -27,8 +27,7 @@ from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = "art1"
 WHEELS = tuple(f"vehicle/wheel_{place}" for place in ("front_left", "front_right", "rear_left", "rear_right"))
-TOLERANCE = 0.02
-"""Metres and radians by which a car on springs may stand beside where it was put."""
+TOLERANCE = 0.02  # Metres and radians by which a car on springs may stand beside where it was put
 
 
 def car_at(build: EngineBuilder, start: Pose | None = None) -> Engine:

@@ -27,8 +27,8 @@ from simjudge.sim.vehicle.car_appearance import MeshBuilder
 from simjudge.sim.vehicle.vehicle import Vehicle
 
 Part = Literal["scene", "light", "rays", "timed rays", "physics", "car"]
+# Parts of the contract that an engine may leave out by `NotOfferedError`.
 OPTIONAL: tuple[Part, ...] = ("timed rays", "physics", "car")
-"""Parts of the contract that an engine may leave out by `NotOfferedError`."""
 Status = Literal["pass", "fail", "cannot be checked"]
 
 
@@ -180,22 +180,15 @@ def expect_refused(call: Callable[[], object], what: str) -> None:
     raise ContractBrokenError(f"{what}: done, expected UsageError")
 
 
-RED, GREEN = 1, 2
-"""Class ids of the cones."""
-RED_CONE, GREEN_CONE = 3, 7
-"""Instances of the cones."""
-WALL = 4.0
-"""Metres from the camera to the wall's near face."""
-CAMERA_HEIGHT = 0.4
-"""Metres."""
-CONE_HEIGHT = 0.3
-"""Metres."""
-BACKGROUND: Colour = (0.1, 0.2, 0.5)
-"""Linear RGB of rays that hit nothing."""
+RED, GREEN = 1, 2  # Class ids of the cones
+RED_CONE, GREEN_CONE = 3, 7  # Instances of the cones
+WALL = 4.0  # Metres from the camera to the wall's near face
+CAMERA_HEIGHT = 0.4  # Metres
+CONE_HEIGHT = 0.3  # Metres
+BACKGROUND: Colour = (0.1, 0.2, 0.5)  # Linear RGB of rays that hit nothing
 LENS = lens_with_field("pinhole", (96, 64), 80)
 CAMERA = Pose((0, 0, CAMERA_HEIGHT)).optical_frame()
-AT = SceneState(CAMERA)
-"""The camera at its place, everything where the scene has it."""
+AT = SceneState(CAMERA)  # The camera at its place, everything where the scene has it
 
 
 def contract_scene(brightness: float = 1.0) -> Scene:

@@ -151,7 +151,7 @@ def the_visible_share_is_that_of_two_label_pictures(build: EngineBuilder) -> Non
     labels = engine.labels(LENS, hidden)
     truth = ground_truth(engine.scene, LENS, hidden, labels, Labelling(0, 0)).objects
     both = (labels, engine.labels(LENS, AT))
-    together, alone = (np.bincount(each.instance.ravel(), minlength=8) for each in both)
+    together, alone = (np.bincount(labels.instance.ravel(), minlength=8) for labels in both)
     found = truth.instance.tolist()
     expect(found == [RED_CONE, GREEN_CONE], f"both cones labelled; found instances {found}")
     share = together[[RED_CONE, GREEN_CONE]] / alone[[RED_CONE, GREEN_CONE]]
@@ -185,17 +185,12 @@ def what_cannot_be_seen_is_refused(build: EngineBuilder) -> None:
     expect_refused(lambda: engine.render(LENS, [AT], 0), "render with 0 rays per pixel")
 
 
-GRAZING = 0.001
-"""Share of rays that may meet something else: those that graze an edge."""
+GRAZING = 0.001  # Share of rays that may meet something else: those that graze an edge
 DOWN = (0.0, 0.0, -1.0)
 
 
 def labels_and_rays_agree(engine: Engine, lens: Lens, state: SceneState) -> None:
-    """Expect that the label picture shows what single rays through the pixels' centres meet.
-
-    Args:
-        state: where the camera is, with everything where the scene has it.
-    """
+    """Expect that the label picture shows what single rays through the pixels' centres meet."""
     labels = engine.labels(lens, state)
     rays = lens.rays().reshape(-1, 3)
     origins = np.tile(state.camera.position, (len(rays), 1))
@@ -280,7 +275,7 @@ def timed_rays_see_everything_where_it_is_at_their_time(build: EngineBuilder) ->
         rows = at == time
         _expect_same(
             engine,
-            Hits(*(each[rows] for each in found)),
+            Hits(*(column[rows] for column in found)),
             engine.cast_rays(origins[rows], rays[rows], bodies),
             rays[rows],
             {"floor", "wall", "red", "green"},

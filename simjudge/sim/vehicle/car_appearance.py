@@ -19,7 +19,6 @@ class MeshBuilder:
     """A mesh being put together. Its texture is a row of `colours` equal fields, one for each colour of a palette."""
 
     def __init__(self, colours: int) -> None:
-        """Start with nothing."""
         self._colours = colours
         self._vertices: list[FloatArray] = []
         self._normals: list[FloatArray] = []
@@ -28,12 +27,7 @@ class MeshBuilder:
         self._count = 0
 
     def sheet(self, points: FloatArray, colour: npt.ArrayLike, *, closed: bool = False) -> None:
-        """A smooth sheet over a grid of points.
-
-        Args:
-            points: (A, B, 3), metres; seen from outside, A goes to the right where B goes up.
-            colour: number in the palette, one for all or (A - 1, B - 1).
-        """
+        """A smooth sheet over points (A, B, 3), metres; from outside, A goes to the right where B goes up."""
         a, b = points.shape[0] - 1, points.shape[1] - 1
         corners = np.stack([points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]], axis=2)
         flat = np.cross(corners[:, :, 2] - corners[:, :, 0], corners[:, :, 3] - corners[:, :, 1])
@@ -54,12 +48,7 @@ class MeshBuilder:
         colour: int,
         pose: Pose | None = None,
     ) -> None:
-        """A box between two x, y and z, metres, in the frame of `pose`.
-
-        Args:
-            x, y, z: lowest and highest coordinate along each axis, metres.
-            pose: of the box's frame in the mesh's; the same frame if None.
-        """
+        """A box between two x, y and z, metres, in the frame of `pose`."""
         pose = pose or Pose()
         quads, normals = [], []
         for axis in range(3):
@@ -78,7 +67,7 @@ class MeshBuilder:
 
     def mesh(self) -> Mesh:
         """All of it as one mesh."""
-        vertices, normals, uv = (np.concatenate(each) for each in (self._vertices, self._normals, self._uv))
+        vertices, normals, uv = (np.concatenate(part) for part in (self._vertices, self._normals, self._uv))
         return Mesh(vertices, np.concatenate(self._faces), uv, normals)
 
     def _quads(self, corners: FloatArray, normals: FloatArray, colour: npt.NDArray[np.int64]) -> None:
@@ -98,10 +87,9 @@ class MeshBuilder:
 
 VEHICLE = "vehicle"
 WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
+# The car's parts by the names that poses have; "vehicle" is everything but the wheels, its frame is base_link.
 PARTS = (VEHICLE, *(f"{VEHICLE}/wheel_{wheel}" for wheel in WHEELS))
-"""The car's parts by the names that poses have; "vehicle" is everything but the wheels, its frame is base_link."""
-BLUE, GLASS, DARK, RUBBER, METAL, WHITE = range(6)
-"""Rows of the palette."""
+BLUE, GLASS, DARK, RUBBER, METAL, WHITE = range(6)  # Rows of the palette
 _PALETTE = np.array(
     [
         [0.02, 0.10, 0.42],
@@ -127,16 +115,11 @@ _TUB = np.array(
         [1.23, 0.42, 0.50, 0.80, 0.80],
     ]
 )
-_FLOOR = 0.42
-"""Height of the body's lowest part / wheels' radius."""
-_TOP = 1.6
-"""Height up to which the body is solid / wheels' radius."""
-_NOSE = 1.29
-"""The body's foremost x / wheelbase."""
-_TAIL = -0.2
-"""The body's rearmost x / wheelbase."""
-_HALF_WIDTH = 0.8
-"""Half the body's width / room between the wheels."""
+_FLOOR = 0.42  # Height of the body's lowest part / wheels' radius
+_TOP = 1.6  # Height up to which the body is solid / wheels' radius
+_NOSE = 1.29  # The body's foremost x / wheelbase
+_TAIL = -0.2  # The body's rearmost x / wheelbase
+_HALF_WIDTH = 0.8  # Half the body's width / room between the wheels
 
 
 def body_box(car: Vehicle) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
@@ -158,11 +141,7 @@ def wheel_centre(car: Vehicle, wheel: str) -> tuple[float, float, float]:
 
 
 def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
-    """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle).
-
-    Args:
-        base: base_link in the world; the origin if None.
-    """
+    """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle)."""
     base = base or Pose()
     poses = {VEHICLE: base} | wheel_poses(car, base)
     wheel = _wheel(car)

@@ -20,43 +20,32 @@ from simjudge.sim.vehicle.car_appearance import WHEELS, body_box, wheel_centre
 from simjudge.sim.vehicle.vehicle import Vehicle, VehicleState
 
 BASE = "base_link"
+# The car without wheels, at base_link, which has no mass of its own: readers of URDF want that. Parts of the car end in
+# no _link: those are the sensors'.
 BODY = "chassis"
-"""The car without wheels, at base_link, which has no mass of its own: readers of URDF want that. Parts of the car end
-in no _link: those are the sensors'."""
-STEERED = WHEELS[:2]
-"""The front wheels."""
+STEERED = WHEELS[:2]  # The front wheels
+# Revolute about z, left positive: Ackermann's angle of each front wheel.
 STEERING_JOINTS = tuple(f"{wheel}_steer_joint" for wheel in STEERED)
-"""Revolute about z, left positive: Ackermann's angle of each front wheel."""
+# Continuous about y, positive forward, in the order of `VehicleState.wheel_speeds`.
 WHEEL_JOINTS = tuple(f"{wheel}_wheel_joint" for wheel in WHEELS)
-"""Continuous about y, positive forward, in the order of `VehicleState.wheel_speeds`."""
 JOINTS = (*STEERING_JOINTS, *WHEEL_JOINTS)
 
 
 class FrameLink(NamedTuple):
-    """Where a coordinate frame is.
+    """Where a coordinate frame is."""
 
-    Attributes:
-        parent: frame that the pose is given in.
-        pose: of the child in the parent, metres.
-    """
-
-    parent: str
+    parent: str  # frame that the pose is given in
     child: str
-    pose: Pose
+    pose: Pose  # of the child in the parent, metres
 
 
-BODY_LINK = FrameLink(BASE, BODY, Pose())
-"""Where the body is: it does not move in base_link."""
+BODY_LINK = FrameLink(BASE, BODY, Pose())  # Where the body is: it does not move in base_link
 
 
 class JointAngles(NamedTuple):
-    """The joints of a car at a time, in the order of `JOINTS`.
+    """The joints of a car at a time, in the order of `JOINTS`."""
 
-    Attributes:
-        position: radians; wheels count their turns.
-    """
-
-    position: tuple[float, ...]
+    position: tuple[float, ...]  # radians; wheels count their turns
     velocity: tuple[float, ...]
 
 
@@ -64,32 +53,19 @@ class JointTracker:
     """Follows the joints of a car from one state to the next."""
 
     def __init__(self, vehicle: Vehicle | None = None) -> None:
-        """Begin with wheels that have not turned.
-
-        Args:
-            vehicle: its figures; None: `follow` is told the angle of each front wheel.
-        """
+        """Begin with wheels that have not turned (vehicle: its figures; None)."""
         self._vehicle = vehicle
         self._before: tuple[float, tuple[float, ...], tuple[float, ...]] | None = None
         self._turned = (0.0,) * len(WHEELS)
 
     def update(self, time: float, state: VehicleState) -> JointAngles:
-        """The joints at a later time: wheels turn by the mean of two speeds in the time between (trapezoidal rule).
-
-        Args:
-            time: seconds on one clock, which may stand still; where it goes back, wheels keep their angles.
-        """
+        """The joints at a later time (seconds): wheels turn by the mean of two speeds in between, never back."""
         angle = state.steering_angle
         steering = (angle, angle) if self._vehicle is None else self._vehicle.wheel_angles(angle)
         return self.follow(time, steering, state.wheel_speeds)
 
     def follow(self, time: float, steering: tuple[float, float], speeds: tuple[float, ...]) -> JointAngles:
-        """The joints at a later time, as `update`.
-
-        Args:
-            time: seconds.
-            steering: angles of the front wheels, left and right, radians, left positive.
-        """
+        """The joints at a later time, as `update` (time: seconds; steering: angles of the front wheels)."""
         rates = (0.0, 0.0)
         if self._before is not None and time > self._before[0]:
             gone = time - self._before[0]
@@ -102,21 +78,12 @@ class JointTracker:
 
 
 def wheel_links(vehicle: Vehicle, joints: JointAngles) -> list[FrameLink]:
-    """Where the steering and the wheels are, by forward kinematics.
-
-    Args:
-        joints: angles, radians.
-    """
+    """Where the steering and the wheels are, by forward kinematics (joints: angles, radians)."""
     return links_at({wheel: wheel_centre(vehicle, wheel) for wheel in WHEELS}, joints)
 
 
 def links_at(centres: Mapping[str, tuple[float, float, float]], joints: JointAngles) -> list[FrameLink]:
-    """Where the steering and the wheels are whose centres are known.
-
-    Args:
-        centres: of each wheel of `WHEELS` in base_link, metres.
-        joints: angles, radians.
-    """
+    """Where the steering and the wheels are whose centres (base_link, metres) are known."""
     angles, links = dict(zip(JOINTS, joints.position, strict=True)), []
     for wheel in WHEELS:
         spun = _about(1, angles[f"{wheel}_wheel_joint"])
@@ -146,20 +113,14 @@ def _about(axis: int, angle: float) -> tuple[float, float, float, float]:
     return turn[0], turn[1], turn[2], turn[3]
 
 
-_GRAVITY = 9.81
-"""m/s^2, for the bound of the steering's torque."""
-_COLOURS = {"paint": (0.05, 0.25, 0.65), "rubber": (0.08, 0.08, 0.08), "metal": (0.7, 0.7, 0.72)}
-"""RGB, 0 to 1."""
+_GRAVITY = 9.81  # m/s^2, for the bound of the steering's torque
+_COLOURS = {"paint": (0.05, 0.25, 0.65), "rubber": (0.08, 0.08, 0.08), "metal": (0.7, 0.7, 0.72)}  # RGB, 0 to 1
 
 
 def robot_description(
     vehicle: Vehicle, mounts: Mapping[str, Pose] | None = None, cameras: Collection[str] = (CAMERA,)
 ) -> str:
-    """The car as URDF: body box, four wheels as cylinders, steering joints, frames of sensors.
-
-    Args:
-        mounts: poses of sensors in base_link by name; None: the vehicle's own.
-    """
+    """The car as URDF: body box, four wheels as cylinders, steering joints, frames of sensors (the vehicle's own)."""
     robot = Element("robot", name=vehicle.name)
     for name, rgb in _COLOURS.items():
         material = SubElement(robot, "material", name=name)
@@ -177,14 +138,10 @@ def robot_description(
 
 
 class WheelFigures(NamedTuple):
-    """A wheel of a vehicle of which nothing else is known.
+    """A wheel of a vehicle of which nothing else is known."""
 
-    Attributes:
-        centre: in base_link, metres.
-        radius, width: of the tyre, metres.
-    """
-
-    centre: tuple[float, float, float]
+    centre: tuple[float, float, float]  # in base_link, metres
+    # radius, width: of the tyre, metres.
     radius: float
     width: float
 

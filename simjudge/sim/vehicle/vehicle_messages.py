@@ -19,19 +19,14 @@ from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 
 class Frames(NamedTuple):
-    """Names of coordinate frames (REP 105).
-
-    Attributes:
-        map: that of the map, in which the odometry's stands still; "" for none.
-        prefix: stands before all names but the map's, which robots share.
-    """
+    """Names of coordinate frames (REP 105)."""
 
     odom: str = "odom"
     base: str = "base_link"
     camera: str = camera_link(CAMERA)
     optical: str = FRAME_ID
-    map: str = ""
-    prefix: str = ""
+    map: str = ""  # that of the map, in which the odometry's stands still; "" for none
+    prefix: str = ""  # stands before all names but the map's, which robots share
 
 
 ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
@@ -43,29 +38,18 @@ JOINTS_TYPE = "sensor_msgs/msg/JointState"
 JOINTS_TOPIC = "joint_states"
 DESCRIPTION_TYPE = "std_msgs/msg/String"
 DESCRIPTION_TOPIC = "robot_description"
-MAP_FRAME = "map"
-"""The fixed frame of a drive: the simulated odometry does not drift, so map and odom are one."""
-_VARIANCE = 1e-6
-"""Of what is known exactly: the standard forbids nothing, but filters divide by it."""
+MAP_FRAME = "map"  # The fixed frame of a drive: the simulated odometry does not drift, so map and odom are one
+_VARIANCE = 1e-6  # Of what is known exactly: the standard forbids nothing, but filters divide by it
 
 
 class VehicleMessages:
     """Makes messages about a car."""
 
     def __init__(self, find: Callable[[str], Any], frames: Frames | None = None) -> None:
-        """Remember how to make messages.
-
-        Args:
-            find: the class of a message type by its name, e.g. "nav_msgs/msg/Odometry".
-        """
         self._find, self._frames = find, frames or Frames()
 
     def odometry(self, stamp: int, state: VehicleState) -> Any:
-        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link."""
         covariance = (_VARIANCE * np.eye(6)).reshape(-1)
         pose = self._new("geometry_msgs/msg/Pose", position=self._point(state.pose), orientation=self._turn(state.pose))
         twist = self._new(
@@ -80,19 +64,11 @@ class VehicleMessages:
         )
 
     def moving(self, stamp: int, state: VehicleState, links: Iterable[FrameLink] = ()) -> Any:
-        """Where the car is, for /tf.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """Where the car is, for /tf (stamp: nanoseconds)."""
         return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose), *links])
 
     def joints(self, stamp: int, joints: JointAngles) -> Any:
-        """The angles (rad) and speeds (rad/s) of steering and wheels (sensor_msgs/JointState).
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """The angles (rad) and speeds (rad/s) of steering and wheels (sensor_msgs/JointState) (stamp: nanoseconds)."""
         return self._new(
             JOINTS_TYPE,
             header=self.header(stamp, ""),
@@ -113,11 +89,7 @@ class VehicleMessages:
         cameras: Collection[str] = (CAMERA,),
         links: Iterable[FrameLink] = (),
     ) -> Any:
-        """What does not move, for /tf_static: the map, the body, and where sensors sit (cameras with optical frames).
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """What does not move, for /tf_static: the map, the body, and the sensors (cameras with optical frames)."""
         found: list[tuple[str, str, Pose]] = []
         if self._frames.map:
             found.append((self._frames.map, self._frames.odom, Pose()))
@@ -131,21 +103,11 @@ class VehicleMessages:
         return self._transforms(stamp, [*found, *links])
 
     def placed(self, stamp: int, poses: Mapping[str, Pose]) -> Any:
-        """Where frames are that do not hang on the car, for /tf.
-
-        Args:
-            stamp: nanoseconds.
-            poses: in the odometry's frame, by the frames' names.
-        """
+        """Where frames are that do not hang on the car, for /tf: poses in the odometry's frame by name."""
         return self._transforms(stamp, [(self._frames.odom, frame, pose) for frame, pose in poses.items()])
 
     def input(self, stamp: int, command: Command, kind: str = INPUT_TYPE) -> Any:
-        """What the driver does.
-
-        Args:
-            stamp: nanoseconds.
-            kind: message type with a header and the fields steering, throttle and braking.
-        """
+        """What the driver does (stamp: nanoseconds)."""
         return self._new(
             kind,
             header=self.header(stamp, self._frames.base),
@@ -155,11 +117,7 @@ class VehicleMessages:
         )
 
     def header(self, stamp: int, frame_id: str) -> Any:
-        """A std_msgs/Header; nanoseconds.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """A std_msgs/Header; nanoseconds (stamp: nanoseconds)."""
         sec, nanosec = divmod(stamp, 1_000_000_000)
         time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
         return self._new("std_msgs/msg/Header", stamp=time, frame_id=self._full(frame_id))

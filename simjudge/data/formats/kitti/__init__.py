@@ -8,18 +8,16 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
+from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds
 from simjudge.data.formats.kitti.layout import CAMERA, camera_number, find_cameras, has_scans, is_kitti
+from simjudge.data.formats.kitti.writing import write_kitti
 
 
 def _read(source: Source, options: ReadOptions) -> FrameSet:
-    from simjudge.data.formats.kitti.dataset import read_kitti  # noqa: PLC0415 - loads SciPy
-
     return read_kitti(source.path, _camera(source.path, options.topics))
 
 
 def _read_clouds(source: Source, topics: Topics) -> CloudSet:
-    from simjudge.data.formats.kitti.dataset import read_kitti_clouds  # noqa: PLC0415 - loads SciPy
-
     return read_kitti_clouds(source.path, _camera(source.path, topics))
 
 
@@ -32,17 +30,16 @@ def _camera(path: Path, topics: Topics | None) -> int:
         raise UsageError(f"{path}: is a KITTI folder, not a recording; give --image-topic image_0 to image_3 alone")
     there = find_cameras(path)
     if camera not in there:
-        held = ", ".join(f"image_{each}" for each in there) or "none at all"
+        held = ", ".join(f"image_{number}" for number in there) or "none at all"
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; those that it holds: {held}")
     return camera
 
 
 def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
-    from simjudge.data.formats.kitti.writing import write_kitti  # noqa: PLC0415 - loads SciPy
-
     return write_kitti(clouds, path)
 
 
+# The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/.
 FORMATS = (
     Format(
         "kitti",
@@ -57,4 +54,3 @@ FORMATS = (
         write_clouds=_write_clouds,
     ),
 )
-"""The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/."""

@@ -36,12 +36,10 @@ from simjudge.data.formats.kitti.text_files import (
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
-RING_POINT = np.dtype([*POINT.descr, ("ring", "<f4")])
-"""nuScenes' sweeps."""
+RING_POINT = np.dtype([*POINT.descr, ("ring", "<f4")])  # nuScenes' sweeps
 _RESULTS_PLACE = f"put its files into {RESULTS}, and labels of 15 columns in their place"
 _RINGS = np.arange(256)
-PLACES = ".kitti"
-"""Of the texts: says where scans and images were."""
+PLACES = ".kitti"  # Of the texts: says where scans and images were
 LIDAR, IMU = "lidar_link", "imu_link"
 _LARGEST = 2**31
 _Row = TypeVar("_Row")
@@ -79,11 +77,7 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
 
 
 def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
-    """Read scans, boxes in space, images, calibration and poses.
-
-    Args:
-        camera: number of the camera whose images and calibration are read, 0 to 3.
-    """
+    """Read scans, boxes in space, images, calibration and poses."""
     content = _read_texts(path, camera)
     layout, losses = content.layout, content.losses
     if not layout.scans:
@@ -128,11 +122,7 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
 
 
 def read_scan(path: Path) -> Cloud:
-    """Read a scan.
-
-    Args:
-        path: a file of float32: x, y, z, reflectance; and the number of the ring, as in nuScenes' sweeps.
-    """
+    """Read a scan (path: a file of float32)."""
     data = read_bytes(path, _LARGEST)
     ringed = np.frombuffer(data, RING_POINT) if data and len(data) % RING_POINT.itemsize == 0 else None
     # Read four by four, these numbers would be other points, and more of them.

@@ -28,8 +28,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.format_support.image_files import list_images
 
-CAMERA = 2
-"""The camera that labels belong to; it is taken where none is chosen."""
+CAMERA = 2  # The camera that labels belong to; it is taken where none is chosen
 RESULTS = "results/data"
 TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
@@ -40,39 +39,30 @@ _RAW_CALIBRATION = ("calib_velo_to_cam.txt", "calib_cam_to_cam.txt", "calib_imu_
 
 @dataclass(frozen=True)
 class KittiLayout:
-    """The files of one set of scans.
-
-    Attributes:
-        camera: number of the camera whose images are taken, 0 to 3.
-        scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
-        labels: a file for each scan, by name (object).
-        tracks: the one file of labels of all scans.
-        results: what a detector found: a file for each scan, by name.
-        tracklets: the file of boxes in space of all scans (raw).
-        calibration: a file for each scan by name, or one or more under "".
-        poses: the file of poses of camera 0, a row a scan.
-        oxts: files with the rows of the inertial unit: one with a row a scan, or one a scan.
-        times: the file of times: seconds from the start, or dates.
-    """
+    """The files of one set of scans."""
 
     root: Path
-    camera: int
+    camera: int  # number of the camera whose images are taken, 0 to 3
+    # scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
     scan_folder: str
     scans: Sequence[Path]
     image_folder: str = ""
     images: dict[str, Path] = field(default_factory=dict)
-    labels: dict[str, Path] = field(default_factory=dict)
-    results: dict[str, Path] = field(default_factory=dict)
-    tracks: Path | None = None
-    tracklets: Path | None = None
+    labels: dict[str, Path] = field(default_factory=dict)  # a file for each scan, by name (object)
+    results: dict[str, Path] = field(default_factory=dict)  # what a detector found: a file for each scan, by name
+    tracks: Path | None = None  # the one file of labels of all scans
+    tracklets: Path | None = None  # the file of boxes in space of all scans (raw)
+    # A file for each scan by name, or one or more under "".
     calibration: dict[str, list[Path]] = field(default_factory=dict)
-    poses: Path | None = None
-    oxts: Sequence[Path] = ()
-    times: Path | None = None
+    poses: Path | None = None  # the file of poses of camera 0, a row a scan
+    oxts: Sequence[Path] = ()  # files with the rows of the inertial unit: one with a row a scan, or one a scan
+    times: Path | None = None  # the file of times: seconds from the start, or dates
 
     def texts(self) -> list[Path]:
         """All files of text, in the order of their names."""
-        single = [each for each in (self.tracks, self.tracklets, self.poses, self.times) if each is not None]
+        single = [
+            known_file for known_file in (self.tracks, self.tracklets, self.poses, self.times) if known_file is not None
+        ]
         several = [path for paths in self.calibration.values() for path in paths]
         return sorted({*single, *several, *self.labels.values(), *self.results.values(), *self.oxts})
 
@@ -105,11 +95,7 @@ def find_cameras(path: Path) -> list[int]:
 
 
 def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
-    """Find the files of a KITTI folder.
-
-    Args:
-        camera: number of the camera whose images are wanted, 0 to 3.
-    """
+    """Find the files of a KITTI folder (camera: number of the camera whose images are wanted, 0 to 3)."""
     if (path / _RAW_SCANS).is_dir():
         return _raw(path, camera)
     named = _of_sequence(path)
@@ -120,7 +106,7 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
         return _object(path, camera) if is_object else _sequence(path, camera)
     found = _sequences(path)
     if len(found) != 1:
-        names = list_some([each.name for each in found])
+        names = list_some([file.name for file in found])
         raise SimjudgeError(
             f"{path}: holds {len(found)} sequences ({names}); name one by its scans, as {found[0] if found else path}"
         )
@@ -186,7 +172,7 @@ def _raw(root: Path, camera: int) -> KittiLayout:
         next((folder / name for folder in (root, root.parent) if (folder / name).is_file()), None)
         for name in _RAW_CALIBRATION
     ]
-    found = [each for each in calibration if each is not None]
+    found = [file for file in calibration if file is not None]
     return KittiLayout(
         root,
         camera,
@@ -215,7 +201,7 @@ def _of_sequence(path: Path) -> Path | None:
 
 def _sequences(path: Path) -> list[Path]:
     folder = path / _SCANS
-    return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
 
 
 def _scans(folder: Path) -> list[Path]:

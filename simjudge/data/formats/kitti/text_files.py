@@ -35,6 +35,7 @@ from simjudge.core.text import load_xml, one_line, parse_number
 from simjudge.data.clouds import CameraCalibration, CloudBoxes
 from simjudge.geometry.poses import Pose
 
+# What the benchmarks call the matrices, and what the object benchmark does.
 _NAMES = {
     "R0_rect": "R0_rect",
     "R_rect": "R0_rect",
@@ -45,28 +46,21 @@ _NAMES = {
     "Tr_imu_velo": "Tr_imu_to_velo",
     "Tr": "Tr",
 }
-"""What the benchmarks call the matrices, and what the object benchmark does."""
 _PROJECTION = "P"
 _SHAPES = {_PROJECTION: (3, 4), "R0_rect": (3, 3), "Tr_velo_to_cam": (3, 4), "Tr_imu_to_velo": (3, 4), "Tr": (3, 4)}
+# Files of the raw data that hold one transform, as rows R and T.
 _OF_FILE = {"calib_velo_to_cam": "Tr_velo_to_cam", "calib_imu_to_velo": "Tr_imu_to_velo"}
-"""Files of the raw data that hold one transform, as rows R and T."""
-_WORST = 1e-2
-"""How far a rotation may be from one: KITTI's are right to 1e-6."""
+_WORST = 1e-2  # How far a rotation may be from one: KITTI's are right to 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KittiCalibration(ShortRepr):
-    """What a calibration says.
+    """What a calibration says."""
 
-    Attributes:
-        rect_of_velo: (4, 4), from the lidar to rectified camera 0, metres.
-        projection: (3, 4), of rectified camera 0's coordinates to pixels of the camera; None where it is not there.
-        imu_to_velo: (4, 4), from the inertial unit to the lidar; None where it is not there.
-    """
-
-    rect_of_velo: FloatArray
+    rect_of_velo: FloatArray  # (4, 4), from the lidar to rectified camera 0, metres
+    # (3, 4), of rectified camera 0's coordinates to pixels of the camera; None where it is not there.
     projection: FloatArray | None
-    imu_to_velo: FloatArray | None
+    imu_to_velo: FloatArray | None  # (4, 4), from the inertial unit to the lidar; None where it is not there
 
     def camera(self) -> CameraCalibration | None:
         """The camera beside the lidar; None where its projection is not there."""
@@ -86,12 +80,7 @@ class KittiCalibration(ShortRepr):
 
 
 def read_calibration(paths: Sequence[Path], camera: int) -> KittiCalibration:
-    """Read a calibration.
-
-    Args:
-        paths: of one file; of the raw data, of the files that belong together.
-        camera: the number of the camera whose projection is read, 0 to 3.
-    """
+    """Read a calibration."""
     found: dict[str, FloatArray] = {}
     for path in paths:
         found |= _rows(path, {**_NAMES, f"P{camera}": _PROJECTION, f"P_rect_{camera:02d}": _PROJECTION})
@@ -147,45 +136,33 @@ def _rigid(matrix: FloatArray | None, where: str) -> FloatArray | None:
     return full
 
 
+# In the order of the development kit; other types follow as they come.
 CLASSES = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc")
-"""In the order of the development kit; other types follow as they come."""
 DONT_CARE = "DontCare"
 _NUMBERS = 14
-_UNKNOWN = -1000.0
-"""Of x, y and z of a thing without a box in space."""
-_NO_IMAGE_BOX = -1.0
-"""All four numbers of a box in the image where there is none."""
+_UNKNOWN = -1000.0  # Of x, y and z of a thing without a box in space
+_NO_IMAGE_BOX = -1.0  # All four numbers of a box in the image where there is none
 MALFORMED = "malformed label rows"
 SCORED = "label rows with a score, which are a detector's"
+# From a box's own axes (x ahead, y left, z up) to a camera's (x right, y down, z ahead), at rotation_y 0.
 _AXES: FloatArray = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
-"""From a box's own axes (x ahead, y left, z up) to a camera's (x right, y down, z ahead), at rotation_y 0."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KittiLabels(ShortRepr):
-    """N rows of labels, those of DontCare left out.
+    """N rows of labels, those of DontCare left out."""
 
-    Attributes:
-        scan: int64 (N,), the number of the scan.
-        class_id, track: int64 (N,); a row of the object benchmark has the track NO_INSTANCE.
-        numbers: (N, 14), the columns from truncated to rotation_y.
-        score: (N,), the last column of results; NaN where a row has none.
-        where: file and line of each row.
-        class_names: by class id, those of KITTI and others that the rows name.
-        dont_care: file and line of each row of DontCare.
-    """
-
-    scan: IntArray
+    scan: IntArray  # int64 (N,), the number of the scan
+    # class_id, track: int64 (N,); a row of the object benchmark has the track NO_INSTANCE.
     class_id: IntArray
     track: IntArray
-    numbers: FloatArray
-    score: FloatArray
-    where: Sequence[str]
-    class_names: dict[int, str]
-    dont_care: Sequence[str] = ()
+    numbers: FloatArray  # (N, 14), the columns from truncated to rotation_y
+    score: FloatArray  # (N,), the last column of results; NaN where a row has none
+    where: Sequence[str]  # file and line of each row
+    class_names: dict[int, str]  # by class id, those of KITTI and others that the rows name
+    dont_care: Sequence[str] = ()  # file and line of each row of DontCare
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.scan)
 
     @property
@@ -231,13 +208,7 @@ def read_labels(
     *,
     scored: bool = False,
 ) -> KittiLabels:
-    """Read label files, or results of a detector, whose rows end with a score.
-
-    Args:
-        files: each with the number of its scan; None: its rows begin with frame and track.
-        class_names: known classes, which others follow; None: those of KITTI.
-        scored: whether rows are results; labels have no score, and rows with one are no labels.
-    """
+    """Read label files, or results of a detector, whose rows end with a score."""
     ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
     scans, classes, tracks, numbers, scores, places, dont_care = [], [], [], [], [], [], list[str]()
     for path, scan in files:
@@ -299,22 +270,14 @@ def _whole(text: str) -> int | None:
         return None
 
 
-_UNSET = 0
-"""The state of a pose that nobody has set; others are interpolated (1) or labelled (2)."""
+_UNSET = 0  # The state of a pose that nobody has set; others are interpolated (1) or labelled (2)
 _POSE = ("tx", "ty", "tz", "rx", "ry", "rz")
 
 
 def read_tracklets(
     path: Path, scan_of: dict[int, int], class_names: dict[int, str], losses: Losses
 ) -> tuple[CloudBoxes, dict[int, str]]:
-    """Read the tracklets of a drive.
-
-    Args:
-        losses: takes tracklets and poses that cannot be used, and poses of frames without a scan.
-
-    Returns:
-        The boxes, ordered by scan, with the tracklet's place in the file as instance; and the names of all classes.
-    """
+    """Read the tracklets of a drive."""
     root = load_xml(path)
     tracklets = root.find("tracklets")
     if root.tag != "boost_serialization" or tracklets is None:
@@ -378,11 +341,7 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
 
 
 def read_oxts(files: Sequence[Path]) -> list[Pose]:
-    """Read poses of the inertial unit in the frame of the first: x, y and z of a Mercator projection, and angles.
-
-    Args:
-        files: with one row each, or one with a row a scan.
-    """
+    """Read poses of the inertial unit in the frame of the first: x, y and z of a Mercator projection, and angles."""
     rows = [row for file in files for row in _number_rows(file, _OXTS_NUMBERS)]
     if not rows:
         return []
@@ -405,11 +364,7 @@ def read_oxts(files: Sequence[Path]) -> list[Pose]:
 
 
 def read_camera_poses(path: Path, rect_of_velo: FloatArray) -> list[Pose]:
-    """Read poses of camera 0 as those of the lidar, in the lidar's frame at the first.
-
-    Args:
-        rect_of_velo: (4, 4), from the lidar to rectified camera 0.
-    """
+    """Read poses of camera 0 as those of the lidar, in the lidar's frame at the first (rect_of_velo (4, 4))."""
     back = np.linalg.inv(rect_of_velo)
     poses = []
     first: FloatArray | None = None
@@ -426,11 +381,7 @@ def read_camera_poses(path: Path, rect_of_velo: FloatArray) -> list[Pose]:
 
 
 def read_times(path: Path) -> IntArray:
-    """Read stamps: seconds from the start (odometry), or dates (raw data).
-
-    Returns:
-        int64 (N,), nanoseconds; NO_STAMP where a row is empty.
-    """
+    """Read stamps: seconds from the start (odometry), or dates (raw data). Int64 (N,)."""
     stamps = []
     for number, line in enumerate(read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace").splitlines(), 1):
         text = line.strip()

@@ -26,21 +26,14 @@ from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)
 
-_SAME = 1e-6
-"""Metres, and components of a quaternion, by which two boxes may differ and be the same."""
-_TILT = 0.02
-"""Sine of the angle by which a box may be tilted."""
-ImageBox = Callable[[int, int], tuple[float, ...]]
-"""From a cloud's number and an instance to its box in the image."""
+_SAME = 1e-6  # Metres, and components of a quaternion, by which two boxes may differ and be the same
+_TILT = 0.02  # Sine of the angle by which a box may be tilted
+ImageBox = Callable[[int, int], tuple[float, ...]]  # From a cloud's number and an instance to its box in the image
 _NO_BOX = (-1.0, -1.0, -1.0, -1.0)
 
 
 def write_kitti(clouds: CloudSet, path: Path) -> Losses:
-    """Write a KITTI folder.
-
-    Returns:
-        What KITTI has no place for, and what could not be read.
-    """
+    """Write a KITTI folder: what KITTI has no place for, and what could not be read."""
     losses = Losses()
     places = _places(clouds)
     with atomic_folder(path) as folder:
@@ -74,7 +67,7 @@ def _places(clouds: CloudSet) -> tuple[str, str] | None:
         scans, images = str(said["scans"]), str(said["images"])
     except (KeyError, ValueError, TypeError):
         return None
-    is_below = all(".." not in PurePosixPath(each).parts and not each.startswith("/") for each in (scans, images))
+    is_below = all(".." not in PurePosixPath(folder).parts and not folder.startswith("/") for folder in (scans, images))
     return (scans, images) if is_below and scans else None
 
 
@@ -191,8 +184,8 @@ def _same_boxes(clouds: CloudSet, ours: CloudBoxes, found: CloudSet, theirs: Clo
     if len(ours) != len(theirs) or list(clouds.cloud_name) != list(found.cloud_name):
         return False
     names = [
-        [each.class_names.get(i, "") for i in boxes.class_id.tolist()]
-        for each, boxes in ((clouds, ours), (found, theirs))
+        [cuboids.class_names.get(i, "") for i in boxes.class_id.tolist()]
+        for cuboids, boxes in ((clouds, ours), (found, theirs))
     ]
     turns = np.abs(np.einsum("ni,ni->n", ours.orientation, theirs.orientation))
     return (
@@ -245,7 +238,9 @@ def _calibration(clouds: CloudSet) -> str:
         "Tr_velo_to_cam": camera_transform(clouds, 0)[:3],
         "Tr_imu_to_velo": np.eye(4)[:3],
     }
-    return "".join(f"{key}: {' '.join(f'{value:.17g}' for value in each.ravel())}\n" for key, each in values.items())
+    return "".join(
+        f"{key}: {' '.join(f'{value:.17g}' for value in matrix.ravel())}\n" for key, matrix in values.items()
+    )
 
 
 def _poses(clouds: CloudSet) -> str:

@@ -38,14 +38,12 @@ from simjudge.data.formats.yolo.layout import YoloLayout, YoloSplit, find_layout
 
 log = logging.getLogger(__name__)
 
+# Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number.
 PLACEHOLDERS_UP_TO = 1000
-"""Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
 
-LABEL_KINDS = ("semantic", "predicted_semantic")
-"""Folders of label pictures, as labelled and as predicted."""
+LABEL_KINDS = ("semantic", "predicted_semantic")  # Folders of label pictures, as labelled and as predicted
 
-_SIDES = {"train": "train", "val": "valid", "test": "test"}
-"""What data.yaml calls the sides."""
+_SIDES = {"train": "train", "val": "valid", "test": "test"}  # What data.yaml calls the sides
 
 
 @dataclass
@@ -67,10 +65,7 @@ def read_yolo(path: str | Path) -> FrameSet:
     polygon: a mask, and its extent as the box). Predictions are rows with the score as last column, in `predictions/`
     beside `labels/`; where that folder exists, an image without a file in it is one on which the detector found
     nothing, as ultralytics' save_txt leaves it. Label pictures are PNGs of class ids in `semantic/`, predicted ones in
-    `predicted_semantic/`.
-
-    Args:
-        path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
+    `predicted_semantic/`. `path`: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
     """
     path = Path(path)
     losses = Losses()
@@ -86,12 +81,7 @@ def write_yolo(
     more: Mapping[str, object] | None = None,
     pictures: Mapping[str, Callable[[int], bytes]] | None = None,
 ) -> Losses:
-    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar.
-
-    Args:
-        sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
-        pictures: makes the PNG of a frame, for each further folder by its name: depth, semantic, instance.
-    """
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar."""
     path = Path(path)
     stems = file_stems(frames.frame_name)
     with atomic_folder(path) as folder:
@@ -245,11 +235,7 @@ def _names_for_all(frames: FrameSet) -> dict[int, str]:
 
 
 def is_prediction_folder(path: Path) -> bool:
-    """Tell whether a path is a folder of YOLO predictions.
-
-    Returns:
-        True where it holds text files with rows of numbers, or a folder of them called "labels".
-    """
+    """Tell whether a path is a folder of YOLO predictions."""
     folder = find_label_folder(path)
     if folder is None:
         return False
@@ -263,11 +249,7 @@ def is_prediction_folder(path: Path) -> bool:
 
 
 def find_label_folder(path: Path) -> Path | None:
-    """Find the folder of text files that a path is or holds as "labels".
-
-    Returns:
-        The folder; None where there is none with a .txt file.
-    """
+    """Find the folder of text files that a path is or holds as "labels"; None where there is none with a .txt file."""
     for folder in (path / "labels", path):
         if folder.is_dir():
             return folder if next(folder.glob("*.txt"), None) is not None else None
@@ -278,10 +260,8 @@ def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | Non
     """Read predictions for the frames of a set from a folder of text files named after them.
 
     Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
-
-    Args:
-        annotations: where `target` was read from: a pose data set says there how many keypoints rows hold.
-        losses: takes files that belong to no frame, and rows that cannot be used.
+    `annotations`: where `target` was read from: a pose data set says there how many keypoints rows hold; `losses`:
+    takes files that belong to no frame, and rows that cannot be used.
     """
     folder = find_label_folder(path) or path
     by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}

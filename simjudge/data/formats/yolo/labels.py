@@ -40,24 +40,13 @@ class LabelRows(ShortRepr):
     values: FloatArray
 
     def at(self, rows: IntArray, first: int, count: int) -> FloatArray:
-        """Take some columns of some rows.
-
-        Args:
-            rows: int64 (K,), row numbers.
-
-        Returns:
-            float64 (K, count).
-        """
+        """Take some columns of some rows: float64 (K, count); rows: int64 (K,), row numbers."""
         picked: FloatArray = self.values[(self.start[rows] + first)[:, None] + np.arange(count)]
         return picked
 
 
 def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
-    """Read all rows of some text files.
-
-    Args:
-        paths: the files, None where a frame has none.
-    """
+    """Read all rows of some text files (paths: the files, None where a frame has none)."""
     file: list[int] = []
     line: list[int] = []
     columns: list[int] = []
@@ -96,15 +85,7 @@ def scale_to_pixels(
     scored: bool,
     keypoints: int = 0,
 ) -> RawRows:
-    """Boxes and masks in pixels from rows of normalised numbers.
-
-    Args:
-        frame: int64 (number of files,), the frame each file belongs to.
-        size: int64 (F, 2).
-        scored: the rows are predictions: class x y w h [score], or class and a polygon and a score. Without a score,
-            as in the authors' files, it is 1.
-        keypoints: of each object of a pose data set, which stand behind its box and are not read.
-    """
+    """Boxes and masks in pixels from rows of normalised numbers, with or without scores and keypoints."""
     poses = _has_keypoints(rows, keypoints, scored=scored)
     boxes = (rows.columns == 5) | (scored & (rows.columns == 6)) | poses
     corners = rows.columns % 2 == (0 if scored else 1)
@@ -165,12 +146,7 @@ def _has_keypoints(rows: LabelRows, keypoints: int, *, scored: bool) -> BoolArra
 def format_labels(
     table: Objects | Predictions, size: IntArray, *, scores: bool = False, ids: dict[int, int] | None = None
 ) -> list[str]:
-    """The text of each frame's file: a row an object, its outline where it has a mask.
-
-    Args:
-        size: int64 (F, 2).
-        ids: the number to write for each class id; as it is where there is none.
-    """
+    """The text of each frame's file: a row an object, its outline where it has a mask (size: int64 (F, 2))."""
     scale = size[table.frame].astype(np.float64)
     centre = (table.box[:, :2] + table.box[:, 2:]) / 2 / scale
     extent = (table.box[:, 2:] - table.box[:, :2]) / scale
@@ -192,12 +168,7 @@ def format_labels(
 def list_label_files(
     folder: Path | None, images: set[str], sidecar: Sidecar, kind: str, losses: Losses
 ) -> dict[str, Path]:
-    """List the text files in a folder.
-
-    Args:
-        folder: the folder; it may be missing, and None stands for none.
-        kind: what a file that belongs to no image is counted as.
-    """
+    """List the text files in a folder (folder: the folder; it may be missing, and None stands for none)."""
     if folder is None or not folder.is_dir():
         return {}
     with os.scandir(folder) as entries:

@@ -24,28 +24,18 @@ from simjudge.data.formats.yolo.labels import read_label_rows
 DARKNET_SUFFIX = ".data"
 _SPLIT_LINE = re.compile(rb"^\s*(train|valid)\s*=", re.MULTILINE)
 _CVAT_FOLDER = "data/"
-_HEAD_BYTES = 4096
-"""So much of a file is read to find out what it is."""
-_CLASSES = "classes.txt"
-"""Where labelImg puts the names, one a line, as in Darknet's `.names`."""
+_HEAD_BYTES = 4096  # So much of a file is read to find out what it is
+_CLASSES = "classes.txt"  # Where labelImg puts the names, one a line, as in Darknet's `.names`
 
 
 def find_darknet(folder: Path) -> Path | None:
-    """Find Darknet's description in a folder.
-
-    Returns:
-        The only `.data` file in it that names images; None where there is none, or several.
-    """
+    """Find Darknet's only `.data` file in a folder that names images; None where there is none, or several."""
     found = [file for file in sorted(folder.glob(f"*{DARKNET_SUFFIX}")) if is_darknet(file)]
     return found[0] if len(found) == 1 else None
 
 
 def is_darknet(path: Path) -> bool:
-    """Tell whether a file is Darknet's description of a data set.
-
-    Returns:
-        True for a text file called `*.data` with a line `train = ...` or `valid = ...`.
-    """
+    """Tell whether a file is Darknet's description: a text `*.data` with a line `train = ...` or `valid = ...`."""
     if path.suffix != DARKNET_SUFFIX or not path.is_file():
         return False
     with path.open("rb") as stream:
@@ -53,14 +43,7 @@ def is_darknet(path: Path) -> bool:
 
 
 def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
-    """Read Darknet's description as what a data.yaml would say.
-
-    Args:
-        roots: folders that its paths may be relative to: Darknet takes the one that it is started in.
-
-    Returns:
-        The fields train, val, nc and names, as far as they are given.
-    """
+    """Read Darknet's description as what a data.yaml would say."""
     given = _entries(path)
     content: dict[str, Any] = {}
     for key, name in (("train", "train"), ("valid", "val"), ("classes", "nc")):
@@ -90,11 +73,7 @@ def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
 
 
 def find_names(folders: Sequence[Path]) -> list[str]:
-    """Find class names beside images that nothing describes.
-
-    Returns:
-        The lines of classes.txt or of the only `.names` file; empty where there is none.
-    """
+    """Find class names beside images that nothing describes: the lines of classes.txt or of the only `.names` file."""
     for folder in folders:
         if (folder / _CLASSES).is_file():
             return read_names(folder / _CLASSES)
@@ -122,44 +101,24 @@ def _entries(path: Path) -> dict[str, str]:
 
 
 def label_folder(images: Path) -> Path:
-    """Find where ultralytics looks for the labels of an image folder.
-
-    Returns:
-        The last "images" in its path made "labels"; the folder itself where there is none.
-    """
+    """Find where ultralytics looks for the labels of an image folder."""
     return _beside(images, "labels")
 
 
 def label_picture_folder(images: Path, kind: str) -> Path:
-    """Find where the label pictures of an image folder lie, as PNGs of the images' stems.
-
-    Returns:
-        The last "images" in its path made `kind`; where there is none, a folder of that name beside.
-    """
+    """Find where the label pictures of an image folder lie, as PNGs of the images' stems."""
     return _beside(images, kind)
 
 
 def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
-    """Find the folders of labels and of predictions in a data set that a file describes.
-
-    Returns:
-        Where ultralytics looks for labels, else where Darknet and others put them; and the predictions beside.
-    """
+    """Find the folders of labels and of predictions in a data set that a file describes."""
     usual = label_folder(images)
     found = usual if usual.is_dir() and usual != images else _texts_for(images, files)
     return found or usual, _beside(images, "predictions")
 
 
 def undescribed_folders(images: Path, files: Sequence[Path], *, described_above: bool) -> tuple[Path | None, Path, str]:
-    """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
-
-    Args:
-        described_above: whether a folder above has a description, so that rows without a score are what is expected.
-
-    Returns:
-        The folder of labels, None where all rows end with a score, as a detector's do; that of predictions; and what a
-        person should know about it, empty where this is expected.
-    """
+    """Find the folders of labels and of predictions where no file names them, by their rows; and what to say of it."""
     labels, predictions = described_folders(images, files)
     texts = [text for text in (labels / f"{file.stem}.txt" for file in files) if text.is_file()]
     columns = read_label_rows(texts, Losses()).columns
@@ -172,17 +131,10 @@ def undescribed_folders(images: Path, files: Sequence[Path], *, described_above:
 
 
 def find_labelled_images(folder: Path) -> Path | None:
-    """Find images with label files in a folder that nothing describes.
-
-    Args:
-        folder: holds the images, or `labels/` and one other folder with the images.
-
-    Returns:
-        The folder of the images; None where no image has a label file.
-    """
+    """Find the folder of images with label files in a folder that nothing describes; None where no image has one."""
     inside = [folder]
     if (folder / "labels").is_dir() and not list_images(folder):
-        inside = [each for each in sorted(folder.iterdir()) if each.is_dir() and list_images(each)]
+        inside = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and list_images(entry)]
     found = inside[0] if len(inside) == 1 else None
     files = [] if found is None else list_images(found)
     return found if files and found is not None and _texts_for(found, files) is not None else None
@@ -215,8 +167,7 @@ def _beside(images: Path, kind: str) -> Path:
 SPLITS = ("train", "valid", "val", "test")
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
 _KEYS = ("train", "val", "valid", "test")
-_LONGEST_LINE = 4096
-"""Bytes of a list of images that are read to find out that it is one."""
+_LONGEST_LINE = 4096  # Bytes of a list of images that are read to find out that it is one
 
 
 @dataclass(frozen=True)
@@ -248,16 +199,7 @@ class YoloLayout:
 
 
 def is_yolo(path: Path, *, described: bool = False) -> bool:
-    """Tell whether a path is a YOLO data set.
-
-    Args:
-        described: whether only a set counts that a file or its folders describe: text files beside images could also be
-            a detector's.
-
-    Returns:
-        True for a data.yaml or Darknet's `.data`, a folder with one, a split folder, a list of images, or a folder of
-        images with labels.
-    """
+    """Tell whether a path is a YOLO data set."""
     if path.is_file():
         named = path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
         return named or is_darknet(path) or _is_listing(path)
@@ -269,11 +211,7 @@ def is_yolo(path: Path, *, described: bool = False) -> bool:
 
 
 def find_layout(path: Path, losses: Losses) -> YoloLayout:
-    """Find the splits and class names of a data set.
-
-    Args:
-        losses: takes images that are listed and missing, and those with a repeated stem.
-    """
+    """Find the splits and class names of a data set."""
     root = path.parent if path.is_file() else path
     if path.is_file() and path.suffix == ".txt":
         return _undescribed(root, [(split.name, split.images, root) for split in _listed("", path, [root], losses)])
@@ -325,11 +263,7 @@ def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
 
 
 def parse_class_names(content: Any, path: Path) -> dict[int, str]:
-    """Read the class names out of a data.yaml.
-
-    Returns:
-        The names by class id, empty where there are none.
-    """
+    """Read the class names out of a data.yaml: the names by class id, empty where there are none."""
     names = content.get("names") if isinstance(content, dict) else None
     if names is None:
         return {}
@@ -361,7 +295,7 @@ def _keypoints(content: dict[Any, Any], path: Path) -> int:
     shape = content.get("kpt_shape")
     if shape is None:
         return 0
-    numbers = [parse_integer(each) for each in shape] if isinstance(shape, list) else []
+    numbers = [parse_integer(part) for part in shape] if isinstance(shape, list) else []
     if len(numbers) != 2 or not (numbers[0] or 0) > 0 or numbers[1] not in {2, 3}:
         raise SimjudgeError(f"{path}: kpt_shape: {one_line(shape)} is not [keypoints, 2 or 3]; correct it")
     return numbers[0] or 0
@@ -435,7 +369,7 @@ def _absent(roots: list[Path], entry: str) -> str:
     """What to say of a split that is not there."""
     inside = entry.replace("\\", "/").removeprefix("../")
     parents = [(root / inside).parent for root in roots]
-    beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
+    beside = {entry.name for folder in parents if is_folder(folder) for entry in folder.iterdir() if entry.is_dir()}
     near = near_name(Path(inside).name, beside)
     return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 

@@ -24,48 +24,30 @@ from simjudge.data.rosbag2.image_messages import label_channels
 from simjudge.sim.capture.ground_truth import InstanceImage, Labelling, instance_extents
 from simjudge.sim.capture.simulators.simulator_file import BoxFields, LabelFields, PictureFields
 
-ClassKey = int | str
-"""What a simulator calls a class: a number, or a name."""
+ClassKey = int | str  # What a simulator calls a class: a number, or a name
 
 
 @dataclass(frozen=True, repr=False)
 class LabelRow(ShortRepr):
-    """One object of one message.
-
-    Attributes:
-        box: x0, y0, x1, y1, pixels; may reach over the image's edge.
-        instance: NO_INSTANCE where the message does not say.
-        distance: metres, NaN where unknown.
-        visible: share in (0, 1], NaN where unknown.
-        mask: bool (h, w), the pixels within the box; None without.
-    """
+    """One object of one message."""
 
     class_name: str
-    box: tuple[float, float, float, float]
-    instance: int = NO_INSTANCE
-    distance: float = float("nan")
-    visible: float = float("nan")
-    mask: BoolArray | None = None
+    box: tuple[float, float, float, float]  # x0, y0, x1, y1, pixels; may reach over the image's edge
+    instance: int = NO_INSTANCE  # NO_INSTANCE where the message does not say
+    distance: float = float("nan")  # metres, NaN where unknown
+    visible: float = float("nan")  # share in (0, 1], NaN where unknown
+    mask: BoolArray | None = None  # bool (h, w), the pixels within the box; None without
 
 
 class ClassLookup:
     """What the numbers and names of a simulator's messages mean."""
 
     def __init__(self, fields: LabelFields) -> None:
-        """Take the table of a form of ground truth."""
         self._fields = fields
         self._background = frozenset(fields.background)
 
     def name(self, key: ClassKey, names: Mapping[int, str] | None = None) -> str | None:
-        """Find the class of a number or name.
-
-        Args:
-            key: the number or name. A name that is a number counts as one.
-            names: what the simulator itself says of its numbers; None where it says nothing.
-
-        Returns:
-            The name of the class; "" for what gets no label, None for what no table knows.
-        """
+        """Find the class of a number or name: "" for what gets no label, None for what no table knows."""
         text = str(key)
         if text in self._background:
             return ""
@@ -81,7 +63,7 @@ class ClassLookup:
             return None
         if name in self._background:
             return ""
-        name = next((known for each, known in self._fields.patterns.items() if fnmatchcase(name, each)), name)
+        name = next((known for pattern, known in self._fields.patterns.items() if fnmatchcase(name, pattern)), name)
         return name if self._fields.labelled is None or name in self._fields.labelled else ""
 
 
@@ -113,11 +95,7 @@ class ClassNumbers:
 def settle_rows(
     rows: Sequence[LabelRow], size: tuple[int, int], limits: Labelling, where: str, losses: Losses
 ) -> list[LabelRow]:
-    """Keep what is labelled by our rules: boxes end at the image's edges; too small or too hidden ones go.
-
-    Args:
-        size: of the image, pixels.
-    """
+    """Keep what is labelled by our rules: boxes end at the image's edges; too small or too hidden ones go."""
     width, height = size
     kept: list[LabelRow] = []
     used: set[int] = set()
@@ -169,19 +147,11 @@ class BoxLabels:
     """Reads vision_msgs/Detection2DArray, and Webots' CameraRecognitionObjects."""
 
     def __init__(self, fields: BoxFields) -> None:
-        """Take how the boxes are made."""
         self._lookup = ClassLookup(fields)
         self._more = 1.0 if fields.last_pixel_included else 0.0
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
-        """Read the objects of a message.
-
-        Args:
-            names: what the simulator itself says of its numbers; None where it says nothing.
-
-        Returns:
-            The objects, with boxes as the simulator has them; distance and visible share are unknown.
-        """
+        """Read the objects of a message, with the simulator's boxes; distance and visible share are unknown."""
         rows = []
         items = message.objects if hasattr(message, "objects") else message.detections
         for number, item in enumerate(items):
@@ -217,32 +187,21 @@ def instance_of(item: Any) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else NO_INSTANCE
 
 
-_MOST = 65535
-"""Instances that one picture may show."""
-_SHIFT = 32
-"""Bits of an instance's number, below those of its class."""
+_MOST = 65535  # Instances that one picture may show
+_SHIFT = 32  # Bits of an instance's number, below those of its class
 
 
 class PictureLabels:
     """Reads instance or semantic pictures."""
 
     def __init__(self, fields: PictureFields) -> None:
-        """Take how the pictures are made."""
         self._fields = fields
         self._lookup = ClassLookup(fields)
         colours = fields.colours or {}
         self._colours = {(int(r) << 16) | (int(g) << 8) | int(b): name for name, (r, g, b) in colours.items()}
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
-        """Read the objects of a picture.
-
-        Args:
-            names: what the simulator itself says of its numbers; None where it says nothing.
-            losses: takes pixels whose class or colour is unknown.
-
-        Returns:
-            The objects with their masks; the visible share is unknown, as a picture does not show what is hidden.
-        """
+        """Read the objects of a picture, with masks; their visible share is unknown: a picture hides what is behind."""
         channels = label_channels(message, where)
         class_from, instance_from = self._fields.class_from, self._fields.instance_from
         one_each = class_from is None and not self._colours
@@ -309,28 +268,19 @@ def _rows(picture: InstanceImage, kinds: list[tuple[str, int]]) -> list[LabelRow
     return rows
 
 
-_STAMP = "time_stamp"
-"""Isaac Sim's key of the stamp; the message has no header."""
+_STAMP = "time_stamp"  # Isaac Sim's key of the stamp; the message has no header
 
 
 @dataclass
 class LabelNames:
-    """Tables of names, one a message; the numbers may mean something else in each.
+    """Tables of names, one a message; the numbers may mean something else in each."""
 
-    Attributes:
-        times: when each table was received, nanoseconds, rising.
-    """
-
-    times: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)  # when each table was received, nanoseconds, rising
     tables: list[dict[int, str]] = field(default_factory=list)
     by_stamp: dict[int, int] = field(default_factory=dict)
 
     def add(self, text: str, time: int, where: str, losses: Losses) -> None:
-        """Take in a message.
-
-        Args:
-            time: when it was received, nanoseconds.
-        """
+        """Take in a message (time: when it was received, nanoseconds)."""
         try:
             content = json.loads(text)
             table = {int(key): _name(value) for key, value in content.items() if key != _STAMP}
@@ -351,16 +301,7 @@ class LabelNames:
             self.by_stamp = {stamp: index - gone for stamp, index in self.by_stamp.items() if index >= gone}
 
     def at(self, stamp: int, time: int) -> Mapping[int, str] | None:
-        """Find the table for a message.
-
-        Args:
-            stamp: of the message, nanoseconds.
-            time: when it was received, nanoseconds.
-
-        Returns:
-            The table of the same stamp, else the last one received before the message, else the first one; None
-            without any.
-        """
+        """Find the table for a message (stamp of the message, nanoseconds; time: when it was received, nanoseconds)."""
         if stamp in self.by_stamp:
             return self.tables[self.by_stamp[stamp]]
         if not self.tables:

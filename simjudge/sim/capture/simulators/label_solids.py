@@ -30,34 +30,21 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
 
-_MOST = 65535
-"""Things that one image may show."""
+_MOST = 65535  # Things that one image may show
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Solid(ShortRepr):
-    """A thing of known shape.
+    """A thing of known shape."""
 
-    Attributes:
-        class_name: what it is; "" for what hides others and has no label.
-        mesh: its shape.
-        pose: of the mesh in the camera's optical frame.
-    """
-
-    class_name: str
-    mesh: Mesh
-    pose: Pose
+    class_name: str  # what it is; "" for what hides others and has no label
+    mesh: Mesh  # its shape
+    pose: Pose  # of the mesh in the camera's optical frame
     instance: int = NO_INSTANCE
 
 
 def solid_rows(solids: Sequence[Solid], lens: Lens) -> list[LabelRow]:
-    """See things through a lens; nearer ones hide those behind.
-
-    What is not among the solids (walls, ground) hides nothing here.
-
-    Returns:
-        The things with a class of which a pixel can be seen, with mask, distance and visible share.
-    """
+    """See things through a lens, with mask, distance and visible share; what is no solid (walls, ground) hides none."""
     seen = _instances(solids[:_MOST], lens)
     extents = instance_extents(seen)
     visible = [k for k in np.flatnonzero(extents.pixels).tolist() if k and solids[k - 1].class_name]
@@ -101,12 +88,12 @@ def _draw(
                     out[y, x] = index
 
 
+# Pose of the optical frame in a camera's frame of such axes.
 AXES: Mapping[str, Pose] = {
     "optical": Pose(),
     "body": Pose().optical_frame(),
     "opengl": Pose((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)),
 }
-"""Pose of the optical frame in a camera's frame of such axes."""
 
 
 class CameraView:
@@ -128,15 +115,7 @@ class CameraView:
         return lens
 
     def pose(self, frame: str, axes: str, stamp: int) -> Pose | None:
-        """Find the optical frame's pose in another frame.
-
-        Args:
-            frame: a frame of tf, or "camera" for the camera's own.
-            stamp: nanoseconds.
-
-        Returns:
-            The pose; None where nothing is known near the stamp.
-        """
+        """Find the optical frame's pose in another frame: the pose (frame: a frame of tf; stamp: nanoseconds)."""
         if frame == CAMERA_FRAME:
             return AXES[axes]
         if frame not in self._motions:
@@ -165,28 +144,18 @@ class CameraView:
 
 
 CARLA_OBJECTS = "derived_object_msgs/msg/ObjectArray"
-_SIDES = 3
-"""Numbers of a box's size."""
+_SIDES = 3  # Numbers of a box's size
 
 
 class SolidLabels:
     """Reads vision_msgs/Detection3DArray, and CARLA's derived_object_msgs/ObjectArray."""
 
     def __init__(self, fields: SolidFields, view: CameraView) -> None:
-        """Take how the boxes are made, and the camera."""
         self._fields, self._view = fields, view
         self._lookup = ClassLookup(fields)
 
     def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow] | None:
-        """See the boxes of a message through the camera's lens; nearer ones hide those behind.
-
-        Args:
-            names: what the simulator itself says of its numbers; None where it says nothing.
-            losses: takes boxes that cannot be used, and messages without a pose of the camera.
-
-        Returns:
-            What can be seen, with distance and visible share; None where the camera's pose is not known.
-        """
+        """See the boxes of a message through the camera's lens, nearer ones first; None where its pose is not known."""
         lens = self._view.lens
         camera = self._view.pose(self._fields.frame, self._fields.axes, header_stamp(message.header))
         if camera is None:
@@ -238,7 +207,6 @@ class ThingLabels:
     def __init__(
         self, source: MotionSource, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
     ) -> None:
-        """Read the poses."""
         self._view, self._world = view, world
         self._things: list[tuple[str, Mesh, MotionPoses]] = []
         for fields in things.values():
@@ -250,14 +218,7 @@ class ThingLabels:
             self._things.append((fields.name, _shape(fields), motion))
 
     def rows(self, stamp: int) -> list[LabelRow] | None:
-        """See the things at a stamp.
-
-        Args:
-            stamp: nanoseconds.
-
-        Returns:
-            What can be seen; instances count the things from 0. None where a pose is missing at that time.
-        """
+        """See the things at a stamp: what can be seen (stamp: nanoseconds)."""
         lens, camera = self._view.lens, self._view.pose(self._world, "optical", stamp)
         poses = [motion.pose(stamp) for _, _, motion in self._things]
         if camera is None or any(pose is None for pose in poses):

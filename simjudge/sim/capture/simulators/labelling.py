@@ -65,15 +65,11 @@ class LabelReader(Protocol):
 
 @dataclass(frozen=True)
 class LabelSource:
-    """Where the ground truth of a recording or of a graph is.
-
-    Attributes:
-        names_topic: where its names are; "" where nothing says them.
-    """
+    """Where the ground truth of a recording or of a graph is."""
 
     fields: LabelFields
     topic: str
-    names_topic: str
+    names_topic: str  # where its names are; "" where nothing says them
 
     def reader(self, view: CameraView) -> LabelReader:
         """Make what reads the messages."""
@@ -96,14 +92,7 @@ def read_simulator_recording(
     topics: Topics | None = None,
     tolerance_ns: int = 0,
 ) -> FrameSet:
-    """Read a recording of another simulator, with its ground truth as labels.
-
-    Args:
-        tolerance_ns: how far the stamps of an image and of its ground truth may lie apart, nanoseconds.
-
-    Returns:
-        The images, labels and detections. `losses` counts what was left out.
-    """
+    """Read a recording of another simulator, with its ground truth as labels; stamps agree within `tolerance_ns`."""
     path, given = Path(path), topics or Topics()
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
@@ -182,11 +171,7 @@ def _check_size(view: CameraView, frames: FrameSet, path: Path) -> None:
 def choose_source(
     simulator: SimulatorFile, types: Mapping[str, str], label_topic: str | None, where: str
 ) -> LabelSource:
-    """Choose the form of ground truth to read: the first of the simulator's forms that is there.
-
-    Args:
-        label_topic: a topic that a person names; its type tells the form.
-    """
+    """Choose the form of ground truth to read: the first of the simulator's forms that is there."""
     forms = simulator_forms(simulator)
     if label_topic is not None:
         topic = label_topic if label_topic in types else "/" + label_topic.lstrip("/")
@@ -208,18 +193,14 @@ def choose_source(
 
 
 def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers: ClassNumbers) -> FrameSet:
-    """Put labels onto frames; detections get the labels' class numbers where the names are the same.
-
-    Args:
-        labelled: bool (F,), which frames have a label message.
-    """
+    """Put labels onto frames (`labelled`: bool (F,)); detections get the labels' class numbers by name."""
     moved: dict[int, int] = {}
     if frames.predictions is not None:
         for number, name in frames.class_names.items():
             moved[number] = numbers.number(name)
     predictions = frames.predictions
     if predictions is not None and moved:
-        ids = np.array([moved.get(int(each), int(each)) for each in predictions.class_id], np.int64)
+        ids = np.array([moved.get(int(class_id), int(class_id)) for class_id in predictions.class_id], np.int64)
         predictions = replace(predictions, class_id=ids)
     return replace(
         frames,
@@ -338,11 +319,7 @@ def label_recording(
 
 
 def parse_classes(texts: Sequence[str]) -> dict[int, str]:
-    """Read what numbers mean.
-
-    Args:
-        texts: "NUMBER=NAME" each.
-    """
+    """Read what numbers mean (texts: "NUMBER=NAME" each)."""
     classes: dict[int, str] = {}
     for text in texts:
         number, equals, name = text.partition("=")
@@ -369,34 +346,21 @@ def with_classes(simulator: SimulatorFile, classes: dict[int, str]) -> Simulator
 
 @dataclass(frozen=True)
 class FoundLabels:
-    """Topics that hold a simulator's ground truth in one form.
+    """Topics that hold a simulator's ground truth in one form."""
 
-    Attributes:
-        simulator: the name of its file in config/simulators/.
-        form: pictures, solids (boxes in space), boxes (on the image) or things (poses), as its file calls them.
-        names_topic: of the JSON that says what the numbers mean; "" where it is not there.
-        needs_names: the pattern of that topic's name; "" where this form has none.
-        needs_classes: whether neither the file nor a topic says what the numbers mean.
-    """
-
-    simulator: str
-    form: str
+    simulator: str  # the name of its file in config/simulators/
+    form: str  # pictures, solids (boxes in space), boxes (on the image) or things (poses), as its file calls them
     topics: tuple[str, ...]
-    names_topic: str = ""
-    needs_names: str = ""
-    needs_classes: bool = False
+    names_topic: str = ""  # of the JSON that says what the numbers mean; "" where it is not there
+    needs_names: str = ""  # the pattern of that topic's name; "" where this form has none
+    needs_classes: bool = False  # whether neither the file nor a topic says what the numbers mean
 
 
 def find_simulator_labels(types: Mapping[str, str]) -> list[FoundLabels]:
-    """Find the ground truth of the simulators that come with simjudge.
-
-    Returns:
-        One for each simulator that has any: its most exact form. A topic's name and type tell it, so that two
-        simulators with topics of one name may both be named.
-    """
+    """Find the ground truth of the simulators that come with simjudge."""
     files = sorted(shipped_files(SIMULATOR).items())
     found = (_find(name, read_simulator(file).content, types) for name, file in files)
-    return [each for each in found if each is not None]
+    return [reader for reader in found if reader is not None]
 
 
 def _find(name: str, simulator: SimulatorFile, types: Mapping[str, str]) -> FoundLabels | None:
@@ -435,4 +399,4 @@ def _fitting(pattern: str | None, kinds: tuple[str, ...], types: Mapping[str, st
 
 def label_pictures(found: list[FoundLabels], types: Mapping[str, str]) -> frozenset[str]:
     """Topics of images that are no photographs but labels."""
-    return frozenset(topic for each in found for topic in each.topics if types[topic] in PICTURES)
+    return frozenset(topic for reader in found for topic in reader.topics if types[topic] in PICTURES)

@@ -32,46 +32,20 @@ class MotionPoses(Protocol):
     """Poses of one thing in one frame."""
 
     def pose(self, stamp: int) -> Pose | None:
-        """Interpolate the pose at a stamp.
-
-        Args:
-            stamp: nanoseconds.
-
-        Returns:
-            The pose; None where it is not known at that time.
-        """
+        """Interpolate the pose at a stamp: the pose; None where it is not known at that time (stamp: nanoseconds)."""
 
 
 class MotionSource(Protocol):
     """A recording, or topics while a simulator runs."""
 
     def topic_motion(self, topic: str) -> MotionPoses:
-        """The poses of a topic, whatever frame their headers name.
-
-        Args:
-            topic: of PoseStamped, PoseWithCovarianceStamped or Odometry.
-
-        Raises:
-            SimjudgeError: there are no such poses.
-        """
+        """The poses of a topic, whatever frame their headers name."""
 
     def frame_motion(self, parent: str, child: str) -> MotionPoses:
-        """The poses of a frame of tf in another.
-
-        Args:
-            parent: the frame that the poses are in.
-            child: the frame whose poses they are.
-
-        Raises:
-            SimjudgeError: tf does not say where the one is in the other.
-        """
+        """The poses of a frame of tf in another."""
 
     def camera_info(self) -> Any:
-        """The first sensor_msgs/CameraInfo of the images' camera.
-
-        Raises:
-            SimjudgeError: there is none, or several cameras.
-        """
+        """The first sensor_msgs/CameraInfo of the images' camera."""
 
 
 class RecordedMotion:
@@ -84,15 +58,7 @@ class RecordedMotion:
         self._between = None if self._fixed is not None else TrajectoryInterpolator(trajectory)
 
     def pose(self, stamp: int) -> Pose | None:
-        """Interpolate the pose at a stamp.
-
-        Args:
-            stamp: nanoseconds.
-
-        Returns:
-            The pose, as it was recorded where it has that stamp; None before the first one, after the last one and
-            within a gap.
-        """
+        """Interpolate the pose at a stamp: the pose (stamp: nanoseconds)."""
         if self._between is None:
             return self._fixed
         if not self._between.covers([stamp])[0] or self._between.in_gap([stamp])[0]:
@@ -107,11 +73,7 @@ class RecordedMotions:
     """Poses and camera_info of a recording: a `MotionSource`."""
 
     def __init__(self, recording: Recording, image_topic: str | None) -> None:
-        """Remember where to look.
-
-        Args:
-            image_topic: of the photographs, where several cameras have a camera_info; None: there is one.
-        """
+        """Remember where to look (image_topic of the photographs, where several cameras have a camera_info; None)."""
         self._recording, self._topic = recording, image_topic
 
     def topic_motion(self, topic: str) -> RecordedMotion:
@@ -177,10 +139,8 @@ def frame_motion(recording: Recording, parent: str, child: str) -> RecordedMotio
 
 
 _SECOND = 1_000_000_000
-_RESTART = 5 * _SECOND
-"""A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
-_KEPT = 10 * _SECOND
-"""Nanoseconds for which poses are kept."""
+_RESTART = 5 * _SECOND  # A stamp that much before the newest one begins anew: a clock was set, or a recording loops
+_KEPT = 10 * _SECOND  # Nanoseconds for which poses are kept
 
 
 class AwaitedError(Exception):
@@ -197,11 +157,7 @@ class LivePoseRows:
         self._alone = False
 
     def add(self, stamp: int, numbers: tuple[float, ...], losses: Losses) -> None:
-        """Take a pose in.
-
-        Args:
-            stamp: nanoseconds; of several poses with one stamp the first counts.
-        """
+        """Take a pose in (stamp: nanoseconds; of several poses with one stamp the first counts)."""
         where = f"{self._name} at {stamp / _SECOND:.3f} s"
         values = np.array([numbers], np.float64)
         blank = Trajectory(self._name, "", "", np.array([stamp], np.int64), values[:, :3], values[:, 3:])
@@ -244,7 +200,6 @@ class LiveFrames:
     """The poses of a frame of tf in another: `MotionPoses`."""
 
     def __init__(self, parent: str, child: str, motions: LiveMotions) -> None:
-        """Name the frames."""
         self._parent, self._child, self._motions = parent.lstrip("/"), child.lstrip("/"), motions
         self._alone = -1
 
@@ -282,7 +237,6 @@ class LiveMotions:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.tree = TransformTree("tf")
         self.standing: dict[str, tuple[str, Pose]] = {}
         self.topics: dict[str, LivePoseRows] = {}

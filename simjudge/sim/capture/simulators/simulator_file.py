@@ -15,10 +15,9 @@ from simjudge.geometry.poses import MountFields
 Topic = Annotated[str, Text("the name of a topic, in which * stands for any text")]
 ClassName = Annotated[str, Text("the name of a class")]
 Colour = Annotated[tuple[float, float, float], Vector("red green blue", ge=0, le=255, whole=True)]
-CAMERA_FRAME = "camera"
-"""What a file calls the camera's own frame."""
+CAMERA_FRAME = "camera"  # What a file calls the camera's own frame
+# Of a label picture's pixels; value is that of a picture of one channel.
 CHANNELS = ("red", "green", "blue", "alpha", "value")
-"""Of a label picture's pixels; value is that of a picture of one channel."""
 
 
 class ImageFields(Fields):
@@ -154,9 +153,5 @@ class SimulatorFile(Fields):
 
 
 def read_simulator(given: str | Path) -> Document[SimulatorFile]:
-    """Read how a simulator says what is in its images.
-
-    Args:
-        given: a YAML file as those of config/simulators, or the name of one of them.
-    """
+    """Read how a simulator says what is in its images."""
     return read_document(find_file(given, SIMULATOR), SimulatorFile, "simulator")

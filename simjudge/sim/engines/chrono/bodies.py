@@ -24,33 +24,28 @@ from simjudge.sim.scene.model import NO_INSTANCE, Scene
 from simjudge.sim.vehicle.car_appearance import VEHICLE
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-GRAVITY = 9.81
-"""m/s^2."""
+GRAVITY = 9.81  # m/s^2
+# Metres: outward collision envelope (ChCollisionModel::SetDefaultSuggestedEnvelope; Chrono's default is 30 mm).
 _ENVELOPE = 0.002
-"""Metres: outward collision envelope (ChCollisionModel::SetDefaultSuggestedEnvelope; Chrono's default is 30 mm)."""
-_MARGIN = 0.001
-"""Metres: inward collision margin (ChCollisionModel::SetDefaultSuggestedMargin)."""
-_FRICTION = 0.6
-"""Sliding friction of things, no unit."""
+_MARGIN = 0.001  # Metres: inward collision margin (ChCollisionModel::SetDefaultSuggestedMargin)
+_FRICTION = 0.6  # Sliding friction of things, no unit
+# Without bounce: on head, the speed from which on things bounce is never set (ChContactContainerNSC's
+# min_bounce_speed), so that one run would bounce where the next does not.
 _RESTITUTION = 0.0
-"""Without bounce: on head, the speed from which on things bounce is never set (ChContactContainerNSC's
-min_bounce_speed), so that one run would bounce where the next does not."""
+# Seconds in which a contact pushes out what has sunk in (ChContactMaterialNSC::SetDampingF). A rigid contact takes one
+# step: 0.1 mm in 1 ms is a hop of 0.1 m/s. Bullet finds one point of two hulls at a time, so a thing tips about it
+# until another has sunk in, hops, and lands on one point again: the cones of `lab` wandered by up to 80 mm in a second.
 _PUSH_OUT = 0.03
-"""Seconds in which a contact pushes out what has sunk in (ChContactMaterialNSC::SetDampingF). A rigid contact takes one
-step: 0.1 mm in 1 ms is a hop of 0.1 m/s. Bullet finds one point of two hulls at a time, so a thing tips about it until
-another has sunk in, hops, and lands on one point again: the cones of `lab` wandered by up to 80 mm in a second."""
+# Metres for a newton, of each of the two in contact: 4 um below 20 kg. At 0 Chrono ignores the time above.
 _COMPLIANCE = 1e-8
-"""Metres for a newton, of each of the two in contact: 4 um below 20 kg. At 0 Chrono ignores the time above."""
+# Metres: side of the box that stands for an infinite plane about its origin. Bullet counts in 32 bits: on one box of
+# 400 m, contacts are off by 0.05 mm, cones hop and creep 10 to 50 mm in 2 s; on 40 m they stay within 0.2 mm.
 _TILE = 40.0
-"""Metres: side of the box that stands for an infinite plane about its origin. Bullet counts in 32 bits: on one box of
-400 m, contacts are off by 0.05 mm, cones hop and creep 10 to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
-_REACH = 400.0
-"""Metres: side of the square that this box and the four around it cover."""
-_THICK = 1.0
-"""Metres: thickness of these boxes."""
+_REACH = 400.0  # Metres: side of the square that this box and the four around it cover
+_THICK = 1.0  # Metres: thickness of these boxes
+# Collision families: a mesh ground meets free things alone. Chrono's own family of all bodies is 0; static things keep
+# it too.
 _CAR, _GROUND, _FREE = 0, 1, 2
-"""Collision families: a mesh ground meets free things alone. Chrono's own family of all bodies is 0; static things keep
-it too."""
 
 
 class ChronoBodies:
@@ -66,7 +61,6 @@ class ChronoBodies:
     def __init__(
         self, modules: Modules, release: Release, scene: Scene, plan: ScenePlan, vehicle: Vehicle | None, start: Pose
     ) -> None:
-        """Build the system at its start."""
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
         self._vehicle, self.start = vehicle, start
         self._ground = TyreGround(modules, plan.bodies, vehicle.friction) if vehicle and release.vehicles else None
@@ -107,11 +101,7 @@ class ChronoBodies:
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car, somewhere, at rest.
-
-        Args:
-            pose: of its frame (base_link for the car) in the world, metres.
-        """
+        """Put a free thing, or the car, somewhere, at rest: its frame (base_link for the car) in the world."""
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
             self._build(pose, self._with_car().command, {name: free.motion() for name, free in self._free.items()})
@@ -204,8 +194,8 @@ class ChronoBodies:
                 self._touched |= {first, second} & self._worth
 
 
+# Pose, velocity and angular velocity (world axes) of a body.
 Motion = tuple[Pose, tuple[float, float, float], tuple[float, float, float]]
-"""Pose, velocity and angular velocity (world axes) of a body."""
 
 
 class ChronoBody:
@@ -229,19 +219,11 @@ class ChronoBody:
         system.AddBody(self.body)
 
     def set_pose(self, pose: Pose) -> None:
-        """Put it somewhere, at rest.
-
-        Args:
-            pose: of the thing's own frame in the world, metres.
-        """
+        """Put it somewhere, at rest (pose of the thing's own frame in the world, metres)."""
         self.move((pose, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
     def move(self, motion: Motion) -> None:
-        """Give it a pose and a speed.
-
-        Args:
-            motion: pose in the world, velocity (m/s) and angular velocity (rad/s) in the world's axes.
-        """
+        """Give it a pose in the world and a speed (m/s and rad/s, in the world's axes)."""
         core, (pose, velocity, turning) = self._core, motion
         centre = pose @ self._centre
         x, y, z, w = centre.orientation
@@ -304,11 +286,7 @@ def floor_boxes() -> tuple[Box, ...]:
 
 
 def body_pose(body: Any) -> Pose:
-    """The pose of a ChBody's own frame.
-
-    Returns:
-        Pose of its centre of mass in the world, metres.
-    """
+    """The pose of a ChBody's own frame: pose of its centre of mass in the world, metres."""
     return frame_pose(body)
 
 

@@ -16,77 +16,40 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 
-GAMMA = 2.2
-"""Chrono's default: byte = 255 x linear^(1 / 2.2), a pure power, not sRGB's curve (`camera_raygen.cu`)."""
-SATURATED = 250
-"""Bytes from which on a picture is taken again with less light."""
+GAMMA = 2.2  # Chrono's default: byte = 255 x linear^(1 / 2.2), a pure power, not sRGB's curve (`camera_raygen.cu`)
+SATURATED = 250  # Bytes from which on a picture is taken again with less light
 
 
 def flip_rows(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A buffer (H, W, ...) with the top row first, in memory of its own.
-
-    Args:
-        rows: (H, W, ...), bottom row first, a view of Chrono's memory.
-
-    Returns:
-        A copy of the same type and shape.
-    """
+    """A buffer (H, W, ...) of Chrono's memory, bottom row first, as a copy with the top row first."""
     return np.ascontiguousarray(rows[::-1])
 
 
 def linear(bytes_: npt.NDArray[np.uint8], gamma: float = GAMMA) -> npt.NDArray[np.float32]:
-    """Linear light 0 to 1 of gamma-encoded bytes.
-
-    Eight bits are what Python gets: the error is up to half a step, 1.1/value relative (0.9 % at byte 128, 9 % at 12).
-
-    Args:
-        bytes_: uint8, any shape.
-
-    Returns:
-        Float32 of the same shape, full scale 1.
-    """
+    """Linear light 0 to 1, float32, of gamma-encoded bytes; half a step is 1.1 / value (0.9 % at 128, 9 % at 12)."""
     table = (np.arange(256) / 255.0) ** gamma
     light: npt.NDArray[np.float32] = table.astype(np.float32)[bytes_]
     return light
 
 
 def rgb(buffer: Any) -> npt.NDArray[np.uint8]:
-    """Colour bytes (H, W, 3), upright, of a UserRGBA8Buffer.
-
-    Args:
-        buffer: a UserRGBA8Buffer that holds data.
-
-    Returns:
-        Uint8 (H, W, 3), red first, top row first.
-    """
+    """Colour bytes (H, W, 3), upright, of a UserRGBA8Buffer: uint8 (H, W, 3), red first, top row first."""
     return flip_rows(_data(buffer, "GetRGBA8Data", "colours")[..., :3])
 
 
 def ranges(buffer: Any) -> npt.NDArray[np.float32]:
-    """Distances along the rays (H, W), metres, upright, of a UserDepthBuffer.
-
-    Returns:
-        Float32 (H, W), metres.
-    """
+    """Distances along the rays (H, W), metres, upright, of a UserDepthBuffer: float32 (H, W), metres."""
     data = _data(buffer, "GetDepthData", "depths")
     return flip_rows(data.reshape(data.shape[:2]))
 
 
 def returns(buffer: Any) -> npt.NDArray[np.float32]:
-    """Ranges and intensities (rings, beams, 2) of a UserDIBuffer, lowest ring first as Chrono has them.
-
-    Returns:
-        Float32 (rings, beams, 2): range in metres, and intensity.
-    """
+    """Ranges (metres) and intensities, float32 (rings, beams, 2), of a UserDIBuffer, lowest ring first as in Chrono."""
     return np.asarray(_data(buffer, "GetDIData", "returns"), np.float32)
 
 
 def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Classes and instances (H, W), upright, of a semantic buffer, whatever accessor its wrapper has.
-
-    Returns:
-        Classes and instances, uint16 (H, W) each.
-    """
+    """Classes and instances, uint16 (H, W), upright, of a semantic buffer, whatever accessor its wrapper has."""
     names = [name for name in dir(buffer) if name.startswith("Get") and name.endswith("Data")]
     if not names:
         raise SimjudgeError("engine chrono: GetMostRecentSemanticBuffer is there, but its buffer has no Get...Data()")
@@ -95,11 +58,7 @@ def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]
 
 
 def split_labels(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Classes and instances of PixelSemantic (ChSensorBuffer.h: two uint16, class first) in whatever layout.
-
-    Args:
-        pixels: (H, W, 2) uint16, or the same memory as (H, W, 4) uint8: ChFilterSave writes it as a 4-channel PNG.
-    """
+    """Classes and instances of PixelSemantic (class first): (H, W, 2) uint16, or the same memory as (H, W, 4) uint8."""
     if pixels.ndim == 3 and pixels.shape[2] == 4 and pixels.dtype.itemsize == 1:
         pixels = np.ascontiguousarray(pixels).view("<u2")
     if pixels.ndim != 3 or pixels.shape[2] != 2:
@@ -108,11 +67,7 @@ def split_labels(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.
 
 
 def saved_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Classes and instances of a picture that ChFilterSave wrote (upright already).
-
-    Returns:
-        Classes and instances, uint16 (H, W) each.
-    """
+    """Classes and instances, uint16 (H, W) each, of a picture that ChFilterSave wrote (upright already)."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -125,29 +80,13 @@ def axial_depth(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: 
     """Depth along the optical axis of distances along unit rays (H, W, 3); inf from `farthest` on (nothing hit).
 
     Chrono's depth camera stores the ray's length (depth_cam_shader.cuh: min(max_depth, ray_dist)), not z.
-
-    Args:
-        distances: float32 (H, W), lengths of rays, metres.
-        rays: float64 (H, W, 3), unit, optical frame.
-        farthest: the distance, metres, from which on nothing was hit.
-
-    Returns:
-        Float32 (H, W), metres along z.
     """
     depth = np.where(distances < farthest, distances * rays[..., 2], np.inf)
     return np.asarray(depth, np.float32)
 
 
 def average_blocks(image: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
-    """Means of side x side blocks of a picture (H side, W side, C).
-
-    Args:
-        image: float32 (H side, W side, C).
-        side: of a block, pixels.
-
-    Returns:
-        Float32 (H, W, C).
-    """
+    """Means of side x side blocks of a picture (H side, W side, C): float32 (H, W, C); side of a block, pixels."""
     height, width, channels = image.shape
     blocks = image.reshape(height // side, side, width // side, side, channels)
     return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64), np.float32)

@@ -43,45 +43,27 @@ from simjudge.sim.scene.model import Collider, Mesh
 from simjudge.sim.sensors.camera.camera import Camera, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens
 
-ANGLE = math.radians(30)
-"""From the camera's axis to the plate's edge."""
-FIELD = 1.4
-"""hFOV of the probe's camera, radians."""
-WIDTH = 640
-"""Pixels of the probe's images."""
-HEIGHT = 16
-"""Pixels of the probe's images."""
-DISTANCE = 5.0
-"""Of the plate ahead of the camera, metres."""
-COEFFICIENTS = (-0.2, 0.0, 0.0)
-"""k1, k2, k3 of the radial lens that is tried."""
-LIMIT = 1.0
-"""Pixels between the edge that was found and the one that a formula says."""
+ANGLE = math.radians(30)  # From the camera's axis to the plate's edge
+FIELD = 1.4  # hFOV of the probe's camera, radians
+WIDTH = 640  # Pixels of the probe's images
+HEIGHT = 16  # Pixels of the probe's images
+DISTANCE = 5.0  # Of the plate ahead of the camera, metres
+COEFFICIENTS = (-0.2, 0.0, 0.0)  # k1, k2, k3 of the radial lens that is tried
+LIMIT = 1.0  # Pixels between the edge that was found and the one that a formula says
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What the sensors of a Chrono do.
-
-    Attributes:
-        radial: sensors in which the radial lens is applied.
-        notes: where this differs from what the version says, one line each.
-        deep: whether light can be had in 16 bits, from ChPhysCameraSensor with its stages off.
-    """
+    """What the sensors of a Chrono do."""
 
     factors: dict[Sensor, Factor]
-    radial: frozenset[Sensor]
-    notes: tuple[str, ...] = ()
-    deep: bool = False
+    radial: frozenset[Sensor]  # sensors in which the radial lens is applied
+    notes: tuple[str, ...] = ()  # where this differs from what the version says, one line each
+    deep: bool = False  # whether light can be had in 16 bits, from ChPhysCameraSensor with its stages off
 
 
 def plate(tangent: float = math.tan(ANGLE), distance: float = DISTANCE) -> Mesh:
-    """The plate, in the axes of a camera's body at the origin: from y = -distance tangent to the right, z above 0.
-
-    Args:
-        tangent: of the angle from the camera's axis to the plate's edge.
-        distance: of the plate ahead, metres.
-    """
+    """The plate, in the axes of a camera's body: from y = -distance tangent to the right, z above 0, metres."""
     near, far, top = -distance * tangent, -distance * 40, distance
     vertices = np.array([[distance, near, 0], [distance, far, 0], [distance, far, top], [distance, near, top]])
     faces = np.array([[0, 2, 1], [0, 3, 2]])
@@ -89,12 +71,7 @@ def plate(tangent: float = math.tan(ANGLE), distance: float = DISTANCE) -> Mesh:
 
 
 def expected_edge(asked: SensorRequest, factor: Factor, *, lens: bool, tangent: float = math.tan(ANGLE)) -> float:
-    """Box coordinate (pixel i covers [i, i + 1)) of the plate's edge in a row of the upper half, by formula.
-
-    Args:
-        factor: which formula of the field the sensor is taken to follow.
-        tangent: of the angle from the camera's axis to the plate's edge.
-    """
+    """Box coordinate (pixel i covers [i, i + 1)) of the plate's edge in a row of the upper half, by formula."""
     width, height = asked.size
     columns = np.linspace(-0.5, width - 0.5, 20 * width + 1)
     pixels = np.stack([columns, np.full_like(columns, height / 4)], -1)
@@ -104,11 +81,7 @@ def expected_edge(asked: SensorRequest, factor: Factor, *, lens: bool, tangent: 
 
 
 def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
-    """Box coordinate of the first column of the plate, from what is hit (H, W).
-
-    Args:
-        hit: bool (H, W), True where the plate is seen.
-    """
+    """Box coordinate of the first column of the plate, from what is hit (H, W) (hit: bool (H, W))."""
     height = len(hit) // 2
     upper, lower = hit[: height - 1], hit[height + 1 :]
     if not upper.any() or lower.any():
@@ -120,11 +93,7 @@ def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
 
 
 def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeResult:
-    """Which formula each sensor follows, from the plate's edges, pinhole (False) and radial (True).
-
-    Args:
-        edges: measured edge in pixels, by sensor and whether the lens was radial.
-    """
+    """Which formula each sensor follows, from the plate's edges in pixels, pinhole (False) and radial (True)."""
     factors: dict[Sensor, Factor] = {}
     radial, notes = set(), []
     for sensor in SENSORS:
@@ -213,12 +182,12 @@ def _check_depth(stage: ChronoScene, factor: Factor) -> None:
         raise SimjudgeError(f"engine chrono: the depth camera says {seen:.3f} m where the ray is {along:.3f} m long")
 
 
+# Parts of the scene's light that a picture is taken in, the next one where the one before is full: bytes end at 1.
 BRACKETS = (1.0, 1 / 16, 1 / 256)
-"""Parts of the scene's light that a picture is taken in, the next one where the one before is full: bytes end at 1."""
+# The same in 16 bits, where one picture does for a radiance up to 4: half a step is 3e-5.
 DEEP_BRACKETS = (1 / 4, 1 / 64, 1 / 1024)
-"""The same in 16 bits, where one picture does for a radiance up to 4: half a step is 3e-5."""
+# How much finer than our pixels a looked-up pinhole picture is, per ray of a pixel's side.
 _FINE = {"camera": 1, "segmentation": 4, "depth": 4}
-"""How much finer than our pixels a looked-up pinhole picture is, per ray of a pixel's side."""
 
 
 class ChronoCameras:
@@ -229,17 +198,12 @@ class ChronoCameras:
     """
 
     def __init__(self, stage: ChronoViews, probed: ProbeResult, brackets: tuple[float, ...] | None = None) -> None:
-        """Nothing is planned before it is asked for."""
         self._stage, self._probed = stage, probed
         self._brackets = brackets or (DEEP_BRACKETS if probed.deep else BRACKETS)
         self._requests: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}
 
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid.
-
-        Returns:
-            Float32 (H, W, 3), linear, 1 is full scale; brighter values are kept.
-        """
+        """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid: float32 (H, W, 3)."""
         side = side_of(rays_per_pixel)
         request = self._request(lens, "camera", side)
         if isinstance(request, SensorRequest):
@@ -252,9 +216,6 @@ class ChronoCameras:
 
         Chrono's noise belongs to the finished picture: it is asked for at its own size, n x n jittered rays a pixel,
         with the lamps at the camera's gain, and is clipped at full scale.
-
-        Returns:
-            Float32 (H, W, 3), linear, 1 is full scale.
         """
         if isinstance(camera.chrono, ChronoPhysical):
             if camera.lens.model != "pinhole" and "camera" not in self._probed.radial:
@@ -271,11 +232,7 @@ class ChronoCameras:
         return buffers.linear(bytes_) / np.float32(camera.gain)
 
     def labels(self, lens: Lens) -> Labels:
-        """Classes, instances and depth of the stage as it stands, through the pixels' centres.
-
-        Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
-        """
+        """Classes, instances and depth of the stage as it stands, through the pixels' centres: classes uint8 (H, W)."""
         request = self._request(lens, "segmentation", 1)
         if isinstance(request, SensorRequest):
             classes, instances = self._stage.labels(request)
@@ -345,9 +302,6 @@ def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
     Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
     k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
     the same in all instants, would leave every edge jagged that does not move.
-
-    Returns:
-        Rays per pixel for one instant, a square number.
     """
     side = side_of(rays_per_pixel)
     part = side // math.ceil(math.sqrt(scene_states))

@@ -52,23 +52,19 @@ from simjudge.sim.scene.model import Mesh
 from simjudge.sim.vehicle.car_appearance import PARTS, VEHICLE, body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
+# Steps of Chrono's in one of ours. At 1 ms TMeasy's forces flip between their limits, and little grip is left beside:
+# in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0.5 ms, and by 1.3 to 1.4 at 0.25 and
+# 0.1 ms, as it does without slip.
 _STEP_PARTS = 4
-"""Steps of Chrono's in one of ours. At 1 ms TMeasy's forces flip between their limits, and little grip is left beside:
-in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0.5 ms, and by 1.3 to 1.4 at 0.25 and
-0.1 ms, as it does without slip."""
+# Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp.
 _REAR = (0.1426 - ARTCAR_WHEELBASE, 0.0, -0.03725)
-"""Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp."""
-_RADIUS = 0.085
-"""Of the wheels, metres: ARTcar has the radius of ART-1's."""
-_BRAKE = 1.0
-"""N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
-_BATTERY = 7.4
-"""Volts (ARTcar_EngineSimpleMap.cpp)."""
-_KV = 1300.0
-"""Rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
+_RADIUS = 0.085  # Of the wheels, metres: ARTcar has the radius of ART-1's
+_BRAKE = 1.0  # N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more
+_BATTERY = 7.4  # Volts (ARTcar_EngineSimpleMap.cpp)
+_KV = 1300.0  # Rpm per volt (ARTcar_EngineSimpleMap.cpp)
+# Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
+# (ARTcar_Driveline4WD.cpp); between them a central differential, which changes nothing.
 _GEAR = 1 / 3 * 0.5
-"""Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
-(ARTcar_Driveline4WD.cpp); between them a central differential, which changes nothing."""
 
 
 class ArtCar:
@@ -139,21 +135,12 @@ def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
     return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
 
 
-_DEPTH = 0.5
-"""Metres: how far the solid of a triangle goes down."""
-_LEAST_AREA = 1e-9
-"""Square metres of a triangle seen from above: one that stands upright has no solid."""
+_DEPTH = 0.5  # Metres: how far the solid of a triangle goes down
+_LEAST_AREA = 1e-9  # Square metres of a triangle seen from above: one that stands upright has no solid
 
 
 def triangle_solids(mesh: Mesh) -> FloatArray:
-    """What free things feel of a ground: below each triangle a prism, straight down.
-
-    Args:
-        mesh: of the ground, metres.
-
-    Returns:
-        The corners of each prism (N, 6, 3), metres, in the mesh's frame; triangles that stand upright are left out.
-    """
+    """What free things feel of a ground: below each triangle a prism straight down, corners (N, 6, 3), mesh's frame."""
     top = np.asarray(mesh.vertices, np.float64)[mesh.faces]
     (ax, ay), (bx, by) = ((top[:, corner, :2] - top[:, 0, :2]).T for corner in (1, 2))
     top = top[np.abs(ax * by - ay * bx) / 2 > _LEAST_AREA]
@@ -174,7 +161,6 @@ class TyreGround:
     """
 
     def __init__(self, modules: Modules, bodies: Sequence[PlannedBody], friction: float) -> None:
-        """Make the patches."""
         core, grounds = modules.core, [body for body in bodies if body.collider.kind == "ground"]
         self.terrain: Any = modules.vehicle.FlatTerrain(0.0, friction)
         if not grounds:
@@ -197,18 +183,13 @@ class TyreGround:
         self._system.GetCollisionSystem().BindAll()
 
     def height(self, modules: Modules, x: float, y: float, above: float = 100.0) -> float:
-        """Height of the ground, as tyres are told it.
-
-        Args:
-            x, y: metres, world.
-            above: height from which the ray goes down, metres.
-        """
+        """Height of the ground as tyres are told it, by a ray down from `above`; metres, world."""
         return float(self.terrain.GetHeight(modules.core.ChVector3d(x, y, above)))
 
 
+# Seconds over which speeds are averaged, and between whose means acceleration is taken: the same flipping makes wheels
+# chatter by 0.15 m/s (standard deviation, at 1 m/s) at 1 ms, by 0.04 at 0.25 ms, in steps of 10 m/s^2.
 WINDOW = 0.02
-"""Seconds over which speeds are averaged, and between whose means acceleration is taken: the same flipping makes wheels
-chatter by 0.15 m/s (standard deviation, at 1 m/s) at 1 ms, by 0.04 at 0.25 ms, in steps of 10 m/s^2."""
 
 
 class ChronoCar:
@@ -221,7 +202,6 @@ class ChronoCar:
     def __init__(
         self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose, ground: TyreGround | None = None
     ) -> None:
-        """Build it, at rest."""
         self._core, self._vehicle = modules.core, vehicle
         self._maker, self._stance = car_maker(modules, release, vehicle)
         self._car = self._maker.build(vehicle, start @ self._stance.base.inverse())
@@ -293,14 +273,7 @@ class ChronoCar:
         return found
 
     def state(self, time: float) -> VehicleState:
-        """How the car moves.
-
-        Args:
-            time: simulated seconds.
-
-        Returns:
-            Pose of base_link, velocities and acceleration in base_link's axes, SI units.
-        """
+        """How the car moves (time: simulated seconds)."""
         base = self.base()
         to_base = base.rotation_matrix().T
         turning = self.chassis.GetAngVelParent()
@@ -329,11 +302,7 @@ class ChronoCar:
 
 
 def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[CarMaker, Stance]:
-    """What makes a car of these figures, and how such a car stands.
-
-    Args:
-        vehicle: the figures; its `chrono` says which of Chrono's own JSON files it is made from.
-    """
+    """What makes a car of these figures, and how such a car stands."""
     if not release.vehicles:
         raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
     if vehicle.chrono is not None:
@@ -348,33 +317,18 @@ def _art_stance(modules: Modules) -> Stance:
     return measure_stance(modules, ArtCar(modules))
 
 
-Box = tuple[tuple[float, float, float], tuple[float, float, float]]
-"""Centre and size, metres, in base_link."""
+Box = tuple[tuple[float, float, float], tuple[float, float, float]]  # Centre and size, metres, in base_link
 
 
 def bumpers(vehicle: Vehicle) -> tuple[Box, ...]:
-    """The body's box, and one for each wheel from a fifth of its radius above the ground up.
-
-    Args:
-        vehicle: its sizes, metres.
-
-    Returns:
-        Centre and size of each box, metres, base_link's frame.
-    """
+    """The body's box, and one for each wheel from a fifth of its radius up: centre and size in base_link, metres."""
     radius, size = vehicle.wheel_radius, (1.6 * vehicle.wheel_radius, vehicle.wheel_width, 1.6 * vehicle.wheel_radius)
     wheels = [((x, side * vehicle.track / 2, radius), size) for x in (vehicle.wheelbase, 0.0) for side in (1, -1)]
     return (body_box(vehicle), *wheels)
 
 
 def change_between_halves(speeds: Sequence[FloatArray]) -> FloatArray:
-    """(3,) acceleration from the speeds of steps that follow one another: from the mean of one half to the other's.
-
-    Args:
-        speeds: (3,) each, m/s, one a step of physics, oldest first.
-
-    Returns:
-        (3,), m/s^2.
-    """
+    """(3,) acceleration, m/s^2, from the speeds of steps: from the mean of the older half to the newer's."""
     half = len(speeds) // 2
     if not half:
         return np.zeros(3)

@@ -106,11 +106,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         return (total / len(scene_states)).astype(np.float32)
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`).
-
-        Returns:
-            Float32 (H, W, 3), 1 is full scale.
-        """
+        """Linear RGB, float32 (H, W, 3), as the camera's file asks it of Chrono's own cameras (`Camera.chrono`)."""
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
@@ -143,14 +139,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         return self._rays.cast_timed(origins, directions, times, motion)
 
     def scan(self, spec: LidarSpec, pose: Pose) -> npt.NDArray[np.float32]:
-        """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
-
-        Args:
-            pose: pose of the lidar (x forward, y left, z up) in the world, metres.
-
-        Returns:
-            Float32 (rings, beams, 2): range in metres and intensity.
-        """
+        """One turn of Chrono's lidar at a pose: ranges (metres, 0: nothing met) and intensities (rings, beams, 2)."""
         self._seen(SceneState(pose.optical_frame(), self.poses()))
         return self._with_stage().scan(spec)
 

@@ -36,9 +36,9 @@ from simjudge.sim.engines.chrono.wheeled_car import SPINDLES, BuiltCar, Point, S
 from simjudge.sim.vehicle.vehicle import ChronoParts, Vehicle
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# Tyres that compute their force; rigid ones and those of finite elements touch the ground as bodies do, and the ground
+# of a scene here is one that is asked for its height.
 _TIRES = ("TMeasyTire", "TMsimpleTire", "FialaTire", "Pac89Tire", "Pac02Tire")
-"""Tyres that compute their force; rigid ones and those of finite elements touch the ground as bodies do, and the
-ground of a scene here is one that is asked for its height."""
 _PARTS = {"vehicle": "Vehicle", "engine": "Engine", "transmission": "Transmission", "tire": "Tire"}
 
 
@@ -66,7 +66,7 @@ def _check_vehicle(path: Path, content: dict[str, Any], data: Path) -> None:
         raise SimjudgeError(f'{path}: "Steering Index" is needed for the first axle, and for no other')
     needed = ("Suspension", "Left Wheel", "Right Wheel")
     for number, axle in enumerate(axles, 1):
-        for key in (f"{each} Input File" for each in needed):
+        for key in (f"{part} Input File" for part in needed):
             if not isinstance(axle.get(key), str):
                 raise SimjudgeError(f'{path}: axle {number}: "{key}" is missing')
     if not isinstance(content.get("Chassis"), dict) or not isinstance(content["Chassis"].get("Input File"), str):
@@ -84,8 +84,8 @@ def _named_files(content: Any) -> Iterator[str]:
             else:
                 yield from _named_files(value)
     elif isinstance(content, list):
-        for each in content:
-            yield from _named_files(each)
+        for entry in content:
+            yield from _named_files(entry)
 
 
 def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None) -> dict[str, Any]:
@@ -114,12 +114,7 @@ def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None
 def build_vehicle(
     modules: Modules, files: tuple[Path, Path, Path, Path], data: Path, reference: Pose, step: float
 ) -> BuiltCar:
-    """A vehicle by Chrono's readers, in a system of its own.
-
-    Args:
-        reference: pose of Chrono's reference frame in the world, metres.
-        step: seconds of one step of its tyres.
-    """
+    """A vehicle by Chrono's readers, in a system of its own, at a pose of Chrono's reference frame."""
     core, vehicles = modules.core, modules.vehicle
     x, y, z, w = reference.orientation
     with silent_output(), _data_folder(modules, data):
@@ -194,8 +189,8 @@ def _build(data: Path, files: tuple[Path, Path, Path, Path]) -> None:
     os._exit(0)
 
 
+# Relative: hardpoints and the wheelbase that a JSON file states differ by 2.3 % in Chrono's own HMMWV.
 _TOLERANCE = 0.03
-"""Relative: hardpoints and the wheelbase that a JSON file states differ by 2.3 % in Chrono's own HMMWV."""
 
 
 class JsonCar:

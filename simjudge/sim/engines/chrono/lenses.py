@@ -45,38 +45,25 @@ from simjudge.sim.sensors.camera.camera import ChronoPhysical
 from simjudge.sim.sensors.camera.distortion import Coefficients
 from simjudge.sim.sensors.camera.lens import Lens
 
-DIRECT_LIMIT = 0.1
-"""Pixels by which Chrono's own rays may miss ours."""
-STEEPEST = 4.0
-"""Slope (tan of the angle off the axis) that a looked-up picture may reach: 76 degrees."""
-_LARGEST = 64_000_000
-"""Pixels of a picture that Chrono is asked for, at most."""
+DIRECT_LIMIT = 0.1  # Pixels by which Chrono's own rays may miss ours
+STEEPEST = 4.0  # Slope (tan of the angle off the axis) that a looked-up picture may reach: 76 degrees
+_LARGEST = 64_000_000  # Pixels of a picture that Chrono is asked for, at most
 
 
 @dataclass(frozen=True)
 class SensorRequest:
-    """What a sensor of Chrono is asked for.
+    """What a sensor of Chrono is asked for."""
 
-    Attributes:
-        size: width and height, pixels.
-        field: hFOV, radians.
-        coefficients: k1, k2, k3 for SetRadialLensParameters; None: a pinhole.
-    """
-
-    size: tuple[int, int]
-    field: float
-    coefficients: Coefficients | None = None
+    size: tuple[int, int]  # width and height, pixels
+    field: float  # hFOV, radians
+    coefficients: Coefficients | None = None  # k1, k2, k3 for SetRadialLensParameters; None: a pinhole
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Where in a larger pinhole picture our pixels are.
+    """Where in a larger pinhole picture our pixels are."""
 
-    Attributes:
-        tangent: tan of half the horizontal field of that picture.
-    """
-
-    tangent: float
+    tangent: float  # tan of half the horizontal field of that picture
     size: tuple[int, int]
 
     def pixels(self, rays: FloatArray) -> FloatArray:
@@ -89,24 +76,12 @@ class Lookup:
 
 
 def slope_factor(field: float, factor: Factor) -> float:
-    """F, the slope at the picture's right edge, of a pinhole of Chrono with hFOV = field.
-
-    Args:
-        field: hFOV, radians.
-        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
-    """
+    """F, the slope at the picture's right edge, of a pinhole of Chrono with hFOV = field (field: hFOV, radians)."""
     return math.tan(field / 2) if factor == "tangent" else 2 * field / math.pi
 
 
 def field_for(tangent: float, factor: Factor) -> float:
-    """hFOV, radians, at which a sensor with this factor truly reaches the slope `tangent` at its edge.
-
-    Args:
-        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
-
-    Returns:
-        HFOV, radians, below pi.
-    """
+    """hFOV, radians, at which a sensor with this factor ("linear": a defect) truly reaches the slope at its edge."""
     field = 2 * math.atan(tangent) if factor == "tangent" else math.pi * tangent / 2
     if not 0 < field < math.pi:
         raise SimjudgeError(
@@ -183,15 +158,7 @@ def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -
 
 
 def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
-    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used.
-
-    Args:
-        uv: -1 to 1 across the image, any shape.
-        field: hFOV, radians.
-
-    Returns:
-        Float64 of uv's shape.
-    """
+    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv, -1 to 1 along the horizontal axis: recorded, not used."""
     half = math.tan(field / 2)
     ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
     slope: FloatArray = ru / half * slope_factor(field, factor)
@@ -199,14 +166,7 @@ def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatAr
 
 
 def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
-    """What to ask of a sensor for this lens; None where Chrono has no such lens.
-
-    Args:
-        oversample: pixels of the sensor for each side of ours.
-
-    Returns:
-        Size, field and coefficients, or None.
-    """
+    """Size, field and coefficients to ask of a sensor for this lens; None where Chrono has no such lens."""
     width, height = lens.size
     centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
     square = math.isclose(*lens.focal, rel_tol=1e-9)
@@ -240,11 +200,7 @@ def direct_error(lens: Lens, factor: Factor) -> float:
 
 
 def lookup_for(lens: Lens, oversample: int) -> Lookup:
-    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest.
-
-    Args:
-        oversample: pixels of the larger image for each of ours where ours are finest.
-    """
+    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest."""
     rays = lens.rays()
     widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))
     if widest > math.atan(STEEPEST):
@@ -267,8 +223,7 @@ def lookup_for(lens: Lens, oversample: int) -> Lookup:
 
 
 FULL = 65535
-_WIDTH = 0.013
-"""Metres: the sensor's width, which Python cannot set alone."""
+_WIDTH = 0.013  # Metres: the sensor's width, which Python cannot set alone
 
 
 @dataclass(frozen=True)
@@ -276,11 +231,7 @@ class PhysCamera(ChronoPhysical):
     """`ChronoPhysical`, as Chrono takes it."""
 
     def sensor_width(self, lens: Lens) -> float:
-        """Metres, at which the focal length gives the lens's field.
-
-        Returns:
-            The width, metres.
-        """
+        """Metres, at which the focal length gives the lens's field: the width, metres."""
         width, height = lens.size
         centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
         if lens.model not in {"pinhole", "radial"} or not centred or abs(lens.focal[0] / lens.focal[1] - 1) > 1e-9:
@@ -288,11 +239,7 @@ class PhysCamera(ChronoPhysical):
         return width / lens.focal[0] * self.focal_length
 
     def coefficients(self, lens: Lens) -> Coefficients | None:
-        """For SetRadialLensParameters; None: a pinhole.
-
-        Returns:
-            Chrono's three coefficients, or None.
-        """
+        """For SetRadialLensParameters; None: a pinhole. Chrono's three coefficients, or None."""
         return fit_coefficients(lens) if lens.model == "radial" and any(lens.coefficients) else None
 
     def flags(self) -> tuple[bool, bool, bool, bool, bool]:
@@ -301,11 +248,7 @@ class PhysCamera(ChronoPhysical):
 
 
 def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, side: int, parent: Any) -> Any:
-    """The sensor at its parent's frame, n x n rays a pixel, its gains and noise as Chrono sets them by default.
-
-    Args:
-        side: n of n x n rays a pixel.
-    """
+    """The sensor at its parent's frame, `side` squared rays a pixel, gains and noise as Chrono sets them by default."""
     if not hasattr(sensors, "ChPhysCameraSensor"):
         raise SimjudgeError("this PyChrono has no ChPhysCameraSensor: it came with release 10.0.0")
     coefficients = settings.coefficients(lens)
@@ -321,11 +264,7 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
 
 
 def make_deep_camera(sensors: Any, core: Any, asked: SensorRequest, parent: Any) -> Any:
-    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel.
-
-    Args:
-        asked: size, field in radians and coefficients to ask for.
-    """
+    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel."""
     camera = _made(sensors, core, parent, asked.size, 1, (False,) * 5, asked.coefficients)
     camera.SetCtrlParameters(1.6, 0.01, 100.0, _WIDTH / 2 / math.tan(asked.field / 2), 3.0)
     return camera
@@ -352,11 +291,7 @@ def _made(
 
 
 def saved_values(path: Path) -> npt.NDArray[np.uint16]:
-    """The 16-bit picture (H, W, 4), upright, that ChFilterSave wrote; 65535 is Chrono's 1.
-
-    Returns:
-        Uint16 (H, W, 4), red first.
-    """
+    """The 16-bit picture (H, W, 4), upright, that ChFilterSave wrote; 65535 is Chrono's 1. Uint16 (H, W, 4)."""
     data = path.read_bytes()
     if len(data) < 8:
         raise SimjudgeError(f"{path}: {len(data)} bytes, no picture of ChFilterSave; is the disk full?")

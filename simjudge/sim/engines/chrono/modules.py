@@ -29,17 +29,13 @@ _TEXTURES = "textures"
 
 @dataclass(frozen=True)
 class Modules:
-    """PyChrono as it was found.
+    """PyChrono as it was found."""
 
-    Attributes:
-        core, sensor, vehicle: pychrono.core, pychrono.sensor and pychrono.vehicle; None: not built.
-        version: as the package says it; UNKNOWN where nothing says it (builds from source).
-    """
-
+    # core, sensor, vehicle: pychrono.core, pychrono.sensor and pychrono.vehicle; None: not built.
     core: Any
     sensor: Any
     vehicle: Any
-    version: str
+    version: str  # as the package says it; UNKNOWN where nothing says it (builds from source)
 
 
 def load_modules() -> Modules:
@@ -107,8 +103,7 @@ def _module(name: str) -> Any:
 Age = Literal["9", "10", "head"]
 Sensor = Literal["camera", "segmentation", "depth"]
 SENSORS: tuple[Sensor, ...] = ("camera", "segmentation", "depth")
-Factor = Literal["tangent", "linear"]
-"""What makes a ray from a pixel: tan(hFOV / 2), as it should be, or 2 hFOV / pi."""
+Factor = Literal["tangent", "linear"]  # What makes a ray from a pixel: tan(hFOV / 2), as it should be, or 2 hFOV / pi
 
 FACTORS: dict[Age, dict[Sensor, Factor]] = {
     # src/chrono_sensor/optix/shaders/camera.cu: h_factor = hFOV / pi * 2 in every raygen program
@@ -132,30 +127,21 @@ CAMERA_ARGUMENTS: dict[Age, tuple[str, ...]] = {
     ),
 }
 
-CHRONO_WHEELBASE = 2.776
-"""Metres, as ARTcar_Vehicle.h says in all releases; it is wrong."""
-ARTCAR_WHEELBASE = 0.321 + 0.14424
-"""Metres, by the hardpoints (ARTcar_DoubleWishbone.cpp)."""
+CHRONO_WHEELBASE = 2.776  # Metres, as ARTcar_Vehicle.h says in all releases; it is wrong
+ARTCAR_WHEELBASE = 0.321 + 0.14424  # Metres, by the hardpoints (ARTcar_DoubleWishbone.cpp)
 
 
 @dataclass(frozen=True)
 class Release:
-    """A Chrono, by what its Python modules have.
-
-    Attributes:
-        age: "9" (up to 9.0.1), "10" (10.0.0) or "head" (the development branch of 2026).
-        cameras: whether the rendered sensors are exposed to Python at all.
-        semantic_buffer: whether segmentation can be read from memory; otherwise it goes through files.
-        vehicles: whether pychrono.vehicle is there, with the ARTcar.
-    """
+    """A Chrono, by what its Python modules have."""
 
     version: str
-    age: Age
-    cameras: bool
-    semantic_buffer: bool
+    age: Age  # "9" (up to 9.0.1), "10" (10.0.0) or "head" (the development branch of 2026)
+    cameras: bool  # whether the rendered sensors are exposed to Python at all
+    semantic_buffer: bool  # whether segmentation can be read from memory; otherwise it goes through files
     random_seed: bool
     phys_camera: bool
-    vehicles: bool
+    vehicles: bool  # whether pychrono.vehicle is there, with the ARTcar
 
     def defects(self) -> tuple[str, ...]:
         """What this engine works around in this release, one line each."""
@@ -177,12 +163,7 @@ class Release:
 
 
 def identify_release(core: Any, sensor: Any, vehicle: Any, version: str) -> Release:
-    """Which Chrono these modules are.
-
-    Args:
-        sensor: PyChrono's sensor module, or None.
-        vehicle: PyChrono's vehicle module, or None.
-    """
+    """Which Chrono these modules are; None for one that cannot be imported."""
     if not hasattr(core, "ChVector3d"):
         raise SimjudgeError(f"PyChrono {version}: 9.0 or newer is needed (ChVector3d is missing)")
     manager = getattr(sensor, "ChSensorManager", None)
@@ -211,27 +192,18 @@ def _age(sensor: Any, vehicle: Any, version: str) -> Age:
 
 
 def camera_arguments(release: Release, given: dict[str, Any]) -> tuple[Any, ...]:
-    """Positional arguments of ChCameraSensor's constructor, in this release's order.
-
-    Args:
-        given: "parent" to "lens", "gamma", and the legacy "integrator"; what moved is off.
-    """
+    """Positional arguments of ChCameraSensor's constructor, in this release's order."""
     off = {"use_gi": False, "use_diffuse_reflect": False, "use_denoiser": False, "use_fog": False}
     return tuple({**off, **given}[name] for name in CAMERA_ARGUMENTS[release.age])
 
 
 def frame_pose(frame: Any) -> Pose:
-    """A ChFrame as a pose.
-
-    Returns:
-        Its pose in its parent, metres.
-    """
+    """A ChFrame as a pose: its pose in its parent, metres."""
     position, rotation = frame.GetPos(), frame.GetRot()
     return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
 
 
-STEP = 1e-3
-"""Seconds of one step of ours; a car may take several of its own in it."""
+STEP = 1e-3  # Seconds of one step of ours; a car may take several of its own in it
 
 
 def whole_steps(seconds: float) -> int:

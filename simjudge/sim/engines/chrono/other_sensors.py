@@ -45,19 +45,14 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reading(ShortRepr):
-    """What a sensor read.
+    """What a sensor read."""
 
-    Attributes:
-        sensor, kind: its name, and what it is.
-        time: simulated seconds at the end of its window.
-        values: accelerometer (3,) m/s^2 with gravity's reaction, gyroscope (3,) rad/s, magnetometer (3,) T, all in
-            the sensor's axes; gps (3,) latitude, longitude (degrees), altitude (m); lidar (N, 4) x, y, z (m, sensor's
-            axes), intensity.
-    """
-
+    # sensor, kind: its name, and what it is.
     sensor: str
     kind: str
-    time: float
+    time: float  # simulated seconds at the end of its window
+    # Accelerometer (3,) m/s^2 with gravity's reaction, gyroscope (3,) rad/s, magnetometer (3,) T, all in the sensor's
+    # axes; gps (3,) latitude, longitude (degrees), altitude (m); lidar (N, 4) x, y, z (m, sensor's axes), intensity.
     values: npt.NDArray[np.float64]
 
 
@@ -69,15 +64,10 @@ class ReadingSchedule:
     """
 
     def __init__(self, rate: float) -> None:
-        """The first reading is due at time 0."""
         self._rate, self._given = rate, 0
 
     def take(self, time: float) -> bool:
-        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for.
-
-        Args:
-            time: simulated seconds.
-        """
+        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for."""
         if time < self._given / self._rate - _TOLERANCE:
             return False
         self._given = int((time + _TOLERANCE) * self._rate) + 1
@@ -88,36 +78,25 @@ class ReadingDelay:
     """Holds readings back."""
 
     def __init__(self, seconds: float) -> None:
-        """Nothing is held yet."""
         self._seconds, self._held = seconds, deque[Reading]()
 
     def put(self, reading: Reading) -> None:
-        """Take one in.
-
-        Args:
-            reading: with its time, simulated seconds.
-        """
+        """Take one in (reading: with its time, simulated seconds)."""
         self._held.append(reading)
 
     def ready(self, time: float) -> list[Reading]:
-        """Those whose lag is over, in order; they are gone from here.
-
-        Args:
-            time: simulated seconds.
-        """
+        """Those whose lag is over, in order; they are gone from here (time: simulated seconds)."""
         out = []
         while self._held and time >= self._held[0].time + self._seconds - _TOLERANCE:
             out.append(self._held.popleft())
         return out
 
 
-GAUSS = 1e-4
-"""Tesla."""
-EARTH = 6371e3
-"""Metres: the earth's radius, as Chrono has it."""
+GAUSS = 1e-4  # Tesla
+EARTH = 6371e3  # Metres: the earth's radius, as Chrono has it
+# Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: read at one
+# instant, a standing car is 5 m/s^2 off, in the mean too, and a driving one 10; over 10 ms, within 0.002.
 SHORTEST = 0.005
-"""Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: read at one
-instant, a standing car is 5 m/s^2 off, in the mean too, and a driving one 10; over 10 ms, within 0.002."""
 _READ = {
     "accelerometer": ("GetMostRecentAccelBuffer", "GetAccelData", "ChFilterAccelAccess"),
     "gyroscope": ("GetMostRecentGyroBuffer", "GetGyroData", "ChFilterGyroAccess"),
@@ -149,11 +128,7 @@ class CarSensors:
         return ready
 
     def advance(self, seconds: float) -> list[Reading]:
-        """Step the engine and hand over what became due; `seconds` as in `Engine.step`.
-
-        Args:
-            seconds: simulated time to step, a positive multiple of a physics step.
-        """
+        """Step the engine and hand over what became due; `seconds` as in `Engine.step`."""
         self._engine.step(seconds)
         return self.taken()
 
@@ -274,13 +249,6 @@ def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
     """A small way east, north and up, metres, as latitude and longitude (degrees), and metres.
 
     On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
-
-    Args:
-        metres: (3,), displacement east, north and up.
-        latitude: where, degrees.
-
-    Returns:
-        (3,): latitude and longitude in degrees, height in metres.
     """
     east, north, up = metres.tolist()
     return np.array(
@@ -293,27 +261,14 @@ def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
 
 
 def straight_acceleration(raw: FloatArray, body: FloatArray, mounted: FloatArray) -> FloatArray:
-    """What an accelerometer feels, in its own axes, of what Chrono says: a_world + R_body g_up, R the wrong way.
-
-    Args:
-        raw: (3,) as Chrono gives it.
-        body, mounted: rotations to the world of the chassis body and of the sensor.
-    """
+    """What an accelerometer feels (3,), in its axes, of what Chrono says: a_world + R_body g_up, R the wrong way."""
     up = np.array([0.0, 0.0, GRAVITY])
     felt: FloatArray = mounted.T @ (raw - body @ up + up)
     return felt
 
 
 def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
-    """The magnetic field, tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss.
-
-    Args:
-        raw: (3,) as Chrono gives it, gauss.
-        mounted: (3, 3), rotation of the sensor to the world.
-
-    Returns:
-        (3,), tesla, sensor's axes.
-    """
+    """The magnetic field (3,), tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss."""
     north, east, down = (mounted.T @ raw).tolist()
     field: FloatArray = mounted.T @ np.array([east, north, -down]) * GAUSS
     return field

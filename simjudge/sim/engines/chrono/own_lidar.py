@@ -33,20 +33,17 @@ from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 
 Ranges = npt.NDArray[np.float32]
 
-KERNEL = 0.05
-"""Metres: rays of a beam that are closer than this are one return of Chrono's."""
-_BEYOND = 1.5
-"""Chrono traces this many times as far as a lidar's farthest distance."""
-_NEAREST = 1e-3
-"""Metres: Chrono's default; where nothing nearer is to be left out."""
+KERNEL = 0.05  # Metres: rays of a beam that are closer than this are one return of Chrono's
+_BEYOND = 1.5  # Chrono traces this many times as far as a lidar's farthest distance
+_NEAREST = 1e-3  # Metres: Chrono's default; where nothing nearer is to be left out
 _GRID = ("LidarBeamShape_ELLIPTICAL", 1)
+# Names of Chrono's, and their values where a build's bindings do not wrap the enumeration.
 _MODES: dict[Returns, tuple[str, int]] = {
     "strongest": ("LidarReturnMode_STRONGEST_RETURN", 0),
     "mean": ("LidarReturnMode_MEAN_RETURN", 1),
     "first": ("LidarReturnMode_FIRST_RETURN", 2),
     "last": ("LidarReturnMode_LAST_RETURN", 3),
 }
-"""Names of Chrono's, and their values where a build's bindings do not wrap the enumeration."""
 _RESOLUTION = next(field.default for field in fields(Lidar) if field.name == "resolution")
 
 
@@ -98,11 +95,7 @@ def asked_scans(spec: LidarSpec) -> tuple[LidarSpec, ...]:
 
 
 def lidar_arguments(sensors: Any, lidar: Lidar) -> tuple[Any, ...]:
-    """What ChLidarSensor's constructor takes after the pose.
-
-    Args:
-        lidar: with one return; of one ray a beam, whatever its `returns`.
-    """
+    """What ChLidarSensor's constructor takes after the pose."""
     columns = lidar.columns + 1 if lidar.full_turn else lidar.columns
     grid = (columns, len(lidar.elevation), lidar.field_of_view, lidar.elevation[-1], lidar.elevation[0])
     near, far = lidar.range
@@ -114,11 +107,7 @@ def lidar_arguments(sensors: Any, lidar: Lidar) -> tuple[Any, ...]:
 
 
 def beam_angles(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
-    """Azimuth and elevation of the beams of Chrono's lidar: right to left, lowest ring first.
-
-    Returns:
-        Float64 (rings, columns) each, radians.
-    """
+    """Azimuth and elevation (rings, columns), radians, of Chrono's lidar beams: right to left, lowest ring first."""
     steps = lidar.columns if lidar.full_turn else max(1, lidar.columns - 1)
     around = np.arange(lidar.columns) / steps * lidar.field_of_view - lidar.field_of_view / 2
     azimuth, elevation = np.meshgrid(around, np.array(lidar.elevation))
@@ -126,15 +115,7 @@ def beam_angles(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
 
 
 def points(scans: Sequence[Ranges], lidar: Lidar, random: np.random.Generator) -> FloatArray:
-    """Points (N, 4), x, y, z and intensity, of a lidar's returns, but for beams that met nothing.
-
-    Args:
-        scans: of `asked_scans`: (rings, columns, 2) each, range in metres (0: nothing met) and intensity.
-        random: makes the noise. As many numbers are drawn whatever was met.
-
-    Returns:
-        Float64 (N, 4), sensor's axes, metres; beam by beam, of one beam the nearer return first.
-    """
+    """Points (N, 4), x, y, z (metres) and intensity, of a lidar's returns, beam by beam, the nearer return first."""
     found = _dual(*scans) if len(scans) > 1 else scans[0][None].astype(np.float64)
     ranges, power = found[..., 0], found[..., 1]
     near, far = lidar.range
@@ -162,14 +143,7 @@ def points(scans: Sequence[Ranges], lidar: Lidar, random: np.random.Generator) -
 
 
 def _dual(strongest: Ranges, last: Ranges, first: Ranges) -> FloatArray:
-    """The strongest return of each beam and its last, or, where that is the same one, its first; the nearer first.
-
-    Args:
-        strongest, last, first: (rings, columns, 2) each, range and intensity.
-
-    Returns:
-        Float64 (2, rings, columns, 2); range 0 where there is no second return.
-    """
+    """Each beam's strongest return and its last (or first): (2, rings, columns, 2), nearer first; range 0: none."""
     one, other = strongest.astype(np.float64), last.astype(np.float64)
     same = np.abs(other[..., 0] - one[..., 0]) < KERNEL
     other[same] = first[same]

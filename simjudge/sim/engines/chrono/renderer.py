@@ -50,11 +50,7 @@ def vulkan_renderer(seconds: float = _RENDERER_SECONDS) -> str:
 
 
 def read_answer(printed: str, code: int) -> str:
-    """What a manager's words and the end of its process say.
-
-    Args:
-        code: of the process; minus the number of the signal that ended it.
-    """
+    """What a manager's words and the end of its process say."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     if code:
         why = f"the probe ended with {signal.Signals(-code).name}" if code < 0 else "the probe failed"
@@ -87,11 +83,7 @@ def _ask() -> None:
 
 
 def picture_problem(seconds: float = _PICTURE_SECONDS) -> str:
-    """Why there are no pictures.
-
-    Returns:
-        One line, empty where there are pictures.
-    """
+    """Why there are no pictures: one line, empty where there are pictures."""
     try:
         done = _run_elsewhere("pictures", seconds)
     except subprocess.TimeoutExpired:

@@ -40,66 +40,47 @@ from simjudge.sim.engines.chrono.views import ChronoViews, check_cameras
 from simjudge.sim.scene.model import Collider, Colour, Mesh, PointLight, Scene, Sun, Surface, Thing
 
 AMBIENT_MEAN = 7 / 6
-LARGEST_ID = 65535
-"""Classes and instances are unsigned 16-bit (ChVisualMaterial.h)."""
+LARGEST_ID = 65535  # Classes and instances are unsigned 16-bit (ChVisualMaterial.h)
 _SMOOTHEST = 0.02
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlannedMaterial(ShortRepr):
-    """A ChVisualMaterial of one thing's own.
+    """A ChVisualMaterial of one thing's own."""
 
-    Attributes:
-        diffuse: linear RGB; what the texture replaces.
-        metallic: 0 to 1.
-        texture: uint8 (H, W, 3), row 0 at v = 1, encoded with the power 1 / 2.2; None: plain.
-    """
-
-    diffuse: Colour
+    diffuse: Colour  # linear RGB; what the texture replaces
     roughness: float
-    metallic: float
+    metallic: float  # 0 to 1
     class_id: int
     instance: int
+    # uint8 (H, W, 3), row 0 at v = 1, encoded with the power 1 / 2.2; None: plain.
     texture: npt.NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlannedBody(ShortRepr):
-    """A body: what it looks like, and what it is in physics.
-
-    Attributes:
-        pose: of its frame at the start.
-        shapes: a mesh and its material for each of its surfaces, which become ChVisualShapeTriangleMeshes.
-        mass: kg; 0 where it is fixed.
-        inertia: 3 x 3 about the centre of mass, kg m^2, in its axes.
-    """
+    """A body: what it looks like, and what it is in physics."""
 
     name: str
-    pose: Pose
+    pose: Pose  # of its frame at the start
     mesh: Mesh
+    # A mesh and its material for each of its surfaces, which become ChVisualShapeTriangleMeshes.
     shapes: tuple[tuple[Mesh, PlannedMaterial], ...]
     fixed: bool
-    mass: float
+    mass: float  # kg; 0 where it is fixed
     centre: tuple[float, float, float]
-    inertia: npt.NDArray[np.float64]
+    inertia: npt.NDArray[np.float64]  # 3 x 3 about the centre of mass, kg m^2, in its axes
     collider: Collider
 
 
 @dataclass(frozen=True)
 class PlannedLight:
-    """A point light, as AddPointLight takes it.
+    """A point light, as AddPointLight takes it."""
 
-    Attributes:
-        position: metres.
-        colour: linear RGB, Chrono's units.
-        max_range: metres.
-        const_color: None: this release's call has no such argument.
-    """
-
-    position: tuple[float, float, float]
-    colour: Colour
-    max_range: float
-    const_color: bool | None
+    position: tuple[float, float, float]  # metres
+    colour: Colour  # linear RGB, Chrono's units
+    max_range: float  # metres
+    const_color: bool | None  # None: this release's call has no such argument
 
 
 @dataclass(frozen=True)
@@ -113,21 +94,14 @@ class PlannedSun:
 
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
-    """All that Chrono is told of a scene.
-
-    Attributes:
-        ambient: linear RGB, Chrono's units.
-        background: linear RGB radiance of rays that hit nothing, straight up.
-        horizon: the same at the horizon and below; between them it is linear in the sine of the elevation.
-        sun: None: no sun.
-    """
+    """All that Chrono is told of a scene."""
 
     bodies: tuple[PlannedBody, ...]
     lights: tuple[PlannedLight, ...]
-    ambient: Colour
-    background: Colour
-    horizon: Colour
-    sun: PlannedSun | None = None
+    ambient: Colour  # linear RGB, Chrono's units
+    background: Colour  # linear RGB radiance of rays that hit nothing, straight up
+    horizon: Colour  # the same at the horizon and below; between them it is linear in the sine of the elevation
+    sun: PlannedSun | None = None  # None: no sun
 
 
 def plan_scene(scene: Scene, age: Age) -> ScenePlan:
@@ -169,24 +143,13 @@ def _check_looks(scene: Scene) -> None:
 
 
 def plan_sun(sun: Sun) -> PlannedSun:
-    """The sun, so that a white surface that faces it has radiance irradiance / pi (ChOptixDirectionalLight.cu).
-
-    Args:
-        sun: its direction and irradiance.
-    """
+    """The sun, so that a white surface that faces it has radiance irradiance / pi (ChOptixDirectionalLight.cu)."""
     x, y, z = sun.direction
     return PlannedSun(_times(sun.irradiance, 1 / math.pi), math.asin(min(z, 1.0)), math.atan2(y, x))
 
 
 def mean_radiance(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """The mean radiance of a panorama over all directions: what surfaces of all directions have of it, on the mean.
-
-    Args:
-        image: (H, W, 3), equirectangular.
-
-    Returns:
-        Float64 (3,).
-    """
+    """The mean radiance (3,) of a panorama (H, W, 3) over all directions: what surfaces have of it, on the mean."""
     rows = len(image)
     weight = np.cos((0.5 - (np.arange(rows) + 0.5) / rows) * math.pi)
     mean: npt.NDArray[np.float64] = np.average(image.mean(1, dtype=np.float64), axis=0, weights=weight)
@@ -194,11 +157,7 @@ def mean_radiance(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
 
 
 def plan_body(thing: Thing) -> PlannedBody:
-    """One thing.
-
-    Returns:
-        Its pose, mesh, material, mass (kg), centre of mass (m) and inertia (kg m^2).
-    """
+    """One thing: its pose, mesh, material, mass (kg), centre of mass (m) and inertia (kg m^2)."""
     free = thing.motion == "free"
     centre, inertia = solid_inertia(thing.collider, thing.mesh, thing.mass if free else 0.0)
     return PlannedBody(
@@ -234,9 +193,6 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
     """One lamp, so that a white surface that faces it gets radiance intensity / (pi d^2).
 
     Up to 9.0.1 the fall-off is another one: brightness is right at 2 m (or half the range, where that is nearer).
-
-    Args:
-        light: position in metres, intensity, range in metres.
     """
     if age == "9":
         reach, at = light.range, min(2.0, light.range / 2)
@@ -247,17 +203,13 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
 
 
 def dim_lights(plan: ScenePlan, part: float) -> ScenePlan:
-    """The same scene in a part of its light, everything of it.
-
-    Returns:
-        The scene with every light, the ambient and the background scaled.
-    """
+    """The same scene in a part of its light, everything of it."""
     lights = tuple(
         PlannedLight(light.position, _times(light.colour, part), light.max_range, light.const_color)
         for light in plan.lights
     )
     sun = None if plan.sun is None else replace(plan.sun, colour=_times(plan.sun.colour, part))
-    ambient, background, horizon = (_times(each, part) for each in (plan.ambient, plan.background, plan.horizon))
+    ambient, background, horizon = (_times(light, part) for light in (plan.ambient, plan.background, plan.horizon))
     return ScenePlan(plan.bodies, lights, ambient, background, horizon, sun)
 
 
@@ -268,13 +220,6 @@ def solid_inertia(
 
     Boxes and cylinders by formula; a hull from its tetrahedra (Tonon, "Explicit exact formulas for the 3-D tetrahedron
     inertia tensor", 2004); without a solid, a small ball at the frame's origin.
-
-    Args:
-        collider: the solid; sizes in metres.
-        mass: kg.
-
-    Returns:
-        The centre (x, y, z), metres, and the inertia (3, 3), kg m^2, both in the thing's frame.
     """
     if collider.kind == "box":
         x, y, z = (value**2 for value in collider.size)
@@ -289,14 +234,7 @@ def solid_inertia(
 
 
 def hull_points(mesh: Mesh) -> npt.NDArray[np.float64]:
-    """The corners of a mesh's convex hull (N, 3).
-
-    Args:
-        mesh: with vertices (V, 3), metres.
-
-    Returns:
-        Float64 (N, 3), metres.
-    """
+    """The corners of a mesh's convex hull (N, 3): float64 (N, 3), metres (mesh: with vertices (V, 3), metres)."""
     from scipy.spatial import ConvexHull
 
     points = np.asarray(mesh.vertices, np.float64)
@@ -337,8 +275,7 @@ def _times(colour: Colour, factor: float) -> Colour:
     return red * factor, green * factor, blue * factor
 
 
-_GRADIENT = 1
-"""BackgroundMode::GRADIENT (ChSensorRenderTypes.h), where the bindings lack the name."""
+_GRADIENT = 1  # BackgroundMode::GRADIENT (ChSensorRenderTypes.h), where the bindings lack the name
 
 
 class ChronoScene(ChronoViews):
@@ -356,22 +293,14 @@ class ChronoScene(ChronoViews):
         system.AddBody(rig)
 
     def put(self, name: str, pose: Pose) -> None:
-        """Put a body somewhere.
-
-        Args:
-            pose: of the thing's frame in the world, metres.
-        """
+        """Put a body somewhere (pose of the thing's frame in the world, metres)."""
         body = self._bodies.get(name)
         if body is None:
             raise UsageError(f"{name}: nothing of that name")
         self._move(body, pose)
 
     def put_camera(self, optical: Pose) -> None:
-        """Put the camera; Chrono's looks along x, its y to the left and its z up.
-
-        Args:
-            optical: pose of the optical frame (REP 103) in the world, metres.
-        """
+        """Put the camera at an optical frame (REP 103) in the world; Chrono's looks along x, y to the left and z up."""
         self._move(self._rig, optical @ Pose(orientation=OPTICAL_ORIENTATION).inverse())
 
     def close(self) -> None:

@@ -63,18 +63,12 @@ def noise_filter(sensors: Any, noise: ChronoNoise) -> Any:
     return sensors.ChFilterCameraNoisePixDep(noise.slope, noise.intercept)
 
 
-FARTHEST = 10_000.0
-"""Metres: what the depth camera says where nothing is hit."""
-_SEED = 1
-"""Of Chrono's own noise, where it can be seeded; ours is the camera's affair."""
-_KEPT = 6
-"""Sensors that are kept for the next picture of the same kind."""
-_PINHOLE = 0
-"""CameraLensModelType::PINHOLE (ChSensorRenderTypes.h), where the bindings lack the name."""
-_RADIAL = 2
-"""CameraLensModelType::RADIAL, likewise."""
-_LEGACY = 5
-"""Integrator::LEGACY (ChSensorRenderTypes.h), likewise."""
+FARTHEST = 10_000.0  # Metres: what the depth camera says where nothing is hit
+_SEED = 1  # Of Chrono's own noise, where it can be seeded; ours is the camera's affair
+_KEPT = 6  # Sensors that are kept for the next picture of the same kind
+_PINHOLE = 0  # CameraLensModelType::PINHOLE (ChSensorRenderTypes.h), where the bindings lack the name
+_RADIAL = 2  # CameraLensModelType::RADIAL, likewise
+_LEGACY = 5  # Integrator::LEGACY (ChSensorRenderTypes.h), likewise
 _ACCESS = {
     "camera": "ChFilterRGBA8Access",
     "noisy": "ChFilterRGBA8Access",
@@ -129,7 +123,6 @@ class ChronoViews:
         manager: Callable[[float], Any],
         mount: Any = None,
     ) -> None:
-        """Sensors come when they are asked for."""
         check_cameras(release)
         self._core, self._sensor, self._release = modules.core, modules.sensor, release
         self._system, self._rig, self._core_manager = system, parent, manager
@@ -141,20 +134,12 @@ class ChronoViews:
             self._sensor.ChSensorManager.SetRandomSeed(_SEED)
 
     def colours(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint8]:
-        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light.
-
-        Returns:
-            Uint8 (H, W, 3), red first.
-        """
+        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light: uint8 (H, W, 3), red first."""
         with self._taken("camera", asked, light) as view:
             return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
     def deep(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint16]:
-        """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare.
-
-        Returns:
-            Uint16 (H, W, 3), linear; 65535 is a radiance of 1.
-        """
+        """Linear colours, uint16 (H, W, 3), 65535 for a radiance of 1, in a part of the light: the bare camera's."""
         with self._taken("deep", asked, light) as view:
             path = _written(view, "*.bin")
         values = saved_values(path)[..., :3]
@@ -162,50 +147,30 @@ class ChronoViews:
         return values
 
     def labels(self, asked: SensorRequest) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-        """Classes and instances (H, W), upright.
-
-        Returns:
-            Uint16 (H, W) each.
-        """
+        """Classes and instances (H, W), upright: uint16 (H, W) each."""
         with self._taken("segmentation", asked) as view:
             if view.folder is None:
                 return buffers.labels(view.sensor.GetMostRecentSemanticBuffer())
             return buffers.saved_labels(_written(view, "*.png"))
 
     def distances(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
-        """Distances along the rays (H, W), upright; FARTHEST where nothing is hit.
-
-        Returns:
-            Float32 (H, W), metres.
-        """
+        """Distances along the rays (H, W), upright; FARTHEST where nothing is hit. Float32 (H, W), metres."""
         with self._taken("depth", asked) as view:
             return buffers.ranges(view.sensor.GetMostRecentDepthBuffer())
 
     def scan(self, spec: LidarSpec) -> npt.NDArray[np.float32]:
-        """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
-
-        Returns:
-            Float32 (rings, beams, 2): range in metres and intensity.
-        """
+        """Ranges (metres, 0: nothing met) and intensities (rings, beams, 2) of a lidar at the camera's place."""
         with self._taken("lidar", spec) as view:
             # Of a full turn, one column more than asked for: the first again.
             return buffers.returns(view.sensor.GetMostRecentDIBuffer())[:, : spec.model().columns]
 
     def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
-        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
-
-        Returns:
-            Uint8 (H, W, 3), red first.
-        """
+        """Gamma-encoded colours, uint8 (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise."""
         with self._taken("noisy", what, light) as view:
             return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
     def values(self, what: Physical) -> npt.NDArray[np.uint16]:
-        """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it.
-
-        Returns:
-            Uint16 (H, W, 4), red first; 65535 is Chrono's 1.
-        """
+        """A picture, uint16 (H, W, 4), upright, of Chrono's own physical camera, linear unless its stages bend it."""
         with self._taken("physical", what) as view:
             return saved_values(_written(view, "*.bin"))
 

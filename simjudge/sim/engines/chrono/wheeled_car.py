@@ -18,20 +18,14 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import STEP, Modules, frame_pose
 from simjudge.sim.vehicle.vehicle import Vehicle
 
-LEFT = 0
-"""VehicleSide::LEFT (ChSubsysDefs.h)."""
-RIGHT = 1
-"""VehicleSide::RIGHT (ChSubsysDefs.h)."""
+LEFT = 0  # VehicleSide::LEFT (ChSubsysDefs.h)
+RIGHT = 1  # VehicleSide::RIGHT (ChSubsysDefs.h)
+# Axle and side of the wheels: front left, front right, rear left, rear right.
 SPINDLES = ((0, LEFT), (0, RIGHT), (1, LEFT), (1, RIGHT))
-"""Axle and side of the wheels: front left, front right, rear left, rear right."""
 
 
 def wheel_angles(wheeled: Any) -> tuple[float, float]:
-    """Of the front wheels, left and right, radians, left positive, from where their axles point in the chassis.
-
-    Returns:
-        Left and right, radians.
-    """
+    """Of the front wheels, left and right, radians, left positive, from where their axles point in the chassis."""
     chassis = frame_pose(wheeled.GetChassisBody().GetFrameRefToAbs())
     angles = []
     for side in (LEFT, RIGHT):
@@ -43,14 +37,7 @@ def wheel_angles(wheeled: Any) -> tuple[float, float]:
 
 
 def wheel_spins(wheeled: Any) -> FloatArray:
-    """(4,) in the car, rad/s about their axles, positive ahead.
-
-    From the spindles' own turning: GetSpindleOmega is that of a shaft whose axis points to the right, and negative
-    when the car goes ahead.
-
-    Returns:
-        Float64 (4,), rad/s.
-    """
+    """(4,) in the car, rad/s about their axles, positive ahead; GetSpindleOmega's shaft points to the right."""
     body = wheeled.GetChassisBody().GetAngVelParent()
     spins = []
     for axle, side in SPINDLES:
@@ -62,32 +49,21 @@ def wheel_spins(wheeled: Any) -> FloatArray:
 
 
 def bicycle_angle(left: float, right: float) -> float:
-    """The angle of a single front wheel in the middle: its cotangent is the mean of theirs.
-
-    Args:
-        left: angle of the left front wheel, radians.
-        right: angle of the right front wheel, radians.
-    """
+    """The angle of a single front wheel in the middle, radians: its cotangent is the mean of theirs."""
     a, b = math.tan(left), math.tan(right)
     return math.atan(2 * a * b / (a + b) if a * b > 0 else (a + b) / 2)
 
 
-_STEERING_TIME = 0.5
-"""Seconds in which the wheels reach full steering."""
-_LEAST_TURN = math.radians(5)
-"""Of the front wheels at full steering: a car that turns them by less cannot be driven."""
+_STEERING_TIME = 0.5  # Seconds in which the wheels reach full steering
+_LEAST_TURN = math.radians(5)  # Of the front wheels at full steering: a car that turns them by less cannot be driven
 
 Point = tuple[float, float, float]
 
 
 class BuiltCar(NamedTuple):
-    """A car of Chrono's.
+    """A car of Chrono's."""
 
-    Attributes:
-        mover: has `Synchronize` and `Advance`, and keeps the rest alive.
-    """
-
-    mover: Any
+    mover: Any  # has `Synchronize` and `Advance`, and keeps the rest alive
     wheeled: Any
 
 
@@ -115,43 +91,22 @@ class CarMaker(Protocol):
         """Height of the reference frame at which the wheels of a new car touch the ground, metres."""
 
     def build(self, vehicle: Vehicle | None, reference: Pose) -> BuiltCar:
-        """A car at a pose of its reference frame, in a system of its own.
-
-        Args:
-            vehicle: figures to tell it, where it can be told; None: Chrono's own.
-            reference: pose of Chrono's reference frame in the world, metres.
-        """
+        """A car at a pose of its reference frame, in a system of its own; by default with Chrono's own figures."""
 
     def braking(self, vehicle: Vehicle) -> float:
-        """Chrono's input of the brakes, 0 to 1, for full braking.
-
-        Args:
-            vehicle: the figures of the car.
-        """
+        """Chrono's input of the brakes, 0 to 1, for full braking (vehicle: the figures of the car)."""
 
 
 class Stance(NamedTuple):
-    """A car that stands on the ground.
-
-    Attributes:
-        angle: of the bicycle's front wheel at full steering input, radians, always positive.
-        sign: 1 where Chrono's positive steering is to the left, -1 where it is to the right.
-    """
+    """A car that stands on the ground."""
 
     base: Pose
-    angle: float
-    sign: int
+    angle: float  # of the bicycle's front wheel at full steering input, radians, always positive
+    sign: int  # 1 where Chrono's positive steering is to the left, -1 where it is to the right
 
 
 def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Stance:
-    """Let a car settle on the ground, then steer it to the full.
-
-    Args:
-        step: seconds of one step of Chrono's.
-
-    Returns:
-        Where base_link is in the reference frame, the bicycle angle at full steering (radians), and its sign.
-    """
+    """Let a car settle, then steer it fully: base_link in the reference frame, the bicycle's angle, its sign."""
     vehicles = modules.vehicle
     car = maker.build(None, Pose((0.0, 0.0, maker.drop)))
     ground, inputs = vehicles.FlatTerrain(0.0, 0.8), vehicles.DriverInputs()
@@ -179,13 +134,6 @@ def base_in_reference(reference: Pose, rear: Point) -> Pose:
     """base_link in Chrono's reference frame, from where that frame is when the car stands on z = 0.
 
     base_link is level, below the middle of the rear axle, at the height of the ground.
-
-    Args:
-        reference: pose of Chrono's reference frame in the world, metres.
-        rear: middle of the rear axle in that frame, metres.
-
-    Returns:
-        Pose of base_link (REP 105) in that frame.
     """
     x, y, _ = reference.to_world(rear).tolist()
     yaw, _, _ = reference.angles()
@@ -193,9 +141,5 @@ def base_in_reference(reference: Pose, rear: Point) -> Pose:
 
 
 def steering_input(angle: float, stance: Stance) -> float:
-    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive.
-
-    Args:
-        angle: of the bicycle's front wheel, radians, left positive.
-    """
+    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive."""
     return stance.sign * max(-1.0, min(1.0, angle / stance.angle))

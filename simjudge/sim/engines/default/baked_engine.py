@@ -48,62 +48,44 @@ class BakedEngine(DefaultEngine):
         return BakedLight(self.scene, self._car)
 
 
-SPACING = 0.03
-"""Metres between samples, at most, unless they would be too many."""
-MOST = 3_000_000
-"""Samples, about, at most."""
-LAMPS = 31
-"""Lamps that a sample has a bit for; the light of others is always traced."""
-FACE = 4
-"""Numbers in a row of `SampleGrid.faces`."""
-LIGHT = 4
-"""Numbers in a row of `LightSamples.light`."""
-_INSET = 1e-3
-"""Metres that samples are moved towards their face's middle: on its edge they might be in another surface."""
+SPACING = 0.03  # Metres between samples, at most, unless they would be too many
+MOST = 3_000_000  # Samples, about, at most
+LAMPS = 31  # Lamps that a sample has a bit for; the light of others is always traced
+FACE = 4  # Numbers in a row of `SampleGrid.faces`
+LIGHT = 4  # Numbers in a row of `LightSamples.light`
+_INSET = 1e-3  # Metres that samples are moved towards their face's middle: on its edge they might be in another surface
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleGrid(ShortRepr):
-    """Places on faces.
+    """Places on faces."""
 
-    Attributes:
-        faces: int32 (F, 4), of every face of every thing: its first sample, the steps along two of its sides (0: it has
-            no samples), and the corner where these meet.
-        point: float32 (N, 3), world, off the surface.
-        normal: float32 (N, 3), the smooth normal, outward, unit, world.
-        facet: float32 (N, 3), the face's own.
-    """
-
+    # int32 (F, 4), of every face of every thing: its first sample, the steps along two of its sides (0: it has no
+    # samples), and the corner where these meet.
     faces: Integers
-    point: Floats
-    normal: Floats
-    facet: Floats
+    point: Floats  # float32 (N, 3), world, off the surface
+    normal: Floats  # float32 (N, 3), the smooth normal, outward, unit, world
+    facet: Floats  # float32 (N, 3), the face's own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LightSamples(ShortRepr):
-    """What is known of the light at samples.
+    """What is known of the light at samples."""
 
-    Attributes:
-        faces: as of `SampleGrid`.
-        seen: int32 (N, 1): bit i is set where nothing that stands hides lamp i.
-        light: float32 (N, 4): irradiance by all lamps and the sun, red, green, blue, on the smooth normal's side.
-    """
-
-    faces: Integers
-    seen: Integers
-    light: Floats
+    faces: Integers  # as of `SampleGrid`
+    seen: Integers  # int32 (N, 1): bit i is set where nothing that stands hides lamp i
+    light: Floats  # float32 (N, 4): irradiance by all lamps and the sun, red, green, blue, on the smooth normal's side
 
 
+# Nothing is known of any face.
 NO_SAMPLES = LightSamples(np.zeros((1, FACE), np.int32), np.zeros((1, 1), np.int32), np.zeros((1, LIGHT), np.float32))
-"""Nothing is known of any face."""
 
 
 def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence[bool]) -> SampleGrid:
     """Lay a grid on every face of what stands."""
     spacing = SPACING
     steps = [_steps(thing, spacing) for thing in things]
-    count = sum(_count(each) for each, still in zip(steps, stands, strict=True) if still)
+    count = sum(_count(step) for step, still in zip(steps, stands, strict=True) if still)
     if count > MOST:
         spacing *= math.sqrt(count / MOST)
         steps = [_steps(thing, spacing) for thing in things]
@@ -118,7 +100,7 @@ def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence
             parts.append(_samples_of(thing, pose, of_thing, samples))
         faces.append(rows)
     stacked = [np.concatenate([np.zeros((0, 3)), *column]) for column in zip(*parts, strict=True)] if parts else []
-    point, normal, facet = (each.astype(np.float32) for each in stacked or [np.zeros((0, 3))] * 3)
+    point, normal, facet = (column.astype(np.float32) for column in stacked or [np.zeros((0, 3))] * 3)
     return SampleGrid(np.concatenate([np.zeros((0, FACE)), *faces]).astype(np.int32), point, normal, facet)
 
 
@@ -168,12 +150,7 @@ def _unit(vectors: FloatArray) -> FloatArray:
 
 
 def find_light(tracer: Tracer, grid: SampleGrid, lamps: Floats, sun: SunLight | None) -> LightSamples:
-    """Find which lamps each sample sees, and the light that falls on it.
-
-    Args:
-        lamps: (L, 8), as of `Packed.lamps`.
-        sun: of the scene; None for none.
-    """
+    """Find which lamps each sample sees, and the light that falls on it (lamps (L, 8), as of `Packed.lamps`)."""
     count = len(grid.point)
     if not count:
         return NO_SAMPLES
@@ -183,14 +160,16 @@ def find_light(tracer: Tracer, grid: SampleGrid, lamps: Floats, sun: SunLight | 
         return _light_of(tracer, grid, part, lamps, sun)
 
     found = tracer.follow(work, parts)
-    return LightSamples(grid.faces, np.concatenate([each[0] for each in found]), np.concatenate([e[1] for e in found]))
+    return LightSamples(
+        grid.faces, np.concatenate([samples[0] for samples in found]), np.concatenate([e[1] for e in found])
+    )
 
 
 def _light_of(
     tracer: Tracer, grid: SampleGrid, part: slice, lamps: Floats, sun: SunLight | None
 ) -> tuple[Integers, Floats]:
     t: Any = tracer
-    off, normal, facet = (t.given(each[part]) for each in (grid.point, grid.normal, grid.facet))
+    off, normal, facet = (t.given(column[part]) for column in (grid.point, grid.normal, grid.facet))
     rows = len(grid.point[part])
     seen, light = np.zeros((rows, 1), np.int32), np.zeros((rows, LIGHT), np.float32)
     for number, lamp in enumerate(lamps):
@@ -217,20 +196,15 @@ def _light_of(
     return seen, light
 
 
-_ALL = 0x7FFFFFFF
-"""A bit for each lamp that has one."""
+_ALL = 0x7FFFFFFF  # A bit for each lamp that has one
 
 
 class _Cell(NamedTuple):
-    """The four samples around places.
-
-    Attributes:
-        weights: of the four, for what is in proportion between them.
-    """
+    """The four samples around places."""
 
     known: Any
     rows: tuple[Any, Any, Any, Any]
-    weights: tuple[Any, Any, Any, Any]
+    weights: tuple[Any, Any, Any, Any]  # of the four, for what is in proportion between them
 
 
 class BakedIntegrator(Integrator):
@@ -241,7 +215,6 @@ class BakedIntegrator(Integrator):
     """
 
     def __init__(self, tracer: Tracer, packed: Packed) -> None:
-        """Begin without samples."""
         super().__init__(tracer, packed)
         self.set_samples(NO_SAMPLES)
 
@@ -254,7 +227,7 @@ class BakedIntegrator(Integrator):
         """Set what is known of the light, now that things stand as they do."""
         self._known = samples is not NO_SAMPLES
         self._faces, self._seen_lamps, self._light_at = (
-            self._t.table(each) for each in (samples.faces, samples.seen, samples.light)
+            self._t.table(column) for column in (samples.faces, samples.seen, samples.light)
         )
 
     def _cell(self, hit: Hit, front: Any) -> _Cell:

@@ -24,31 +24,20 @@ from simjudge.sim.scene.model import NO_INSTANCE, Mesh, Scene, Thing
 from simjudge.sim.vehicle.car_appearance import PARTS, VEHICLE
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_LOOSE = 0.1
-"""Share of volume that may be added when two slices are put together into one hull."""
-_MOST_LEVELS = 24
-"""Heights at which a mesh is cut, at most."""
-_GRAIN = 1e-5
-"""Metres: heights that differ by less are one."""
+_LOOSE = 0.1  # Share of volume that may be added when two slices are put together into one hull
+_MOST_LEVELS = 24  # Heights at which a mesh is cut, at most
+_GRAIN = 1e-5  # Metres: heights that differ by less are one
 
 
 class ConvexSolid(NamedTuple):
-    """A convex solid.
+    """A convex solid."""
 
-    Attributes:
-        points: (N, 3), metres, the corners of its hull.
-    """
-
-    points: FloatArray
+    points: FloatArray  # (N, 3), metres, the corners of its hull
     volume: float
 
 
 def whole_hull(mesh: Mesh) -> list[ConvexSolid]:
-    """The mesh's convex hull; nothing where the mesh is flat.
-
-    Args:
-        mesh: with vertices (V, 3), metres.
-    """
+    """The mesh's convex hull; nothing where the mesh is flat (mesh: with vertices (V, 3), metres)."""
     return _solid(mesh.vertices)
 
 
@@ -56,10 +45,7 @@ def horizontal_slices(mesh: Mesh) -> list[ConvexSolid]:
     """Hulls of horizontal slices of a mesh, from the lowest up; nothing where the mesh is flat.
 
     It is cut where it has vertices, and put together again as long as that adds less than a tenth of the volume: a box
-    stays one solid, a cone on a wide foot becomes two.
-
-    Args:
-        mesh: with vertices (V, 3), metres.
+    stays one solid, a cone on a wide foot becomes two. `mesh`: with vertices (V, 3), metres.
     """
     levels = np.unique(np.round(mesh.vertices[:, 2] / _GRAIN)) * _GRAIN
     if len(levels) > _MOST_LEVELS:
@@ -101,21 +87,13 @@ def _solid(points: FloatArray) -> list[ConvexSolid]:
     return [ConvexSolid(points[hull.vertices], float(hull.volume))]
 
 
-STEP = 0.002
-"""Seconds."""
-GRAVITY = 9.81
-"""m/s^2."""
-_SLAB = 0.5
-"""Metres: thickness of a ground below its lowest height."""
+STEP = 0.002  # Seconds
+GRAVITY = 9.81  # m/s^2
+_SLAB = 0.5  # Metres: thickness of a ground below its lowest height
 
 
 def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.MjModel:
-    """The model of a scene at its start.
-
-    Args:
-        vehicle: the car; None: no car.
-        start: pose of base_link in the world, metres.
-    """
+    """The model of a scene at its start (vehicle: the car; None; start: pose of base_link in the world, metres)."""
     spec = mujoco.MjSpec()
     spec.option.timestep = STEP
     spec.option.gravity = [0, 0, -GRAVITY]
@@ -219,11 +197,7 @@ class _Solids:
 
 
 def wxyz(pose: Pose) -> list[float]:
-    """A pose's quaternion in MuJoCo's order.
-
-    Args:
-        pose: orientation as x, y, z, w (ROS).
-    """
+    """A pose's quaternion in MuJoCo's order (pose: orientation as x, y, z, w (ROS))."""
     x, y, z, w = pose.orientation
     return [w, x, y, z]
 
@@ -235,12 +209,9 @@ _FATAL = (
     mujoco.mjtWarning.mjWARN_CNSTRFULL,
     mujoco.mjtWarning.mjWARN_CONTACTFULL,
 )
-_CAR = -1
-"""Kind of a geom that belongs to the car."""
-_OTHER = -2
-"""Kind of a geom that is neither the car's nor worth noting when touched."""
-_OVERLAP = 0.002
-"""Metres by which things may stand in each other at the start without a word."""
+_CAR = -1  # Kind of a geom that belongs to the car
+_OTHER = -2  # Kind of a geom that is neither the car's nor worth noting when touched
+_OVERLAP = 0.002  # Metres by which things may stand in each other at the start without a word
 _log = logging.getLogger(__name__)
 # Else MuJoCo writes MUJOCO_LOG.TXT into whatever folder it is run in.
 mujoco.set_mju_user_warning(lambda text: _log.debug("MuJoCo: %s", text))
@@ -274,7 +245,7 @@ class Bodies:
         for thing in solid:
             numbers.setdefault(id(thing.path), []).append(int(self._model.body(thing.name).mocapid[0]))
         paths = {id(thing.path): thing.path for thing in solid if thing.path is not None}
-        self._scripted = [(numbers[each], path) for each, path in paths.items()]
+        self._scripted = [(numbers[name], path) for name, path in paths.items()]
         self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
         self._touched = np.zeros(len(self._worth), bool)
         self._kinds = np.full(self._model.ngeom, _OTHER)
@@ -315,11 +286,7 @@ class Bodies:
         mujoco.mj_kinematics(self._model, self._data)
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car, somewhere, at rest.
-
-        Args:
-            pose: in the world, metres; of base_link for the car.
-        """
+        """Put a free thing, or the car, somewhere, at rest (pose: in the world, metres; of base_link for the car)."""
         if name == VEHICLE and self._car:
             self._car.set_pose(pose)
         elif name in self._free:

@@ -17,35 +17,21 @@ from simjudge.sim.engines.default.tracer import Hit
 
 
 class View(NamedTuple):
-    """From where a camera looks.
+    """From where a camera looks."""
 
-    Attributes:
-        rotation: (3, 3), camera to world.
-        origin: (3,), world, metres.
-        spread: angle between neighbouring rays, radians.
-        grain_shift: two numbers in 0..1 that shift the grain.
-    """
-
-    rotation: FloatArray
-    origin: FloatArray
-    spread: float
-    grain_shift: tuple[float, float]
+    rotation: FloatArray  # (3, 3), camera to world
+    origin: FloatArray  # (3,), world, metres
+    spread: float  # angle between neighbouring rays, radians
+    grain_shift: tuple[float, float]  # two numbers in 0..1 that shift the grain
 
 
 class Rays(NamedTuple):
-    """A wavefront of a lens's rays, on the device.
+    """A wavefront of a lens's rays, on the device."""
 
-    Attributes:
-        direction: unit vectors in the camera's frame; in the world where the rays have origins of their own.
-        grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
-        origin: world, metres; None: all begin where the view has the camera.
-        places: each pixel's place in the image, row by row; None: what is seen stays in the rays' order.
-    """
-
-    direction: Any
-    grain: Any
-    origin: Any = None
-    places: Any = None
+    direction: Any  # unit vectors in the camera's frame; in the world where the rays have origins of their own
+    grain: Any  # two numbers in 0..1 for each ray: where in its lobe a surface mirrors it
+    origin: Any = None  # world, metres; None: all begin where the view has the camera
+    places: Any = None  # each pixel's place in the image, row by row; None: what is seen stays in the rays' order
 
 
 class Spot(NamedTuple):
@@ -74,12 +60,9 @@ class Spot(NamedTuple):
     front: Any
 
 
-SIDE = 64
-"""Pixels after which the grain repeats."""
-_ROUNDS = 24
-"""Times that the tiles are sharpened and ranked again."""
-_WIDTH = 1.5
-"""Standard deviation of the low-pass filter that is taken away, pixels."""
+SIDE = 64  # Pixels after which the grain repeats
+_ROUNDS = 24  # Times that the tiles are sharpened and ranked again
+_WIDTH = 1.5  # Standard deviation of the low-pass filter that is taken away, pixels
 
 
 @cache
@@ -100,17 +83,7 @@ def blue_noise() -> npt.NDArray[np.float32]:
 
 
 def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
-    """Two numbers in 0..1 for each of n x n rays of each pixel: (P n n, 2), from pixels (P, 2), x and y.
-
-    Within a pixel they are spread evenly, each pixel has its own offset.
-
-    Args:
-        pixels: int64 (P, 2), x and y.
-        n: rays along each side of a pixel.
-
-    Returns:
-        Float32 (P n n, 2), 0 to below 1.
-    """
+    """Two numbers in 0..1 for each of n x n rays of each pixel, float32 (P n n, 2), spread evenly within a pixel."""
     within = (np.arange(n) + 0.5) / n
     spread = np.stack(np.meshgrid(within, within), -1).reshape(1, -1, 2)
     offset = blue_noise()[:, pixels[:, 1] % SIDE, pixels[:, 0] % SIDE].T[:, None]
@@ -124,37 +97,20 @@ def grain_shift(camera: Pose) -> tuple[float, float]:
     return (hashed & 0xFFFF) / 0x10000, (hashed >> 16) / 0x10000
 
 
-_BLOCK = 4
-"""Side, in pixels, of the blocks in which rays are ordered."""
-_SIZES = 4
-"""Sizes of images whose order is kept."""
+_BLOCK = 4  # Side, in pixels, of the blocks in which rays are ordered
+_SIZES = 4  # Sizes of images whose order is kept
 
 
 @lru_cache(maxsize=_SIZES)
 def pixel_order(size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Indices of all pixels along a Z curve in each square block: rays that go the same way stand together.
-
-    Args:
-        size: width and height of the image, pixels.
-
-    Returns:
-        Int64 (H W,): row times width plus column.
-    """
+    """Indices int64 (H W,) of all pixels along a Z curve in each square block: neighbouring rays come together."""
     width, height = size
     y, x = np.divmod(np.arange(width * height), width)
     return np.lexsort((x & 1, y & 1, x & 2, y & 2, x // _BLOCK, y // _BLOCK))
 
 
 def image_from_parts(size: tuple[int, int], parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """An image from values in `pixel_order`.
-
-    Args:
-        size: width and height of the image, pixels.
-        parts: the values, (N, ...) each, H W in all.
-
-    Returns:
-        (H, W, ...).
-    """
+    """An image from values in `pixel_order`: (H, W, ...); parts: the values, (N, ...) each, H W in all."""
     width, height = size
     values = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return np.take(values, _places(size), axis=0).reshape(height, width, *values.shape[1:])

@@ -24,18 +24,12 @@ from simjudge.sim.scene.model import Thing
 from simjudge.sim.vehicle.car_appearance import VEHICLE, WHEELS, body_box
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
-STATIC = 1
-"""Bit of static things."""
-FREE = 2
-"""Bit of free things."""
-BODY = 4
-"""Bit of the car's body."""
-TYRE = 8
-"""Bit of the car's tyres, which the ground alone feels."""
-WHEEL = 16
-"""Bit of the car's wheels, which free things alone feel."""
-GROUND = 32
-"""Bit of ground that is not flat, which tyres feel by themselves (see `tyres`)."""
+STATIC = 1  # Bit of static things
+FREE = 2  # Bit of free things
+BODY = 4  # Bit of the car's body
+TYRE = 8  # Bit of the car's tyres, which the ground alone feels
+WHEEL = 16  # Bit of the car's wheels, which free things alone feel
+GROUND = 32  # Bit of ground that is not flat, which tyres feel by themselves (see `tyres`)
 _OTHERS = {
     STATIC: FREE | BODY | TYRE,
     FREE: STATIC | FREE | BODY | WHEEL,
@@ -44,12 +38,11 @@ _OTHERS = {
     WHEEL: FREE,
     GROUND: FREE | BODY,
 }
+# Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight.
 FIRM = (0.005, 1.0)
-"""Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight."""
+# Friction of things: sliding (no unit), and the lengths, metres, by which spinning and rolling are resisted.
 THINGS = (0.6, 0.002, 0.0005)
-"""Friction of things: sliding (no unit), and the lengths, metres, by which spinning and rolling are resisted."""
-CAR = (0.3, 0.002, 0.0005)
-"""Friction of the car's body, which is smooth."""
+CAR = (0.3, 0.002, 0.0005)  # Friction of the car's body, which is smooth
 
 
 def collision_bits(kind: int) -> dict[str, int]:
@@ -57,27 +50,20 @@ def collision_bits(kind: int) -> dict[str, int]:
     return {"contype": kind, "conaffinity": _OTHERS[kind]}
 
 
-_SERVO_STIFFNESS = 30.0
-"""N m a radian, from the servo's target to the wheel's angle."""
-_SERVO_TORQUE = 5.0
-"""N m, at most."""
+_SERVO_STIFFNESS = 30.0  # N m a radian, from the servo's target to the wheel's angle
+_SERVO_TORQUE = 5.0  # N m, at most
+# kg m^2 added about each front wheel's steering axis (MuJoCo's armature): it keeps the stiff servo stable.
 _SERVO_INERTIA = 0.002
-"""kg m^2 added about each front wheel's steering axis (MuJoCo's armature): it keeps the stiff servo stable."""
+# kg m^2 of a wheel about the steering axis (ART-1's) that the servo's figures are for; a heavier wheel gets a servo as
+# much stronger.
 _SERVO_WHEEL = 0.00114 / 2 + 0.284 * 0.0855**2 / 12
-"""kg m^2 of a wheel about the steering axis (ART-1's) that the servo's figures are for; a heavier wheel gets a servo as
-much stronger."""
-_DRY_TIME = (0.004, 1.0)
-"""Time constant (s) and damping ratio (MuJoCo's solref) of dry friction in the bearings."""
+_DRY_TIME = (0.004, 1.0)  # Time constant (s) and damping ratio (MuJoCo's solref) of dry friction in the bearings
+# MuJoCo's solimp of dry friction in the bearings: as firm as MuJoCo can, so that nothing creeps.
 _DRY = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""MuJoCo's solimp of dry friction in the bearings: as firm as MuJoCo can, so that nothing creeps."""
 
 
 def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> None:
-    """Add a car to a model.
-
-    Args:
-        gravity: m/s^2; the springs carry the body's weight at rest, with base_link on the ground.
-    """
+    """Add a car to a model (gravity: m/s^2)."""
     x, y, z, w = start.orientation
     body = spec.worldbody.add_body(name=VEHICLE, pos=start.position, quat=[w, x, y, z])
     body.add_freejoint(name=VEHICLE)
@@ -159,12 +145,7 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
 
 
 def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
-    """N with which a wheel stands on level ground.
-
-    Args:
-        car: masses (kg), centre of mass and sizes (m).
-        gravity: m/s^2, above 0.
-    """
+    """N with which a wheel stands on level ground (car: masses (kg), centre of mass and sizes (m); gravity: m/s^2)."""
     ahead, aside = car.centre_of_mass[0] / car.wheelbase, car.centre_of_mass[1] / car.track
     share = (ahead if name.startswith("front") else 1 - ahead) * (0.5 + (aside if name.endswith("left") else -aside))
     return (share * (car.mass - 4 * car.wheel_mass) + car.wheel_mass) * gravity
@@ -233,11 +214,7 @@ class Car:
         self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
 
     def set_pose(self, pose: Pose) -> None:
-        """Put base_link somewhere, at rest, the body as high above the wheels as it rests.
-
-        Args:
-            pose: of base_link in the world, metres.
-        """
+        """Put base_link somewhere in the world, at rest, the body as high above the wheels as it rests."""
         x, y, z, w = pose.orientation
         self._data.qpos[self._qpos : self._qpos + 7] = [*pose.position, w, x, y, z]
         self._data.qpos[self._springs] = 0
@@ -246,14 +223,7 @@ class Car:
         self._tyres.rest()
 
     def state(self, time: float) -> VehicleState:
-        """How the car moves.
-
-        Args:
-            time: simulated seconds.
-
-        Returns:
-            Pose of base_link, velocities and acceleration in base_link's axes, SI units.
-        """
+        """How the car moves (time: simulated seconds)."""
         qpos, qvel = self._data.qpos, self._data.qvel
         px, py, pz, w, x, y, z = qpos[self._qpos : self._qpos + 7].tolist()
         pose = Pose((px, py, pz), (x, y, z, w))

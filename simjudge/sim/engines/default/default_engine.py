@@ -108,8 +108,7 @@ class DefaultEngine(BodyEngine[Bodies]):
         return Light(self.scene, self._car)
 
 
-_GRAZING = 1e-6
-"""A ray's cosine with a face's normal below which the face's plane says little of where it is hit."""
+_GRAZING = 1e-6  # A ray's cosine with a face's normal below which the face's plane says little of where it is hit
 
 
 class RestingRays:
@@ -136,11 +135,7 @@ class RestingRays:
             self._tracer.move({}, self._rotations, self._positions)
 
     def place(self, numbers: Sequence[int], poses: Sequence[Pose | None]) -> None:
-        """Put things where they rest, or take them away.
-
-        Args:
-            poses: of each; None: rays do not meet it from now on.
-        """
+        """Put things where they rest, or take them away (poses of each; None: rays do not meet it from now on)."""
         moved: dict[int, Floats] = {}
         for number, pose in zip(numbers, poses, strict=True):
             row = self._row.get(number)
@@ -157,11 +152,7 @@ class RestingRays:
             self._tracer.move(moved, self._rotations, self._positions)
 
     def cast(self, origins: FloatArray, directions: FloatArray) -> Hits:
-        """What rays hit first.
-
-        Args:
-            origins, directions: (N, 3), world, metres and unit.
-        """
+        """What rays hit first (origins, directions (N, 3), world, metres and unit)."""
         hits = Hits(np.empty(len(origins)), np.empty(len(origins), np.int64), np.empty((len(origins), 3)))
         if self._tracer is None or not len(origins):
             for values, nothing in zip(hits, (np.inf, -1, np.nan), strict=True):

@@ -39,16 +39,11 @@ from simjudge.sim.engines.default.packed import (
 )
 from simjudge.sim.engines.default.tracer import Hit, Tracer
 
-_GLIMPSED = 4
-"""Surfaces of glass that a mirrored ray passes."""
-_FADE = (0.3, 0.5)
-"""Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
-_LEAST = 0.01
-"""Weight below which a mirrored ray is not worth following: its light is taken to be ambient."""
-_BRIGHTEST = 1.0
-"""Radiance above which rough surfaces mirror nothing: single rays would sparkle."""
-_INNER = 0.75
-"""Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason."""
+_GLIMPSED = 4  # Surfaces of glass that a mirrored ray passes
+_FADE = (0.3, 0.5)  # Roughness from which mirrored rays give way to ambient light, and where nothing is left of them
+_LEAST = 0.01  # Weight below which a mirrored ray is not worth following: its light is taken to be ambient
+_BRIGHTEST = 1.0  # Radiance above which rough surfaces mirror nothing: single rays would sparkle
+_INNER = 0.75  # Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason
 
 
 class Integrator:
@@ -76,11 +71,7 @@ class Integrator:
         return self._glass is not None
 
     def set_rotations(self, rotations: FloatArray) -> None:
-        """Set how the things are rotated, thing to world.
-
-        Args:
-            rotations: float (T, 3, 3), one matrix a thing.
-        """
+        """Set how the things are rotated, thing to world (rotations: float (T, 3, 3), one matrix a thing)."""
         rows = np.zeros((max(len(rotations), 1), 16), np.float32)
         rows[: len(rotations), :9] = rotations.reshape(-1, 9)
         self._rotations = self._t.table(rows)
@@ -92,15 +83,7 @@ class Integrator:
         self._cell_grid = t.same([*cells.low, 1 / cells.edge]), t.same(cells.shape)
 
     def first(self, origins: Floats, directions: Floats) -> tuple[Any, Any, Any]:
-        """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
-
-        Args:
-            origins: float32 (N, 3), world, metres.
-            directions: float32 (N, 3), unit, world.
-
-        Returns:
-            Distance (N,), metres; thing (N,); normal (N, 3), unit, world.
-        """
+        """Distance (N,), thing (N,) (-1: nothing is hit) and facet normals (N, 3) of rays in the world, on the host."""
         t = self._t
         hit = t.hit(t.given(origins), t.given(directions), t.everywhere)
         thing = t.select(hit.valid, hit.thing, -1)
@@ -108,14 +91,7 @@ class Integrator:
         return distance, things, normal
 
     def things_and_depth(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
-
-        Args:
-            rays: starts and directions in the camera's frame.
-
-        Returns:
-            Thing (N,) and depth (N,), metres.
-        """
+        """Thing (N,) (-1: nothing is hit) and depth (N,) along the camera's axis (inf) of rays, on the host."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -128,11 +104,7 @@ class Integrator:
         return things, depths
 
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
-
-        Returns:
-            Thing (N,) and distance along the ray (N,), metres.
-        """
+        """Thing (N,) (-1: nothing is hit) and distance (N,) along the ray (inf), metres, on the host."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -152,16 +124,7 @@ class Integrator:
         return path.hit, path.start + path.direction * path.hit.distance - start
 
     def radiance_and_things(self, rays: Rays, view: View) -> tuple[Floats, Any, Any]:
-        """Radiance, thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
-
-        One search for both. Of scenes without glass: there `things_and_depth` looks through what has no class.
-
-        Args:
-            rays: starts and directions in the camera's frame.
-
-        Returns:
-            Float32 (N, 3), linear RGB; thing (N,) and depth (N,), metres.
-        """
+        """Radiance (N, 3), thing (-1: nothing is hit) and depth (inf) of rays, in one search; for no glass."""
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
@@ -171,15 +134,7 @@ class Integrator:
         return radiance, thing, depths
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
-        """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
-
-        Args:
-            rays: starts and directions in the camera's frame.
-            block: rays a pixel.
-
-        Returns:
-            Float32 (N / block, 3), linear RGB.
-        """
+        """Radiance (N / block, 3) along rays, averaged over each `block` (rays of a pixel) in a row, on the host."""
         start, direction = self._start(rays, view)
         hit = self._t.hit(start, direction, self._t.everywhere)
         return self._t.means(self._seen(hit, start, direction, rays, view), block, rays.places)
@@ -245,10 +200,7 @@ class Integrator:
         return self._rotated(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 
     def _spot(self, hit: Hit, start: Any, direction: Any, footprint: Any) -> Spot:
-        """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from.
-
-        Footprint: width of the ray there, metres.
-        """
+        """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from."""
         t = self._t
         c = t.row(self._corners, hit.face, CORNERS, hit.valid)
         b0 = 1 - hit.b1 - hit.b2
@@ -316,10 +268,7 @@ class Integrator:
         return self._glimpse(spot.off, direction, footprint, spread + alpha, active, rough=spot.roughness > 0)
 
     def _glimpse(self, start: Any, direction: Any, footprint: Any, spread: Any, active: Any, rough: Any = None) -> Any:
-        """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself.
-
-        Rough: where surfaces mirror nothing brighter than _BRIGHTEST.
-        """
+        """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself."""
         t, weight = self._t, 1.0
         hit = t.hit(start, direction, active)
         if self._glass is not None:

@@ -26,24 +26,16 @@ from simjudge.sim.engines.ray_times import TimedExposure, place_rays
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 
-_PART = 1 << 14
-"""Pixels whose rays a lens computes at once."""
-_LENSES = 2
-"""Lenses whose rays are kept."""
+_PART = 1 << 14  # Pixels whose rays a lens computes at once
+_LENSES = 2  # Lenses whose rays are kept
 
 
 class _LensRays(NamedTuple):
-    """A lens's rays on the host, n x n a pixel, pixels in `pixel_order`.
+    """A lens's rays on the host, n x n a pixel, pixels in `pixel_order`."""
 
-    Attributes:
-        direction: float32 (N, 3), unit, optical frame.
-        grain: float32 (N, 2).
-        row: int64 (P,), the row of each pixel.
-    """
-
-    direction: Floats
-    grain: Floats
-    row: IntArray
+    direction: Floats  # float32 (N, 3), unit, optical frame
+    grain: Floats  # float32 (N, 2)
+    row: IntArray  # int64 (P,), the row of each pixel
 
 
 class TimedLight:
@@ -55,14 +47,7 @@ class TimedLight:
         self._kept: OrderedDict[tuple[Lens, int], _LensRays] = OrderedDict()
 
     def render(self, lens: Lens, exposure: TimedExposure, n: int) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3).
-
-        Args:
-            n: rays along each side of a pixel.
-
-        Returns:
-            Float32 (H, W, 3).
-        """
+        """Linear RGB radiance (H, W, 3): float32 (H, W, 3); n: rays along each side of a pixel."""
         rays, view = self._rays_of(lens, n), _timed_view(lens, exposure, n)
         times = exposure.ray_times(lens.size, n * n).reshape(-1, n * n)[pixel_order(lens.size)].ravel()
 
@@ -81,12 +66,7 @@ class TimedLight:
         return image_from_parts(lens.size, [mean])
 
     def things_and_depth(self, lens: Lens, exposure: TimedExposure) -> tuple[IntArray, npt.NDArray[np.float32]]:
-        """Thing (-1: nothing is hit) and depth (inf) through the pixels' centres, in the middle of each row's exposure.
-
-        Returns:
-            Things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees all
-            around.
-        """
+        """Thing (-1: nothing) and depth (inf), (H, W), through the pixels' centres, in the middle of each row's."""
         rays, view = self._rays_of(lens, 1), _timed_view(lens, exposure, 1)
         times = exposure.label_times(rays.row, lens.size[1])
 
@@ -97,8 +77,8 @@ class TimedLight:
         thing, distance = np.empty(len(times), np.int32), np.empty(len(times), np.float32)
         for chosen, wavefronts in self._by_part(exposure, times, 1):
             found = self._tracer.follow(trace, wavefronts)
-            thing[chosen] = np.concatenate([each[0] for each in found])
-            distance[chosen] = np.concatenate([each[1] for each in found])
+            thing[chosen] = np.concatenate([part[0] for part in found])
+            distance[chosen] = np.concatenate([part[1] for part in found])
         depth = distance
         if not lens.omnidirectional:
             with np.errstate(invalid="ignore"):
@@ -111,11 +91,7 @@ class TimedLight:
         return Rays(self._tracer.given(turned), None, self._tracer.given(origins))
 
     def _by_part(self, exposure: TimedExposure, times: Any, block: int) -> Iterator[tuple[Any, list[Any]]]:
-        """Put the bodies where they are in each part of the exposure, and yield the part's rays.
-
-        Yields:
-            The indices of the part's blocks of rays, and wavefronts of indices of rays.
-        """
+        """Put the bodies where they are in each part of the exposure, and yield the part's rays."""
         size = max(self._tracer.wavefront // block, 1) * block
         if len(exposure.bodies) == 1:
             self._place(exposure.bodies[0])
@@ -155,15 +131,13 @@ def _timed_view(lens: Lens, exposure: TimedExposure, n: int) -> View:
     return View(first.rotation_matrix(), np.array(first.position), spread, grain_shift(first))
 
 
-_UNIT = 1e-3
-"""A unit vector's length may be off by this much."""
+_UNIT = 1e-3  # A unit vector's length may be off by this much
 _WORTH_JUDGING = 1 << 23
 """Rays, since something has moved that seldom does, after which it is found where lamps are surely in sight.
 
 By then about as much time would have been saved as finding it takes: whatever comes, little is lost.
 """
-_BUNDLES = 12
-"""Sets of rays that are kept."""
+_BUNDLES = 12  # Sets of rays that are kept
 
 
 class Light:
@@ -212,11 +186,7 @@ class Light:
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.sim.engines.contract.Engine`.
-
-        Returns:
-            Float32 (H, W, 3).
-        """
+        """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.sim.engines.contract.Engine`."""
         n = _side(rays_per_pixel)
         if not scene_states:
             raise UsageError("an exposure needs one instant or more")
@@ -234,11 +204,7 @@ class Light:
         return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres; see `simjudge.sim.engines.contract.Engine`.
-
-        Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
-        """
+        """Classes, instances and depth through the pixels' centres; see `simjudge.sim.engines.contract.Engine`."""
         if self._known_labels is not None and self._known_labels[0] == (lens, scene_state):
             return self._known_labels[1]
         self._place(scene_state.bodies)
@@ -274,12 +240,7 @@ class Light:
         return self._labels(*self._timed.things_and_depth(lens, exposure))
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first, bodies not named where the scene has them; see `simjudge.sim.engines.contract.Engine`.
-
-        Args:
-            origins: (N, 3), world, metres.
-            directions: (N, 3), unit, world.
-        """
+        """What rays hit first, bodies not named being at rest; see `simjudge.sim.engines.contract.Engine`."""
         origins, directions = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
         if origins.ndim != 2 or origins.shape != directions.shape or origins.shape[1] != 3:
             raise UsageError(f"origins {origins.shape} and directions {directions.shape}: (N, 3) each is needed")
@@ -414,14 +375,7 @@ def _view(lens: Lens, camera: Pose, n: int) -> View:
 
 
 def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
-    """The tracer that can run here, with things where the scene has them.
-
-    Args:
-        first_face: int32 (T,), each thing's first among the faces of all things.
-
-    Returns:
-        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
-    """
+    """The tracer that can run here, with things where the scene has them: Mitsuba's tracer (first_face: int32 (T,))."""
     vertices = [world_vertices(thing, thing.pose) for thing in things]
     meshes = [thing.mesh for thing in things]
     clear = [thing.surface.refractive_index is not None for thing in things]

@@ -31,25 +31,12 @@ class TextureLookup:
     """Textures one after another, each with its levels."""
 
     def __init__(self, tracer: Tracer, levels: Integers, texels: Floats, *, around: bool = False) -> None:
-        """Bring them to where the tracer computes.
-
-        Args:
-            levels: int32 (M, 4): first texel, width, height, 0.
-            texels: float32 (N, 4): red, green, blue, 0.
-            around: they are panoramas, which end at their upper and lower edges; otherwise they repeat there too.
-        """
+        """Bring them to where the tracer computes (levels: int32 (M, 4); texels: float32 (N, 4))."""
         self._t, self._around = tracer, around
         self._levels, self._texels = tracer.table(levels), tracer.table(texels)
 
     def value(self, lookup: Any, u: Any, v: Any, texels: Any, valid: Any) -> Any:
-        """Between the two levels whose texels are about as wide as the ray; white where there is no texture.
-
-        Args:
-            lookup: first level, levels (0: no texture), anything, texels per texture coordinate.
-
-        Returns:
-            Vector, linear RGB.
-        """
+        """Linear RGB between the two levels whose texels are about as wide as the ray; white without a texture."""
         t = self._t
         textured = valid & (lookup[1] > 0)
         depth = t.xp.log2(t.xp.maximum(texels * t.decimal(lookup[3]), 1.0))
@@ -61,11 +48,7 @@ class TextureLookup:
         return t.select(textured, fine + (coarse - fine) * part, 1.0)
 
     def finest(self, u: Any, v: Any) -> Any:
-        """The first texture's first level.
-
-        Returns:
-            Vector, linear RGB.
-        """
+        """The first texture's first level: vector, linear RGB."""
         return self._bilinear(0, u, v, self._t.everywhere)
 
     def _bilinear(self, level: Any, u: Any, v: Any, active: Any) -> Any:
@@ -103,14 +86,7 @@ class Bumps:
         self._maps = TextureLookup(tracer, packed.levels, packed.texels)
 
     def bent(self, normal: Any, hit: Hit, u: Any, v: Any, texels: Any, rotated: Callable[[Any], Any]) -> Any:
-        """Normals as the maps bend them: n = x T + y B + z N, T along u at right angles to N, B along v.
-
-        Args:
-            rotated: from a vector in the things' frames to one in the world.
-
-        Returns:
-            Vector, unit, world; that of before where there is no map, or no texture coordinates.
-        """
+        """Normals as the maps bend them: n = x T + y B + z N, T along u at right angles to N, B along v."""
         t = self._t
         row = t.row(self._tangents, hit.face, TANGENT, hit.valid)
         tangent = rotated(t.vector([row[0], row[1], row[2]]))
@@ -124,12 +100,10 @@ class Bumps:
         return t.select(hit.valid & (lookup[1] > 0) & (square > 1e-6), bent, normal)
 
 
-_FARTHEST = 1e30
-"""Metres that a ray goes which hits nothing."""
-_LEVEL = 1e-6
-"""Slope of rays below which they count as level, on the way to the fog's ceiling."""
+_FARTHEST = 1e30  # Metres that a ray goes which hits nothing
+_LEVEL = 1e-6  # Slope of rays below which they count as level, on the way to the fog's ceiling
+# Texture coordinates of a panorama per radian, at the horizon: the root of 1 / 2 pi times 1 / pi.
 _RADIANS = 1 / (math.pi * math.sqrt(2))
-"""Texture coordinates of a panorama per radian, at the horizon: the root of 1 / 2 pi times 1 / pi."""
 
 
 class SunLight(NamedTuple):
@@ -167,22 +141,14 @@ class Surroundings:
             self._fog_radiance = tracer.vector(tracer.same(packed.fog.radiance))
 
     def background(self, direction: Any, spread: Any) -> Any:
-        """What rays see that hit nothing.
-
-        Args:
-            spread: number, the ray's opening, radians.
-        """
+        """What rays see that hit nothing (spread: number, the ray's opening, radians)."""
         if self._sky is None:
             return self._background
         u, v = self._coordinates(direction)
         return self._picture.value(self._sky.lookup, u, v, spread * _RADIANS, self._t.everywhere)
 
     def ambient(self, normal: Any) -> Any:
-        """The mean radiance of all that surrounds a surface, weighted by the cosine, without shadows.
-
-        Returns:
-            Radiance, a vector: irradiance / pi.
-        """
+        """The mean radiance of all around a surface, weighted by the cosine, without shadows: irradiance / pi."""
         if self._sky is None:
             return self._ambient
         return self._ambient + self._light.finest(*self._coordinates(normal))
@@ -194,14 +160,7 @@ class Surroundings:
         return self.ambient(2 * n_v * normal - view)
 
     def through_fog(self, light: Any, start: Any, direction: Any, distance: Any, valid: Any) -> Any:
-        """What is left of light on its way through the fog, with the fog's own (Koschmieder, 1924).
-
-        Args:
-            light: vector, radiance at the far end of rays.
-            start: vector, world, metres, of the near end.
-            distance: number, metres.
-            valid: mask: rays that hit something; the others go on for ever.
-        """
+        """What is left of light on its way through the fog, with the fog's own (Koschmieder, 1924)."""
         if self._fog is None:
             return light
         t, xp = self._t, self._t.xp
@@ -224,32 +183,25 @@ class Surroundings:
         return u, 0.5 + t.angle(z, t.xp.sqrt(x * x + y * y)) * (1 / math.pi)
 
 
+# Radiance above which no bounce counts: else single rays that meet a wall close to a lamp would sparkle.
 _BRIGHTEST = 1.0
-"""Radiance above which no bounce counts: else single rays that meet a wall close to a lamp would sparkle."""
+# By which the random numbers of a ray move from bounce to bounce: an R2 sequence, evenly spread over the square.
 _STEPS = (0.7548776662, 0.5698402910)
-"""By which the random numbers of a ray move from bounce to bounce: an R2 sequence, evenly spread over the square."""
-BOUNCE_SPREAD = 0.5
-"""Width of a ray's footprint per metre that it goes: what it sees of textures is their mean."""
+BOUNCE_SPREAD = 0.5  # Width of a ray's footprint per metre that it goes: what it sees of textures is their mean
 
+# From start, direction, footprint and mask of rays: mask of what they hit, the point off it, its normal, the light that
+# it sends back, and the share of light from everywhere that it reflects.
 Throw = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any, Any]]
-"""From start, direction, footprint and mask of rays: mask of what they hit, the point off it, its normal, the light
-that it sends back, and the share of light from everywhere that it reflects."""
 
 
 class IndirectLight:
     """Paths through a scene."""
 
     def __init__(self, tracer: Tracer, bounces: int, surroundings: Surroundings, throw: Throw) -> None:
-        """Prepare nothing."""
         self._t, self._bounces, self._around, self._throw = tracer, bounces, surroundings, throw
 
     def light(self, off: Any, normal: Any, valid: Any, footprint: Any, grain: tuple[Any, Any]) -> Any:
-        """The mean radiance that comes to a surface, weighted by the cosine: irradiance / pi, estimated by one path.
-
-        Args:
-            off: vector, world, metres: points off the surface.
-            footprint: number, metres: width of the ray there.
-        """
+        """The mean radiance that comes to a surface, weighted by the cosine: irradiance / pi, estimated by one path."""
         t, xp = self._t, self._t.xp
         total, weight = 0.0 * normal, 1.0
         for bounce in range(1, self._bounces + 1):
@@ -273,33 +225,23 @@ class IndirectLight:
         return both / xp.sqrt(xp.maximum(t.dot(both, both), 1e-12))
 
 
-DEPTH = 8
-"""Surfaces of glass that a ray passes; behind more of them it sees what is behind everything."""
-OFFSET = 2e-5
-"""Secondary rays start this far off the surface, times 1 + the largest coordinate."""
-_GRAZING = 1e-3
-"""Smallest cosine with a surface's smooth normal."""
+DEPTH = 8  # Surfaces of glass that a ray passes; behind more of them it sees what is behind everything
+OFFSET = 2e-5  # Secondary rays start this far off the surface, times 1 + the largest coordinate
+_GRAZING = 1e-3  # Smallest cosine with a surface's smooth normal
 
 
 class GlassPath(NamedTuple):
-    """Rays behind the glass that they met.
-
-    Attributes:
-        travelled: number, metres before that part.
-        weight: vector, the part of the light from there that arrives.
-        reach: number, metres to the first glass.
-        share: number, what the first glass mirrors of what stands in front of it.
-        mirror_start, mirror: vectors, the ray that it mirrors.
-    """
+    """Rays behind the glass that they met."""
 
     hit: Hit
     start: Any
     direction: Any
-    travelled: Any
-    weight: Any
+    travelled: Any  # number, metres before that part
+    weight: Any  # vector, the part of the light from there that arrives
     met: Any
-    reach: Any
-    share: Any
+    reach: Any  # number, metres to the first glass
+    share: Any  # number, what the first glass mirrors of what stands in front of it
+    # mirror_start, mirror: vectors, the ray that it mirrors.
     mirror_start: Any
     mirror: Any
 
@@ -321,11 +263,7 @@ class Glass:
         self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
 
     def follow(self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False) -> GlassPath:
-        """Rays through all the glass that they meet.
-
-        Args:
-            start: vector, world, metres.
-        """
+        """Rays through all the glass that they meet (start: vector, world, metres)."""
         t, xp = self._t, self._t.xp
         travelled = 0 * direction[0]
         weight = t.vector([travelled + 1] * 3)
@@ -358,15 +296,7 @@ class Glass:
         return path._replace(hit=hit, start=start, direction=direction, travelled=travelled, weight=weight)
 
     def refract(self, direction: Any, normal: Any, index: Any, entering: Any, thin: Any) -> Interface:
-        """What a surface does: Snell's law, and Fresnel's equations for light that is not polarized.
-
-        Args:
-            thin: mask: a pane without thickness, that does not bend rays and mirrors with both its surfaces.
-
-        Returns:
-            The direction onward (mirrored, where the reflection is total), the mirrored one, the share that is
-            mirrored, and where all of it is.
-        """
+        """What a surface does: Snell's law, and Fresnel's equations for light that is not polarized."""
         t, xp = self._t, self._t.xp
         cosine = xp.maximum(-t.dot(normal, direction), _GRAZING)
         index = xp.maximum(index, 1.0)

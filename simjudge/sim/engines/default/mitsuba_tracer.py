@@ -29,44 +29,28 @@ from simjudge.sim.engines.default.packed import Faces, Floats, pack, world_verti
 from simjudge.sim.engines.default.tracer import Hit, Input, Output
 from simjudge.sim.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
-_LINE = 16
-"""Numbers in a cache line."""
-_MOST = 8
-"""Moving things from which one tree of all, built anew, is quicker than one search a thing."""
-_ROOM = 1e-3
-"""Metres around the box about a thing, for rounding."""
+_LINE = 16  # Numbers in a cache line
+_MOST = 8  # Moving things from which one tree of all, built anew, is quicker than one search a thing
+_ROOM = 1e-3  # Metres around the box about a thing, for rounding
 
 
 class Part(NamedTuple):
-    """A thing that rays may hit.
-
-    Attributes:
-        own: float (V, 3), vertices in the thing's frame, metres.
-        vertices: float32 (V, 3), vertices in the world, metres.
-        faces: int32 (F, 3), numbers of vertices.
-    """
+    """A thing that rays may hit."""
 
     number: int
-    own: FloatArray
-    vertices: Floats
-    faces: Faces
+    own: FloatArray  # float (V, 3), vertices in the thing's frame, metres
+    vertices: Floats  # float32 (V, 3), vertices in the world, metres
+    faces: Faces  # int32 (F, 3), numbers of vertices
 
 
 class Found(NamedTuple):
-    """What rays hit first.
+    """What rays hit first."""
 
-    Attributes:
-        valid: mask: they hit something. The rest means nothing where they do not.
-        distance: metres.
-        shape: number by which kernels know the mesh.
-        uv: weights of the face's second and third corner.
-    """
-
-    valid: Any
-    distance: Any
-    shape: Any
+    valid: Any  # mask: they hit something. The rest means nothing where they do not
+    distance: Any  # metres
+    shape: Any  # number by which kernels know the mesh
     prim: Any
-    uv: Any
+    uv: Any  # weights of the face's second and third corner
 
 
 class RayTree(Protocol):
@@ -80,15 +64,7 @@ class RayTree(Protocol):
         """Put things elsewhere; arguments as of `Tracer.move`."""
 
     def first(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Found:
-        """What rays hit first.
-
-        Args:
-            origin: world, metres.
-            direction: unit, world.
-            limit: distance from which nothing counts, metres.
-            active: mask.
-            together: neighbouring rays have nearly the same direction.
-        """
+        """What rays hit first (origin: world, metres; limit: distance from which nothing counts, metres)."""
 
     def any(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Any:
         """Mask: something is nearer than the limit. Arguments as of `first`."""
@@ -134,7 +110,6 @@ class RigidTree:
     """See `RayTree`: each thing in a place of its own, where rays are brought."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Put each thing in its place."""
         low = np.array([part.own.min(0) for part in parts]) - _ROOM
         high = np.array([part.own.max(0) for part in parts]) + _ROOM
         # Side by side along x: two boxes never meet, so that a ray within one of them can hit nothing else.
@@ -209,9 +184,6 @@ def aligned(values: Any) -> Any:
     """A flat copy of float32 or int32 numbers that begins at a cache line.
 
     Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
-
-    Args:
-        values: float32 or int32, of any shape.
     """
     room = np.empty(values.size + _LINE, values.dtype)
     begin = -room.ctypes.data % (4 * _LINE) // 4
@@ -245,10 +217,9 @@ def _mesh(part: Part, vertices: Floats) -> Any:
     return mesh
 
 
-_SPHERE_ROOM = 1e-2
-"""Metres around the sphere about what moves."""
+_SPHERE_ROOM = 1e-2  # Metres around the sphere about what moves
+# The square of what rounding may do to the distance of a ray from a far point, over the square of its distance.
 _ROUNDING = 1e-6
-"""The square of what rounding may do to the distance of a ray from a far point, over the square of its distance."""
 
 
 class MitsubaTracer:
@@ -405,7 +376,10 @@ class MitsubaTracer:
         placed = [_put(array, places) for array in arrays]
         dr.eval(*placed)
         rows = [dr.width(places), -1]
-        return [each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)]
+        return [
+            placed_array.numpy().reshape(rows[: dr.depth_v(array)])
+            for placed_array, array in zip(placed, arrays, strict=True)
+        ]
 
 
 def _put(array: Any, places: Any) -> Any:
@@ -422,7 +396,7 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
     corners = np.concatenate([np.zeros((0, 3)), *vertices.values()])
     low, high = (corners.min(0), corners.max(0)) if len(corners) else (np.zeros(3), np.zeros(3))
     radius = float(np.linalg.norm(high - low)) / 2 + _SPHERE_ROOM
-    return [dr.opaque(mi.Float, each) for each in [*((low + high) / 2).tolist(), radius * radius]]
+    return [dr.opaque(mi.Float, number) for number in [*((low + high) / 2).tolist(), radius * radius]]
 
 
 def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: Any, together: bool) -> Found:  # noqa: FBT001

@@ -20,55 +20,35 @@ from simjudge.core.arrays import FloatArray
 from simjudge.sim.engines.default.packed import Floats
 from simjudge.sim.engines.ray_search import DEPTH, grow
 
-LAMPS = 31
-"""Lamps that a cell has a bit for; the light of others is always traced."""
-PLANE = 4
-"""Numbers in a row of `OpenCells.planes`."""
-_EDGE = 0.15
-"""Length of a cell's sides, metres, at least."""
-_CELLS = 1 << 17
-"""Cells, about, at most."""
+LAMPS = 31  # Lamps that a cell has a bit for; the light of others is always traced
+PLANE = 4  # Numbers in a row of `OpenCells.planes`
+_EDGE = 0.15  # Length of a cell's sides, metres, at least
+_CELLS = 1 << 17  # Cells, about, at most
+# Metres around cells and shafts: much more than what float32 leaves open, and the offset of secondary rays.
 _MARGIN = 1e-3
-"""Metres around cells and shafts: much more than what float32 leaves open, and the offset of secondary rays."""
-_ON = 1e-6
-"""Metres that what is on a plane may rise above it."""
-_HELD = 24
-"""Triangles in a cell, at most, for which its plane is looked for."""
-_LOW = 0.05
-"""Metres that a lamp is above the plane of a surface, at least: else rays graze it."""
-_BATCH = 1 << 12
-"""Cells that one thread judges at a time."""
+_ON = 1e-6  # Metres that what is on a plane may rise above it
+_HELD = 24  # Triangles in a cell, at most, for which its plane is looked for
+_LOW = 0.05  # Metres that a lamp is above the plane of a surface, at least: else rays graze it
+_BATCH = 1 << 12  # Cells that one thread judges at a time
 
 
 class OpenCells(NamedTuple):
-    """A grid of cells.
+    """A grid of cells."""
 
-    Attributes:
-        low: its lowest corner, metres.
-        edge: of a cell, metres.
-        shape: cells along x, y and z.
-        lamps: int32 (cells, 1), z fastest: bit i is set where lamp i is surely in sight from above the plane.
-        planes: float32 (cells, 4): the plane's normal, and its offset from the origin, metres.
-    """
-
-    low: tuple[float, float, float]
-    edge: float
-    shape: tuple[int, int, int]
+    low: tuple[float, float, float]  # its lowest corner, metres
+    edge: float  # of a cell, metres
+    shape: tuple[int, int, int]  # cells along x, y and z
+    # int32 (cells, 1), z fastest: bit i is set where lamp i is surely in sight from above the plane.
     lamps: npt.NDArray[np.int32]
-    planes: Floats
+    planes: Floats  # float32 (cells, 4): the plane's normal, and its offset from the origin, metres
 
 
+# Nothing is known of any place.
 NO_CELLS = OpenCells((0.0, 0.0, 0.0), 1.0, (0, 0, 0), np.zeros((1, 1), np.int32), np.zeros((1, 4), np.float32))
-"""Nothing is known of any place."""
 
 
 def find_open_cells(corners: FloatArray, lamps: Floats) -> OpenCells:
-    """Judge all cells about some triangles.
-
-    Args:
-        corners: (F, 3, 3), of all triangles that block light and stand, world, metres.
-        lamps: (L, 4), positions and ranges, metres.
-    """
+    """Judge all cells about some triangles (corners (F, 3, 3); lamps (L, 4), positions and ranges, metres)."""
     if not len(corners) or not len(lamps):
         return NO_CELLS
     low, high = corners.min((0, 1)) - _MARGIN, corners.max((0, 1)) + _MARGIN

@@ -23,12 +23,9 @@ from simjudge.sim.engines.default.shading import (
 )
 from simjudge.sim.scene.model import NO_CLASS, Fog, Mesh, Scene, Sun, Thing
 
-LOOKUP = 4
-"""Numbers in a row of lookups."""
-LEVEL = 4
-"""Numbers in a row of levels."""
-TEXEL = 4
-"""Numbers in a row of texels."""
+LOOKUP = 4  # Numbers in a row of lookups
+LEVEL = 4  # Numbers in a row of levels
+TEXEL = 4  # Numbers in a row of texels
 
 Texture = npt.NDArray[np.float32]
 
@@ -38,12 +35,9 @@ def pack_textures(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """All levels and all texels of textures; one that is given several times stands there once.
 
-    Args:
-        textures: float32 (H, W, 3), row 0 at v = 1; None for none.
-
-    Returns:
-        Lookups (N, 4): first level, number of levels (0: no texture), 0, texels per texture coordinate. Levels
-        (M, 4), each half as large as the one before: first texel, width, height, 0. Texels (K, 4): red, green, blue, 0.
+    `textures`: float32 (H, W, 3), row 0 at v = 1; None for none. Returns lookups (N, 4): first level, number of levels
+    (0: no texture), 0, texels per texture coordinate. Levels (M, 4), each half as large as the one before: first texel,
+    width, height, 0. Texels (K, 4): red, green, blue, 0.
     """
     lookups = np.zeros((max(len(textures), 1), LOOKUP), np.int32)
     levels: list[tuple[int, int, int, int]] = []
@@ -79,28 +73,22 @@ def _levels(texture: Texture) -> list[Texture]:
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
-_CELLS = (64, 128)
-"""Rows and columns of directions that light comes from, for the light of a whole sky."""
+_CELLS = (64, 128)  # Rows and columns of directions that light comes from, for the light of a whole sky
+# Rows of directions that surfaces face, in the table of the sky's light; it has as many columns as there are cells.
 _NORMALS = 32
-"""Rows of directions that surfaces face, in the table of the sky's light; it has as many columns as there are cells."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedSky(ShortRepr):
-    """A sky as two panoramas: itself, and what a white surface of each direction has of it.
+    """A sky as two panoramas: itself, and what a white surface of each direction has of it."""
 
-    Attributes:
-        lookup: (4,), levels, texels: as of `pack_textures`, of the sky itself.
-        light_levels, light_texels: likewise; irradiance / pi of surfaces, by their normals.
-        yaw: radians by which both are turned to the left.
-    """
-
-    lookup: tuple[int, ...]
+    lookup: tuple[int, ...]  # (4,), levels, texels: as of `pack_textures`, of the sky itself
     levels: Integers
     texels: Floats
+    # light_levels, light_texels: likewise; irradiance / pi of surfaces, by their normals.
     light_levels: Integers
     light_texels: Floats
-    yaw: float
+    yaw: float  # radians by which both are turned to the left
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,15 +116,9 @@ def pack_surroundings(scene: Scene) -> PackedSurroundings:
 def sky_light(image: Floats) -> Floats:
     """The light of a whole sky on surfaces: the cosine-weighted mean of its radiance over the hemisphere they face.
 
-    The integral of Ramamoorthi and Hanrahan ("An efficient representation for irradiance environment maps", 2001) as
-    a sum over the sky's cells, kept by direction rather than as spherical harmonics: small bright places keep their
-    edge at the horizon of a surface, and nothing becomes negative.
-
-    Args:
-        image: float32 (H, W, 3), equirectangular radiance.
-
-    Returns:
-        Float32 (32, 128, 3), equirectangular, by the surface's normal: irradiance / pi.
+    The integral of Ramamoorthi and Hanrahan ("An efficient representation for irradiance environment maps", 2001) as a
+    sum over the sky's cells, kept by direction rather than as spherical harmonics: small bright places keep their edge
+    at the horizon of a surface, and nothing becomes negative.
     """
     weight = np.cos(_elevations(image.shape[0])).astype(np.float32)[:, None, None]
     rows, columns = _CELLS
@@ -163,88 +145,62 @@ def _elevations(rows: int) -> FloatArray:
 
 
 Faces = npt.NDArray[np.int64]
-CORNERS = 16
-"""Numbers in a row of `Packed.corners`."""
-FACET = 4
-"""Numbers in a row of `Packed.facets`."""
-SURFACE = 8
-"""Numbers in a row of `Packed.surfaces`."""
-TABLE_ROW = 4
-"""Numbers in a row of the gloss tables."""
-LAMP = 8
-"""Numbers in a row of `Packed.lamps`."""
-TANGENT = 4
-"""Numbers in a row of `PackedBumps.tangents`."""
-GLASS = 8
-"""Numbers in a row of `Packed.glass`."""
-EMISSION = 4
-"""Numbers in a row of `Packed.emission`."""
+CORNERS = 16  # Numbers in a row of `Packed.corners`
+FACET = 4  # Numbers in a row of `Packed.facets`
+SURFACE = 8  # Numbers in a row of `Packed.surfaces`
+TABLE_ROW = 4  # Numbers in a row of the gloss tables
+LAMP = 8  # Numbers in a row of `Packed.lamps`
+TANGENT = 4  # Numbers in a row of `PackedBumps.tangents`
+GLASS = 8  # Numbers in a row of `Packed.glass`
+EMISSION = 4  # Numbers in a row of `Packed.emission`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedBumps(ShortRepr):
-    """The normal maps of a scene.
+    """The normal maps of a scene."""
 
-    Attributes:
-        lookups, levels, texels: as of textures; x, y and z of normals in tangent space.
-        tangents: (F, 4) of every face: the unit direction in which u grows, in the thing's frame (0 where there is
-            none), and 1, or -1 where v grows to the other side.
-    """
-
+    # lookups, levels, texels: as of textures; x, y and z of normals in tangent space.
     lookups: Integers
     levels: Integers
     texels: Floats
+    # (F, 4) of every face: the unit direction in which u grows, in the thing's frame (0 where there is none), and 1, or
+    # -1 where v grows to the other side.
     tangents: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Packed(ShortRepr):
-    """Everything of a scene that does not move.
+    """Everything of a scene that does not move."""
 
-    Attributes:
-        corners: (F, 16) of every face of every thing: three normals and three texture coordinates (u, v) in the thing's
-            frame; texture coordinates per metre.
-        facets: (F, 4) of every face: its own normal.
-        first_face: (T,) row of each thing's first face.
-        surfaces: (T, 8): colour, alpha, metallic, roughness, means over a hemisphere of the gloss table's last columns.
-        lookups: (T, 4): first level and number of levels of the texture (0: none), first row of the gloss table, texels
-            per texture coordinate.
-        levels: (M, 4) of textures, each half as large as the one before: first texel, width, height.
-        texels: (N, 4): red, green, blue.
-        gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
-        lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
-        emission: (T, 4): red, green, blue; None: nothing shines.
-        bumps: normal maps; None: there are none.
-        glass: (T, 8): refractive index (0: opaque), what passes a surface (red, green, blue), 1 for panes without
-            thickness, 1 for what labels look through; None: nothing is clear.
-        bounces: surfaces that throw light on before ambient light stands for the rest.
-    """
-
+    # (F, 16) of every face of every thing: three normals and three texture coordinates (u, v) in the thing's frame;
+    # texture coordinates per metre.
     corners: Floats
-    facets: Floats
-    first_face: Integers
+    facets: Floats  # (F, 4) of every face: its own normal
+    first_face: Integers  # (T,) row of each thing's first face
+    # (T, 8): colour, alpha, metallic, roughness, means over a hemisphere of the gloss table's last columns.
     surfaces: Floats
+    # (T, 4): first level and number of levels of the texture (0: none), first row of the gloss table, texels per
+    # texture coordinate.
     lookups: Integers
-    levels: Integers
-    texels: Floats
+    levels: Integers  # (M, 4) of textures, each half as large as the one before: first texel, width, height
+    texels: Floats  # (N, 4): red, green, blue
+    # (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
     gloss: Floats
-    lamps: Floats
+    lamps: Floats  # (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there
     lamp_count: int
-    emission: Floats | None
-    bumps: PackedBumps | None
+    emission: Floats | None  # (T, 4): red, green, blue; None: nothing shines
+    bumps: PackedBumps | None  # normal maps; None: there are none
+    # (T, 8): refractive index (0: opaque), what passes a surface (red, green, blue), 1 for panes without thickness, 1
+    # for what labels look through; None: nothing is clear.
     glass: Floats | None
     surroundings: PackedSurroundings
-    bounces: int
+    bounces: int  # surfaces that throw light on before ambient light stands for the rest
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
 
 
 def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
-    """The flat arrays of a scene with `things` in it.
-
-    Args:
-        scene: its lamps, ambient light and background.
-    """
+    """The flat arrays of a scene with `things` in it (scene: its lamps, ambient light and background)."""
     faces = [len(thing.mesh.faces) for thing in things]
     surfaces, rows, gloss = _surfaces(things)
     lookups, levels, texels = pack_textures([thing.surface.texture for thing in things])
@@ -274,23 +230,12 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
 
 
 def alpha_of(roughness: float) -> float:
-    """GGX alpha of a roughness, for the gloss of lamps.
-
-    Args:
-        roughness: 0 to 1, as the metallic-roughness convention has it.
-    """
+    """GGX alpha of a roughness, for the gloss of lamps (roughness: 0 to 1)."""
     return max(roughness * roughness, SMOOTHEST)
 
 
 def world_vertices(thing: Thing, pose: Pose) -> Floats:
-    """A thing's vertices (V, 3) in the world.
-
-    Args:
-        pose: of that frame in the world, metres.
-
-    Returns:
-        Float32 (V, 3), metres.
-    """
+    """A thing's vertices (V, 3) in the world: float32 (V, 3), metres (pose of that frame in the world, metres)."""
     return pose.to_world(thing.mesh.vertices).astype(np.float32)
 
 
@@ -340,7 +285,7 @@ def _is_closed(mesh: Mesh) -> bool:
 
 def _bumps(things: Sequence[Thing]) -> PackedBumps | None:
     maps = [thing.surface.normal_map for thing in things]
-    if all(each is None for each in maps):
+    if all(texture is None for texture in maps):
         return None
     return PackedBumps(*pack_textures(maps), _stacked([_tangents(thing.mesh) for thing in things], TANGENT))
 

@@ -21,51 +21,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-DIELECTRIC = 0.04
-"""Reflectance at normal incidence of what is no metal (refractive index 1.5)."""
-SMOOTHEST = 0.02
-"""GGX alpha below which the gloss of a lamp does not shrink: it stands for the lamp's own size."""
-TABLE = 64
-"""Cosines in a table of `gloss_table`."""
+DIELECTRIC = 0.04  # Reflectance at normal incidence of what is no metal (refractive index 1.5)
+SMOOTHEST = 0.02  # GGX alpha below which the gloss of a lamp does not shrink: it stands for the lamp's own size
+TABLE = 64  # Cosines in a table of `gloss_table`
 _SAMPLES = 1024
-FULL = 0.9
-"""Part of a lamp's range up to which it falls off with 1/d^2 exactly."""
+FULL = 0.9  # Part of a lamp's range up to which it falls off with 1/d^2 exactly
 
 
 def lamp_window(xp: Any, ranges: Any) -> Any:
-    """The factor that takes a lamp to nothing at a distance of one range: 1 up to FULL of it, then a smooth step.
-
-    Returns:
-        0 to 1.
-    """
+    """The factor that takes a lamp to nothing at a distance of one range: 1 up to FULL of it, then a smooth step."""
     t = xp.minimum(xp.maximum((ranges - FULL) * (1 / (1 - FULL)), 0.0), 1.0)
     return 1 - t * t * (3 - 2 * t)
 
 
 def schlick(cosine: Any) -> Any:
-    """Schlick's (1 - cosine)^5: the part of the way from a reflectance at normal incidence to 1.
-
-    Args:
-        cosine: between a direction and the half vector, 0 to 1.
-
-    Returns:
-        0 to 1.
-    """
+    """Schlick's (1 - cosine)^5: the part of the way from a reflectance at normal incidence to 1."""
     m = 1 - cosine
     square = m * m
     return square * square * m
 
 
 def gloss(xp: Any, alpha: Any, n_h: Any, n_l: Any, n_v: Any) -> Any:
-    """D V = D G2 / (4 n_l n_v) of GGX and Smith, height-correlated, from the cosines of half way, lamp and viewer.
-
-    Args:
-        n_l: cosine between the normal and the direction to the lamp, above 0.
-        n_v: cosine between the normal and the direction to the viewer, above 0.
-
-    Returns:
-        The lobe without Fresnel's term, per steradian.
-    """
+    """D V = D G2 / (4 n_l n_v) of GGX and Smith, height-correlated, per steradian, from cosines with the half way."""
     a2 = alpha * alpha
     d = n_h * n_h * (a2 - 1) + 1
     smith = n_l * xp.sqrt(n_v * n_v * (1 - a2) + a2) + n_v * xp.sqrt(n_l * n_l * (1 - a2) + a2)
@@ -75,13 +52,8 @@ def gloss(xp: Any, alpha: Any, n_h: Any, n_l: Any, n_v: Any) -> Any:
 def visible_normal(xp: Any, alpha: Any, n_v: Any, u1: Any, u2: Any) -> tuple[Any, Any, Any]:
     """A normal of GGX that a viewer sees, for two uniform numbers in 0..1: along the viewer's tangent, across, up.
 
-    The viewer has the cosine n_v and lies in the plane of the tangent (Heitz, "Sampling the GGX distribution of
-    visible normals", 2018).
-
-    Args:
-        n_v: cosine between the surface's normal and the direction to the viewer.
-        u1: uniform number, 0 to 1.
-        u2: uniform number, 0 to 1.
+    The viewer has the cosine n_v and lies in the plane of the tangent (Heitz, "Sampling the GGX distribution of visible
+    normals", 2018).
     """
     x, z = alpha * xp.sqrt(xp.maximum(1 - n_v * n_v, 0.0)), n_v
     length = xp.sqrt(x * x + z * z)
@@ -103,10 +75,7 @@ def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
 
     Row i is for the cosine (i / (TABLE - 1))^2, more of them where much happens; 0 is taken as a thousandth. A surface
     of reflectance r at normal incidence reflects r * column 0 + column 1, in all directions together: the mean of
-    Schlick's term times G2 / G1 over a fixed lattice of visible normals.
-
-    Returns:
-        Float32 (TABLE, 2).
+    Schlick's term times G2 / G1 over a fixed lattice of visible normals. Returns float32 (TABLE, 2).
     """
     n_v = np.maximum(np.linspace(0, 1, TABLE) ** 2, 1e-3)[:, None]
     k = np.arange(_SAMPLES)[None]
@@ -120,21 +89,13 @@ def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
 
 
 def left_for_base(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """What a dielectric's gloss lets through to its base, by cosine (TABLE,).
-
-    Returns:
-        Float32 (TABLE,), 0 to 1.
-    """
+    """What a dielectric's gloss lets through to its base, by cosine (TABLE,): float32 (TABLE,), 0 to 1."""
     left: npt.NDArray[np.float32] = 1 - np.float32(DIELECTRIC) * table[:, 0] - table[:, 1]
     return left
 
 
 def lost_between_facets(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """What a gloss of reflectance 1 does not send out at once, by cosine (TABLE,); never quite nothing.
-
-    Returns:
-        Float32 (TABLE,), above 0.
-    """
+    """What a gloss of reflectance 1 does not send out at once, by cosine, float32 (TABLE,); never quite nothing."""
     lost: npt.NDArray[np.float32] = np.maximum(1 - table[:, 0] - table[:, 1], np.float32(1e-6))
     return lost
 
@@ -143,24 +104,13 @@ def again_and_again(colour: Any, lost: Any) -> Any:
     """The part of what a metal's facets throw at one another that comes out, for the mean `lost` over a hemisphere.
 
     The geometric series of Kulla and Conty over Schlick's mean reflectance.
-
-    Args:
-        colour: the metal's reflectance at normal incidence, 0 to 1.
-        lost: mean over the hemisphere of what a gloss of reflectance 1 loses.
-
-    Returns:
-        The share, 0 to 1.
     """
     mean = colour * (20 / 21) + 1 / 21
     return mean * mean * (1 - lost) / (1 - mean * lost)
 
 
 def hemisphere_mean(values: npt.NDArray[np.float32]) -> float:
-    """The cosine-weighted mean over a hemisphere of a function that is linear between a table's rows: exact.
-
-    Args:
-        values: (TABLE,), at the cosines of `gloss_table`.
-    """
+    """The cosine-weighted mean over a hemisphere of a function that is linear between a table's rows: exact."""
     x = np.linspace(0, 1, len(values))
     low, high, a, b = x[:-1], x[1:], values[:-1].astype(np.float64), values[1:].astype(np.float64)
     slope = (b - a) / (high - low)

@@ -26,18 +26,13 @@ Output = TypeVar("Output")
 
 
 class Hit(NamedTuple):
-    """What rays hit first.
+    """What rays hit first."""
 
-    Attributes:
-        valid: mask: they hit something. The rest means nothing where they do not.
-        face: row of the face among those of all things.
-        b1, b2: numbers, the weights of the face's second and third corner at the point.
-    """
-
-    valid: Any
+    valid: Any  # mask: they hit something. The rest means nothing where they do not
     distance: Any
     thing: Any
-    face: Any
+    face: Any  # row of the face among those of all things
+    # b1, b2: numbers, the weights of the face's second and third corner at the point.
     b1: Any
     b2: Any
 
@@ -72,260 +67,75 @@ class Tracer(Protocol):
         """Give back what it holds."""
 
     def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
-        """The results of work on each wavefront.
-
-        Args:
-            work: from one wavefront to its result.
-            wavefronts: pieces of about `wavefront` rays.
-
-        Returns:
-            The results, in order.
-        """
+        """The results of work on each wavefront."""
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
-        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3).
-
-        Args:
-            moved: float32 vertices (V, 3) in the world, by index of the thing.
-            rotations: (T, 3, 3), thing to world, of all things.
-            positions: (T, 3), metres, of all things.
-        """
+        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3)."""
 
     def table(self, rows: Any) -> Any:
-        """A float32 or int32 array (rows, width) for `row`.
-
-        Args:
-            rows: float32 or int32 (rows, width).
-
-        Returns:
-            The table, where the rays are followed.
-        """
+        """A float32 or int32 array (rows, width) for `row` (rows: float32 or int32 (rows, width))."""
 
     def row(self, table: Any, index: Any, width: int, active: Any) -> Any:
-        """A table's row for each ray, a vector.
-
-        Args:
-            table: of `table`.
-            index: integer for each ray.
-            width: columns of the table.
-            active: mask; other rays get zeros.
-
-        Returns:
-            A vector of that width.
-        """
+        """A table's row for each ray, a vector."""
 
     def given(self, columns: Floats) -> Any:
-        """A vector from the host's array (N, 3), or (N, 2).
-
-        Args:
-            columns: float32 (N, 3) or (N, 2).
-
-        Returns:
-            The vector.
-        """
+        """A vector from the host's array (N, 3), or (N, 2) (columns: float32 (N, 3) or (N, 2))."""
 
     def same(self, values: Sequence[float]) -> Any:
-        """The same numbers for all rays, to be had by index; no kernel is compiled for their values.
-
-        Args:
-            values: numbers.
-
-        Returns:
-            The vector.
-        """
+        """The same numbers for all rays, to be had by index; no kernel is compiled for their values."""
 
     def vector(self, numbers: Sequence[Any]) -> Any:
-        """A vector of three numbers.
-
-        Args:
-            numbers: three numbers.
-
-        Returns:
-            The vector.
-        """
+        """A vector of three numbers (numbers: three numbers)."""
 
     def dot(self, a: Any, b: Any) -> Any:
-        """The product of two vectors of three.
-
-        Args:
-            a: vector.
-            b: vector.
-
-        Returns:
-            Number.
-        """
+        """The product of two vectors of three: number (a: vector; b: vector)."""
 
     def cross(self, a: Any, b: Any) -> Any:
-        """The vector at right angles to two.
-
-        Args:
-            a: vector.
-            b: vector.
-
-        Returns:
-            Vector, right-handed.
-        """
+        """The vector at right angles to two: vector, right-handed (a: vector; b: vector)."""
 
     def angle(self, y: Any, x: Any) -> Any:
-        """The angle of a point about the origin, from the x axis.
-
-        Args:
-            y, x: numbers.
-
-        Returns:
-            Number, -pi to pi.
-        """
+        """The angle of a point about the origin, from the x axis: number, -pi to pi (y, x: numbers)."""
 
     def largest(self, vector: Any) -> Any:
-        """The largest of a vector's numbers.
-
-        Args:
-            vector: of numbers.
-
-        Returns:
-            Number.
-        """
+        """The largest of a vector's numbers (vector of numbers)."""
 
     def select(self, mask: Any, yes: Any, no: Any) -> Any:
-        """One or the other.
-
-        Args:
-            mask: of the choice.
-            yes: number or vector where the mask is true.
-            no: number or vector where it is not.
-
-        Returns:
-            Number or vector.
-        """
+        """One or the other."""
 
     def whole(self, number: Any) -> Any:
-        """The integer below a number.
-
-        Args:
-            number: of each ray.
-
-        Returns:
-            Integer.
-        """
+        """The integer below a number (number of each ray)."""
 
     def decimal(self, integer: Any) -> Any:
-        """An integer as a number.
-
-        Args:
-            integer: of each ray.
-
-        Returns:
-            Number.
-        """
+        """An integer as a number (integer of each ray)."""
 
     def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:
-        """What rays hit first; those that are not active hit nothing.
-
-        Args:
-            origin: vector, world, metres.
-            direction: vector, unit, world.
-            active: mask.
-            together: neighbouring rays have nearly the same direction, as a camera's have, which suits a search in
-                packets.
-
-        Returns:
-            What each ray hits.
-        """
+        """What rays hit first; those that are not active hit nothing (origin: vector, world, metres)."""
 
     def bit(self, integer: Any, number: Any) -> Any:
-        """Whether a bit is set.
-
-        Args:
-            integer: of each ray, 0 or more.
-            number: of the bit, from the lowest, 0 or more.
-
-        Returns:
-            The mask.
-        """
+        """Whether a bit is set (integer of each ray, 0 or more; number of the bit, from the lowest, 0 or more)."""
 
     def blocked(
         self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False
     ) -> Any:
-        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large.
-
-        Args:
-            origin: vector, world, metres.
-            direction: vector, unit, world.
-            distance: number, metres.
-            active: mask; other rays are not blocked.
-            together: neighbouring rays have nearly the same direction, which makes the search faster.
-            open_way: mask: nothing that stands is in the way, as is known beforehand.
-
-        Returns:
-            The mask.
-        """
+        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large."""
 
     def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
-        """Mask: something that does not move all the time, and is not clear, lies nearer than a distance.
-
-        Args:
-            origin: world, metres.
-            direction: unit, world.
-            distance: metres.
-            active: mask; other rays are not hidden.
-
-        Returns:
-            The mask.
-        """
+        """Mask: something that does not move all the time, and is not clear, lies nearer than a distance (metres)."""
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
-        """The sum of the vectors term(0) + term(1) + ..., where active.
-
-        Args:
-            count: of the terms.
-            active: mask.
-            term: from an integer, 0 to count - 1, to a vector.
-            like: a vector with the shape of the sum.
-
-        Returns:
-            The sum.
-        """
+        """The sum of the vectors term(0) + term(1) + ..., where active (like: a vector with the shape of the sum)."""
 
     def where(self, mask: Any, work: Callable[[], Any]) -> Any:
-        """What some work gives where a mask is true, else zeros; rays nearby of which none needs it do not wait for it.
-
-        Args:
-            mask: mask.
-            work: gives a vector of three.
-
-        Returns:
-            The vector.
-        """
+        """What some work gives where a mask is true, else zeros; rays nearby that do not need it do not wait for it."""
 
     def places(self, order: IntArray) -> Any:
-        """Places for `means` and `host`.
-
-        Args:
-            order: (N,), each number from 0 to N - 1 once: where the values of a ray, or of a block of rays, belong.
-
-        Returns:
-            The places, where the rays are followed.
-        """
+        """Places for `means` and `host`: the places, where the rays are followed (order (N,))."""
 
     def means(self, vector: Any, block: int, places: Any = None) -> Floats:
-        """A vector (N, 3) on the host, averaged over each `block` in a row.
-
-        Args:
-            vector: of N rays.
-            block: rays in a row that are averaged.
-            places: where the blocks' means belong; None: they stay in the rays' order.
-
-        Returns:
-            Float32 (N / block, 3).
-        """
+        """A vector (N, 3) on the host, averaged over each `block` in a row: float32 (N / block, 3)."""
 
     def host(self, *arrays: Any, places: Any = None) -> list[Any]:
-        """Arrays on the host; vectors become (N, 3).
-
-        Args:
-            arrays: numbers or vectors, of N rays each.
-            places: where the rays' values belong; None: they stay in the rays' order.
-        """
+        """Arrays on the host; vectors become (N, 3) (places: where the rays' values belong; None)."""
 
 
 class NumpyTracer:
@@ -339,10 +149,7 @@ class NumpyTracer:
     def __init__(
         self, meshes: Sequence[Mesh], vertices: Sequence[Floats], moving: Sequence[bool], clear: Sequence[bool]
     ) -> None:
-        """Build it from the things' triangles, each in its own frame, and their vertices in the world.
-
-        Those that are clear block no light.
-        """
+        """Build it from the things' triangles and their vertices in the world; clear things block no light."""
         self._opaque = np.flatnonzero(~np.array(clear, bool))
         self._standing: Tree | None = None
         self._still = np.flatnonzero(~np.array(clear, bool) & ~np.array(moving, bool))

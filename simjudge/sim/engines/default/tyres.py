@@ -32,20 +32,14 @@ from simjudge.core.arrays import FloatArray
 from simjudge.sim.scene.model import Thing
 from simjudge.sim.vehicle.vehicle import Vehicle
 
-_STIFF = 0.5
-"""Stiffness times the square of a step over the wheel's mass; beyond 4 the spring would come apart."""
-_DAMPED = 0.7
-"""Damping ratio of the wheel on its tyre."""
+_STIFF = 0.5  # Stiffness times the square of a step over the wheel's mass; beyond 4 the spring would come apart
+_DAMPED = 0.7  # Damping ratio of the wheel on its tyre
+# Rows of position x y z, cosine and sine of the yaw, middle x y, size x y, rows, columns and first height; heights.
 GroundTable = tuple[FloatArray, FloatArray]
-"""Rows of position x y z, cosine and sine of the yaw, middle x y, size x y, rows, columns and first height; heights."""
 
 
 def pack_grounds(things: Sequence[Thing]) -> GroundTable:
-    """The grounds among some things as two arrays.
-
-    Returns:
-        Float64 (N, 12), and the heights of all grounds, one after the other.
-    """
+    """The grounds among some things as two arrays: float64 (N, 12)."""
     rows, heights, first = [], [np.zeros(0)], 0
     for thing in things:
         grid = thing.collider.heights
@@ -60,12 +54,7 @@ def pack_grounds(things: Sequence[Thing]) -> GroundTable:
 
 
 def tyre_spring(wheel_mass: float, step: float) -> tuple[float, float]:
-    """Stiffness, N/m, and damping, N s/m, of a tyre on uneven ground.
-
-    Args:
-        wheel_mass: kg.
-        step: of physics, seconds.
-    """
+    """Stiffness, N/m, and damping, N s/m, of a tyre on uneven ground (wheel_mass: kg; step of physics, seconds)."""
     stiffness = _STIFF * wheel_mass / step**2
     return stiffness, 2 * _DAMPED * math.sqrt(stiffness * wheel_mass)
 
@@ -133,10 +122,8 @@ def touch_ground(table, centre, rotation, radius, half_width, point, normal):  #
     return (height - point[2]) * normal[2]
 
 
-_DAMPING = (0.002, 0.01)
-"""c / k along and across, seconds."""
-_ON_ITS_SIDE = 0.3
-"""Sine of the angle between axle and ground's normal below which a wheel does not roll."""
+_DAMPING = (0.002, 0.01)  # c / k along and across, seconds
+_ON_ITS_SIDE = 0.3  # Sine of the angle between axle and ground's normal below which a wheel does not roll
 
 
 class Tyres:
@@ -156,7 +143,6 @@ class Tyres:
         loads: list[float],
         grounds: GroundTable,
     ) -> None:
-        """Start with unbent tyres that carry their loads."""
         self._model, self._data = model, data
         self._wheels = np.array(wheels, np.int64)
         self._wheel_of = np.full(model.ngeom, -1, np.int64)

@@ -24,14 +24,10 @@ from simjudge.core.errors import SimjudgeError, UsageError
 
 Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
 VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
-CHOICE = "SIMJUDGE_MITSUBA_VARIANT"
-"""Environment variable that chooses a variant."""
-LIBRARY = "DRJIT_LIBLLVM_PATH"
-"""Environment variable that Mitsuba's JIT compiler reads."""
-PROVEN = (19,)
-"""Major versions of LLVM that suit Mitsuba 3.9."""
-TOO_OLD = 16
-"""Newest major version of LLVM that does not: 16 and 15 abort, 14 is refused."""
+CHOICE = "SIMJUDGE_MITSUBA_VARIANT"  # Environment variable that chooses a variant
+LIBRARY = "DRJIT_LIBLLVM_PATH"  # Environment variable that Mitsuba's JIT compiler reads
+PROVEN = (19,)  # Major versions of LLVM that suit Mitsuba 3.9
+TOO_OLD = 16  # Newest major version of LLVM that does not: 16 and 15 abort, 14 is refused
 REMEDY = "apt-get install libllvm19 (Debian, Ubuntu), or scripts/llvm.sh"
 _FOLDERS = (
     f"/usr/lib/{platform.machine()}-linux-gnu",
@@ -51,8 +47,7 @@ mitsuba.set_variant(sys.argv[1])
 from simjudge.sim.engines.default.mitsuba_tracer import try_picture
 try_picture()
 """
-_PATIENCE = 120
-"""Seconds that a trial may take."""
+_PATIENCE = 120  # Seconds that a trial may take
 _log = logging.getLogger(__name__)
 
 
@@ -111,11 +106,7 @@ def _loads(library: str) -> bool:
 
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
-    """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none.
-
-    Returns:
-        The library and an empty text, or None and the reason.
-    """
+    """The first fit libLLVM, those of a proven version before newer ones; or None and why there is none."""
     given = os.environ.get(LIBRARY)
     if given and not Path(given).is_file():
         return None, f"{LIBRARY}={given} is no file"

@@ -22,8 +22,7 @@ from simjudge.sim.scene.textures.objects import OBJECTS
 Pattern = Callable[..., Image]
 _PATTERNS: dict[str, Pattern] = {function.__name__: function for function in (*FLOORS, *WALLS, *OBJECTS)}
 _LIMITS = {"size": (16, 4096), "seed": (0, 2**31), "stripes": (0, 9)}
-_COUNTS = (1, 64)
-"""Limits of whole numbers: of those by name, and of tiles, columns and the like."""
+_COUNTS = (1, 64)  # Limits of whole numbers: of those by name, and of tiles, columns and the like
 _LEVELS = 4096
 
 
@@ -35,9 +34,8 @@ def patterns() -> dict[str, str]:
 def make_texture(name: str, parameters: Mapping[str, Any] | None = None) -> npt.NDArray[np.float32]:
     """The texture of a pattern: float32 (size, size, 3), linear RGB, read-only; the same arguments give the same one.
 
-    Args:
-        parameters: of the pattern's function; `size` (pixels) and `seed` are known to all. Colours are "#rrggbb" or
-            three numbers from 0 to 1, sRGB.
+    `parameters` of the pattern's function; `size` (pixels) and `seed` are known to all. Colours are "#rrggbb" or three
+    numbers from 0 to 1, sRGB.
     """
     if name not in _PATTERNS:
         raise UsageError(f"pattern: there is no {one_line(name)!r}{_hint(name, _PATTERNS)}")

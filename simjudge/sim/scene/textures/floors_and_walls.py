@@ -1,4 +1,7 @@
-"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, without a seam."""
+"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), without a seam.
+
+Sizes are in pixels, colours sRGB from 0 to 1, strengths and shares from 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +33,7 @@ def concrete(
     cracks: float = 0.3,
     scuffs: float = 0.4,
 ) -> Image:
-    """Polished concrete: clouds, fine grain, stains, hairline cracks and scuffs, about 3 m across.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        stains: how dark they are, 0 to 1.
-        cracks: how many, 0 to 1.
-        scuffs: how many, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Polished concrete: clouds, fine grain, stains, hairline cracks and scuffs, about 3 m across."""
     random = np.random.default_rng([seed, 1])
     tone = 0.030 * spectral(size, random, 3.0, 2) + 0.012 * spectral(size, random, 1.2, 8)
     grain = spectral(size, random, 0.0)
@@ -69,17 +61,7 @@ def vinyl_tiles(
     joint: float = 0.35,
     scuffs: float = 0.4,
 ) -> Image:
-    """Vinyl floor tiles, `tiles` x `tiles` of them: speckles, streaks turned from tile to tile, thin joints, scuffs.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: how dark the joints are, 0 to 1.
-        scuffs: how many, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Vinyl floor tiles, `tiles` x `tiles` of them: speckles, streaks turned from tile to tile, thin joints, scuffs."""
     random = np.random.default_rng([seed, 2])
     column, row, near = grid_cells(size, tiles, tiles)
     shade = random.normal(0, 0.018, (tiles, tiles))[row, column]
@@ -108,16 +90,7 @@ def floor_tiles(
     tiles: int = 4,
     contrast: float = 0.5,
 ) -> Image:
-    """Ceramic tiles, `tiles` x `tiles` of them, with joints of mortar.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: colour of the mortar, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Ceramic tiles, `tiles` x `tiles` of them, with joints of mortar."""
     random = np.random.default_rng([seed, 3])
     column, row, near = grid_cells(size, tiles, tiles)
     shade = contrast * random.normal(0, 0.045, (tiles, tiles))[row, column]
@@ -137,16 +110,7 @@ def terrazzo(
     chips: float = 0.6,
     contrast: float = 0.6,
 ) -> Image:
-    """Terrazzo: ground chips of marble in cement, about 1.5 m across.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        chips: how dense the chips lie, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Terrazzo: ground chips of marble in cement, about 1.5 m across."""
     random = np.random.default_rng([seed, 4])
     base = np.asarray(colour, np.float32) + (0.012 * spectral(size, random, 2.4, 2))[..., None]
     out: Image = np.ascontiguousarray(base + 0.012 * spectral(size, random, 0.3)[..., None])
@@ -172,15 +136,7 @@ def carpet(
     contrast: float = 0.5,
     tiles: int = 4,
 ) -> Image:
-    """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile."""
     random = np.random.default_rng([seed, 5])
     column, row, near = grid_cells(size, tiles, tiles)
     loops = blur(spectral(size, random, 0.0), 1.1)
@@ -207,16 +163,7 @@ FLOORS = (concrete, vinyl_tiles, floor_tiles, terrazzo, carpet)
 def plaster(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.86, 0.85, 0.82), contrast: float = 0.4, marks: float = 0.3
 ) -> Image:
-    """Painted plaster: the orange peel of a roller, faint clouds, a few marks; about 2 m across.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        marks: how many marks, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Painted plaster: the orange peel of a roller, faint clouds, a few marks; about 2 m across."""
     random = np.random.default_rng([seed, 11])
     peel = spectral(size, random, 0.8, size / 40)
     tone = contrast * (0.014 * peel + 0.016 * spectral(size, random, 3.0, 1))
@@ -235,16 +182,7 @@ def brick(
     columns: int = 4,
     contrast: float = 0.6,
 ) -> Image:
-    """Bricks in running bond, `columns` a row and three times as many rows; four columns are about 1 m across.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: colour of the mortar, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Bricks in running bond, `columns` a row and three times as many rows; four columns are about 1 m across."""
     random = np.random.default_rng([seed, 12])
     rows = 2 * ((3 * columns + 1) // 2)
     y = (np.arange(size) + 0.5) / size * rows
@@ -269,16 +207,7 @@ def brick(
 def ceiling_tiles(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.88, 0.88, 0.86), tiles: int = 4, joint: float = 0.35
 ) -> Image:
-    """Mineral ceiling tiles, `tiles` x `tiles` of them, pitted, in a grid of rails.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        joint: how dark the rails are, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Mineral ceiling tiles, `tiles` x `tiles` of them, pitted, in a grid of rails."""
     random = np.random.default_rng([seed, 13])
     column, row, near = grid_cells(size, tiles, tiles)
     pits = smooth_step(blur(spectral(size, random, 0.0), 0.7), 0.45, 0.9)
@@ -292,16 +221,7 @@ def ceiling_tiles(
 
 
 def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.94), writing: float = 0.5) -> Image:
-    """A whiteboard with sketches, formulas and what the wiper left of older ones; its rim is aluminium.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        writing: how much is written, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """A whiteboard with sketches, formulas and what the wiper left of older ones; its rim is aluminium."""
     random = np.random.default_rng([seed, 14])
     out = np.asarray(colour, np.float32) - 0.03 * smooth_step(spectral(size, random, 3.0, 2), 0.4, 2.5)[..., None]
     pens = np.array([[0.12, 0.16, 0.45], [0.10, 0.10, 0.12], [0.65, 0.12, 0.12], [0.10, 0.42, 0.22]])
@@ -324,16 +244,7 @@ def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.
 def poster(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.13, 0.27, 0.47), accent: Srgb = (0.86, 0.52, 0.12)
 ) -> Image:
-    """A conference poster: a coloured head, columns of text, some figures.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        accent: second colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """A conference poster: a coloured head, columns of text, some figures."""
     random = np.random.default_rng([seed, 15])
     out = np.full((size, size, 3), 0.95, np.float32)
     unit = size / 100

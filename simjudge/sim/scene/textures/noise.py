@@ -13,12 +13,7 @@ Image = npt.NDArray[np.float32]
 
 
 def spectral(size: int, random: np.random.Generator, exponent: float = 2.0, coarsest: float = 1.0) -> Image:
-    """Noise (size, size) of mean 0 and deviation 1 whose amplitude falls with frequency^-exponent / 2.
-
-    Args:
-        size: pixels.
-        coarsest: cycles across the texture below which there is nothing: features are 1 / coarsest of it at most.
-    """
+    """Noise (size, size), mean 0, deviation 1, amplitude falling as frequency^-exponent / 2 from `coarsest` cycles."""
     white = random.standard_normal((size, size), np.float32)
     # Along axis 1 a real transform keeps the positive frequencies only.
     fy, fx = np.fft.fftfreq(size, 1 / size)[:, None], np.fft.rfftfreq(size, 1 / size)[None]
@@ -31,16 +26,7 @@ def spectral(size: int, random: np.random.Generator, exponent: float = 2.0, coar
 
 
 def stretched_noise(size: int, random: np.random.Generator, along: float, across: float) -> Image:
-    """Noise of mean 0 and deviation 1, stretched: features `along` pixels wide and `across` pixels high.
-
-    Args:
-        size: pixels along each side.
-        along: width of a feature, pixels.
-        across: height of a feature, pixels.
-
-    Returns:
-        (size, size).
-    """
+    """Noise (size, size), mean 0, deviation 1, stretched: features `along` pixels wide and `across` pixels high."""
     white = random.standard_normal((size, size), np.float32)
     fy, fx = np.fft.fftfreq(size)[:, None], np.fft.rfftfreq(size)[None]
     gain = np.exp(-2 * np.pi**2 * ((fx * along) ** 2 + (fy * across) ** 2)).astype(np.float32)
@@ -51,12 +37,7 @@ def stretched_noise(size: int, random: np.random.Generator, along: float, across
 
 
 def blur(image: Image, sigma: float) -> Image:
-    """A Gaussian blur that goes on across the edges; any number of channels.
-
-    Args:
-        image: (H, W) or (H, W, C).
-        sigma: standard deviation, pixels.
-    """
+    """A Gaussian blur that goes on across the edges; any number of channels (image: (H, W) or (H, W, C))."""
     reach = min(int(4 * sigma + 1), image.shape[0] - 1)
     padded = cv2.copyMakeBorder(image, reach, reach, reach, reach, cv2.BORDER_WRAP)
     soft = cv2.GaussianBlur(padded, (0, 0), sigma)
@@ -65,16 +46,7 @@ def blur(image: Image, sigma: float) -> Image:
 
 
 def draw_lines(size: int, lines: list[FloatArray], widths: list[int]) -> Image:
-    """Lines, each points (P, 2) in parts of the texture, drawn with widths in pixels: 1 on them, 0 elsewhere.
-
-    Args:
-        size: pixels along each side.
-        lines: points (P, 2) each, in parts of the texture.
-        widths: of the lines, pixels.
-
-    Returns:
-        (size, size).
-    """
+    """Lines, each points (P, 2) in parts of the texture, drawn with widths in pixels: (size, size), 1 on them."""
     out = np.zeros((size, size), np.uint8)
     for line, width in zip(lines, widths, strict=True):
         low, high = np.floor(line.min(0) - 0.02).astype(int), np.floor(line.max(0) + 0.02).astype(int)
@@ -88,12 +60,7 @@ def draw_lines(size: int, lines: list[FloatArray], widths: list[int]) -> Image:
 def wandering_line(
     random: np.random.Generator, start: FloatArray, length: float, step: float, turn: float
 ) -> FloatArray:
-    """A line that wanders: points (P, 2), each `step` on in a direction that changes by about `turn` radians.
-
-    Args:
-        start: x and y of the first point, in parts of the texture.
-        turn: change of the direction from step to step, radians.
-    """
+    """A line that wanders: points (P, 2), each `step` on in a direction that changes by about `turn` radians."""
     count = max(int(length / step), 2)
     angle = random.uniform(0, 2 * np.pi) + np.cumsum(random.normal(0, turn, count))
     return start + np.cumsum(step * np.stack([np.cos(angle), np.sin(angle)], 1), 0)
@@ -102,45 +69,24 @@ def wandering_line(
 def wandering_lines(
     random: np.random.Generator, count: int, lengths: tuple[float, float], step: float, turn: float
 ) -> list[FloatArray]:
-    """Lines that wander from anywhere: scuffs, cracks, scratches.
-
-    Args:
-        lengths: of the shortest and of the longest, in parts of the texture.
-        turn: change of the direction from step to step, radians.
-
-    Returns:
-        The lines, points (P, 2) each.
-    """
+    """Lines that wander from anywhere: scuffs, cracks, scratches. The lines, points (P, 2) each."""
     return [wandering_line(random, random.random(2), random.uniform(*lengths), step, turn) for _ in range(count)]
 
 
 def smooth_step(x: npt.NDArray[np.floating], low: float, high: float) -> Image:
-    """0 below `low`, 1 above `high`, smooth between.
-
-    Args:
-        x: any shape.
-    """
+    """0 below `low`, 1 above `high`, smooth between (x: any shape)."""
     t = np.clip((x - low) / (high - low), 0, 1)
     return np.asarray(t * t * (3 - 2 * t), np.float32)
 
 
 def blend(one: npt.ArrayLike, other: npt.ArrayLike, share: Image) -> Image:
-    """(H, W, 3) from `one` where the share (H, W) is 0 to `other` where it is 1; either may be one colour.
-
-    Args:
-        one: (H, W, 3), or one colour (3,).
-        share: (H, W), 0 to 1.
-    """
+    """(H, W, 3) from `one` where the share (H, W) is 0 to `other` where it is 1; either may be one colour."""
     a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
     return np.asarray(a + (b - a) * share[..., None], np.float32)
 
 
 def grid_cells(size: int, columns: int, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Image]:
-    """Tiles: column and row of each pixel (broadcast to (size, size)), and pixels to the nearest joint's middle.
-
-    Args:
-        size: pixels along each side.
-    """
+    """Tiles: column and row of each pixel (broadcast to (size, size)), and pixels to the nearest joint's middle."""
     x, y = (np.arange(size) + 0.5) / size * columns, (np.arange(size) + 0.5) / size * rows
     near_x = np.minimum(x % 1, 1 - x % 1) * size / columns
     near_y = np.minimum(y % 1, 1 - y % 1) * size / rows

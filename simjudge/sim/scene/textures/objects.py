@@ -9,15 +9,7 @@ from simjudge.sim.scene.textures.noise import Image, blend, blur, smooth_step, s
 
 
 def wood(*, size: int = 512, seed: int = 0, colour: Srgb = (0.66, 0.50, 0.34), contrast: float = 0.5) -> Image:
-    """Wood: grain along u, rings, pores; about 1 m across.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Wood: grain along u, rings, pores; about 1 m across (colour: main colour). SRGB, 0 to 1, (size, size, 3)."""
     random = np.random.default_rng([seed, 21])
     y = np.arange(size)[:, None] / size
     bend = 0.35 * stretched_noise(size, random, size / 5, size / 12)
@@ -30,16 +22,7 @@ def wood(*, size: int = 512, seed: int = 0, colour: Srgb = (0.66, 0.50, 0.34), c
 def door(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.58, 0.42, 0.28), frame: Srgb = (0.35, 0.36, 0.38)
 ) -> Image:
-    """A wooden door in its frame, with a window slit, a handle and a kick plate: the whole texture is one door.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        frame: colour of the frame, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """A wooden door in its frame, with a window slit, a handle and a kick plate: the whole texture is one door."""
     random = np.random.default_rng([seed, 22])
     out = np.transpose(wood(size=size, seed=seed, colour=colour, contrast=0.4), (1, 0, 2)).copy()
     y, x = np.mgrid[0:size, 0:size] / (size - 1)  # y downwards from the top
@@ -62,17 +45,7 @@ def door(
 def cardboard(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.68, 0.53, 0.37), tape: float = 0.5, label: float = 0.4
 ) -> Image:
-    """Corrugated cardboard: flutes, fibres, a strip of tape, a printed label; one texture a side.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        tape: how strongly the tape shows, 0 to 1.
-        label: how strongly the label shows, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Corrugated cardboard: flutes, fibres, a strip of tape, a printed label; one texture a side."""
     random = np.random.default_rng([seed, 23])
     y, x = np.mgrid[0:size, 0:size] / (size - 1)
     flutes = 0.012 * np.sin(2 * np.pi * x * 90)
@@ -90,15 +63,7 @@ def cardboard(
 
 
 def brushed_metal(*, size: int = 512, seed: int = 0, colour: Srgb = (0.72, 0.73, 0.74), contrast: float = 0.4) -> Image:
-    """Brushed or painted sheet metal: fine streaks along u.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Brushed or painted sheet metal: fine streaks along u (colour: main colour). SRGB, 0 to 1, (size, size, 3)."""
     random = np.random.default_rng([seed, 24])
     tone = contrast * (0.05 * stretched_noise(size, random, size / 8, 0.7) + 0.02 * spectral(size, random, 3.0, 1))
     return np.asarray(np.asarray(colour) * (1 + tone[..., None]), np.float32)
@@ -113,17 +78,7 @@ def cone_plastic(
     stripes: int = 0,
     wear: float = 0.4,
 ) -> Image:
-    """Plastic of a traffic cone, v = 0 at its foot: faint mottle, scuffs that whiten, dirt below, `stripes` bands.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-        stripe: colour of the bands, sRGB, 0 to 1.
-        wear: how worn it is, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """Plastic of a traffic cone, v = 0 at its foot: faint mottle, scuffs that whiten, dirt below, `stripes` bands."""
     random = np.random.default_rng([seed, 25])
     v = 1 - (np.arange(size)[:, None] + 0.5) / size
     tone = 0.03 * spectral(size, random, 2.0, 2) + 0.02 * spectral(size, random, 0.5, 8)
@@ -142,16 +97,7 @@ def cone_plastic(
 def books(
     *, size: int = 512, seed: int = 0, shelves: int = 4, fill: float = 0.85, colour: Srgb = (0.5, 0.5, 0.5)
 ) -> Image:
-    """The front of a book case: `shelves` boards with books and binders; the whole texture is one front.
-
-    Args:
-        size: pixels along each side.
-        fill: share of each board that is full, 0 to 1.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """The front of a book case: `shelves` boards with books and binders; the whole texture is one front."""
     random = np.random.default_rng([seed, 26])
     out = np.full((size, size, 3), 0.07, np.float32)
     board = max(round(0.02 * size), 2)
@@ -190,15 +136,7 @@ def _spine(random: np.random.Generator) -> Image:
 
 
 def screen(*, size: int = 256, seed: int = 0, colour: Srgb = (0.12, 0.14, 0.18)) -> Image:
-    """A monitor that shows windows with code and a plot; its rim is black.
-
-    Args:
-        size: pixels along each side.
-        colour: main colour, sRGB, 0 to 1.
-
-    Returns:
-        sRGB, 0 to 1, (size, size, 3).
-    """
+    """A monitor that shows windows with code and a plot; its rim is black."""
     random = np.random.default_rng([seed, 27])
     out = np.zeros((size, size, 3), np.float32) + np.asarray(colour, np.float32)
     unit = size / 64

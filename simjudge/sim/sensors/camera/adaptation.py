@@ -35,6 +35,7 @@ from simjudge.sim.sensors.camera.filters import (
 from simjudge.sim.sensors.camera.isp import inverse_gray_world, linear_light, match_exposure, srgb
 
 Numbers = npt.NDArray[np.float64]
+# Linear sRGB to CIE XYZ (IEC 61966-2-1); each row is divided by the white of D65, its sum.
 _TO_XYZ = np.array(
     [
         [0.4124564, 0.3575761, 0.1804375],
@@ -42,15 +43,11 @@ _TO_XYZ = np.array(
         [0.0193339, 0.1191920, 0.9503041],
     ]
 )
-"""Linear sRGB to CIE XYZ (IEC 61966-2-1); each row is divided by the white of D65, its sum."""
 _TO_WHITE_SHARES = _TO_XYZ / _TO_XYZ.sum(1, keepdims=True)
 _FROM_WHITE_SHARES = np.linalg.inv(_TO_WHITE_SHARES)
-_BEND = 6 / 29
-"""Cube root below which CIELAB's curve is a straight line."""
-_NO_CONTRAST = 1e-6
-"""Standard deviation of a channel of CIELAB below which it has no contrast to scale."""
-WIDEST_SHARE = 0.4
-"""Of the shorter side, for `fourier_adaptation`: the window must not reach the highest frequency."""
+_BEND = 6 / 29  # Cube root below which CIELAB's curve is a straight line
+_NO_CONTRAST = 1e-6  # Standard deviation of a channel of CIELAB below which it has no contrast to scale
+WIDEST_SHARE = 0.4  # Of the shorter side, for `fourier_adaptation`: the window must not reach the highest frequency
 
 
 @camera_filter
@@ -91,14 +88,7 @@ def colour_transfer(
 
 
 def cielab(image: FloatImage) -> npt.NDArray[np.float64]:
-    """CIELAB under D65 of display values (sRGB).
-
-    Args:
-        image: (H, W, 3), floating point, full scale 1.
-
-    Returns:
-        (H, W, 3): L*, a*, b*.
-    """
+    """CIELAB under D65 of display values (sRGB): (H, W, 3): L*, a*, b* (image (H, W, 3))."""
     shares = linear_light(image.astype(np.float64)) @ _TO_WHITE_SHARES.T
     roots = np.where(shares > _BEND**3, np.cbrt(shares), shares / (3 * _BEND**2) + 4 / 29)
     x, y, z = np.moveaxis(roots, -1, 0)
@@ -106,14 +96,7 @@ def cielab(image: FloatImage) -> npt.NDArray[np.float64]:
 
 
 def display_values(lab: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The inverse of `cielab`; colours that a display cannot show lie outside [0, 1].
-
-    Args:
-        lab: (H, W, 3): L*, a*, b*.
-
-    Returns:
-        (H, W, 3), display values (sRGB), full scale 1.
-    """
+    """The inverse of `cielab`; colours that a display cannot show lie outside [0, 1] (lab (H, W, 3)). (H, W, 3)."""
     y = (lab[:, :, 0] + 16) / 116
     roots = np.stack([y + lab[:, :, 1] / 500, y, y - lab[:, :, 2] / 200], -1)
     shares = np.where(roots > _BEND, roots**3, 3 * _BEND**2 * (roots - 4 / 29))
@@ -146,14 +129,7 @@ def fourier_adaptation(image: AnyImage, amplitudes: Numbers, share: float) -> An
 
 
 def low_frequency_amplitudes(image: AnyImage, reach: int) -> Numbers:
-    """The amplitudes of an image's low frequencies, divided by the number of pixels: they hold for any size.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point, larger than 2 reach + 1 each way.
-
-    Returns:
-        (2 reach + 1, 2 reach + 1, 3), from -reach to reach each way, full scale 1.
-    """
+    """Amplitudes (2 reach + 1, 2 reach + 1, 3) of an image's low frequencies over the number of pixels: of any size."""
     if min(image.shape[:2]) < 2 * reach + 1:
         raise UsageError(
             f"a reference picture of {image.shape[1]}x{image.shape[0]}: {2 * reach + 1} pixels each way are needed;"
@@ -164,11 +140,7 @@ def low_frequency_amplitudes(image: AnyImage, reach: int) -> Numbers:
 
 
 def window_reach(size: tuple[int, ...], share: float) -> int:
-    """The highest frequency that `fourier_adaptation` swaps, periods an image.
-
-    Args:
-        size: height and width, pixels.
-    """
+    """The highest frequency that `fourier_adaptation` swaps, periods an image (size: height and width, pixels)."""
     return int(min(size) * share)
 
 
@@ -179,16 +151,12 @@ def _window(reach: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A way to make pictures look like those of a reference.
-
-    Attributes:
-        measure: numbers of a reference picture, the same shape for each.
-        parameters: takes the numbers as the parameters of the camera filter of this name; None where there is none.
-    """
+    """A way to make pictures look like those of a reference."""
 
     name: str
-    measure: Callable[[AnyImage], Numbers]
+    measure: Callable[[AnyImage], Numbers]  # numbers of a reference picture, the same shape for each
     apply: Callable[[AnyImage, Numbers], AnyImage]
+    # Takes the numbers as the parameters of the camera filter of this name; None where there is none.
     parameters: Callable[[Numbers], dict[str, float]] | None
 
 
@@ -220,24 +188,20 @@ def _by_filter(
     return Adaptation(function.__name__, measure, apply, parameters)
 
 
+# Mean and standard deviation over all pixels and channels.
 EXPOSURE = _by_filter(match_exposure, _exposure, ("mean", "deviation"))
-"""Mean and standard deviation over all pixels and channels."""
+# The proportions of the channels' means.
 CHANNEL_MEANS = _by_filter(inverse_gray_world, _channel_means, ("red", "green", "blue"))
-"""The proportions of the channels' means."""
+# Means and standard deviations in CIELAB (Reinhard).
 COLOUR_TRANSFER = _by_filter(
     colour_transfer,
     _lab_statistics,
     ("lightness", "a", "b", "lightness_deviation", "a_deviation", "b_deviation"),
 )
-"""Means and standard deviations in CIELAB (Reinhard)."""
 
 
 def fourier(share: float, reach: int) -> Adaptation:
-    """The adaptation by low frequencies (FDA).
-
-    Args:
-        share: half the width of the window, as a share of the shorter side of the picture that is adapted.
-    """
+    """The adaptation by low frequencies (FDA)."""
     in_range = 0 < share <= WIDEST_SHARE
     require(in_range, f"--fourier-share {share:g}: it must be above 0, and {WIDEST_SHARE:g} at most")
     return Adaptation(
@@ -248,22 +212,16 @@ def fourier(share: float, reach: int) -> Adaptation:
     )
 
 
-_DRAW = 0x5E7
-"""Part of the seed that keeps the draw of a reference apart from the noise of the frame."""
+_DRAW = 0x5E7  # Part of the seed that keeps the draw of a reference apart from the noise of the frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReferencePictures(ShortRepr):
-    """The pictures that those of another set are adapted to.
+    """The pictures that those of another set are adapted to."""
 
-    Attributes:
-        name: of the set, for messages and records.
-        rows: numbers of the frames that have a picture.
-    """
-
-    name: str
+    name: str  # of the set, for messages and records
     images: Images
-    rows: IntArray
+    rows: IntArray  # numbers of the frames that have a picture
 
     @classmethod
     def of_set(cls, frames: FrameSet) -> ReferencePictures:
@@ -275,11 +233,7 @@ class ReferencePictures(ShortRepr):
         return cls(frames.name, images, np.array(rows, np.int64))
 
     def step(self, adaptation: Adaptation, partners: IntArray | None, progress: ProgressBar) -> Step | FrameStep:
-        """The step of a chain that adapts a set's pictures to this reference.
-
-        Args:
-            partners: for each frame of that set the number of the reference's frame; None for the mean of the set.
-        """
+        """The step of a chain that adapts pictures to this reference: to each frame's partner, or to the mean."""
         if partners is not None:
             return FrameStep(adaptation.name, _EachItsOwn(adaptation, self.images, partners))
         with progress(f"measuring {self.name}") as advance:
@@ -293,11 +247,7 @@ class ReferencePictures(ShortRepr):
         return FrameStep(adaptation.name, lambda _, image: adaptation.apply(image, mean))
 
     def draw(self, names: Sequence[str], seed: int) -> IntArray:
-        """A random picture of the set for each frame: it follows from the seed and the frame's name alone.
-
-        Returns:
-            int64 (N,), numbers of the reference's frames.
-        """
+        """A random picture of the set for each frame, int64 (N,): by the seed and the frame's name alone."""
         drawn = [np.random.default_rng((*frame_seed(seed, name), _DRAW)).integers(len(self.rows)) for name in names]
         return self.rows[np.array(drawn, np.int64).reshape(-1)]
 
@@ -316,11 +266,7 @@ class _EachItsOwn:
 
 
 def with_twins(frames: FrameSet, reference: FrameSet, losses: Losses) -> tuple[FrameSet, IntArray, IntArray]:
-    """The frames that have a twin with a picture in the reference: of the same stamp, or without stamps the same name.
-
-    Returns:
-        The set without them; int64 (N,), numbers of the reference's frames; int64 (N,), numbers that its own had.
-    """
+    """The frames with a twin in the reference (by stamp, else by name): their set, the twins' numbers, their own."""
     images = reference.images
     ours, theirs = pair_frames(frames, reference)
     held = np.array([images is not None and images.has(int(row)) for row in theirs], np.bool_)
@@ -335,11 +281,7 @@ def with_twins(frames: FrameSet, reference: FrameSet, losses: Losses) -> tuple[F
 
 
 def with_images_of(frames: FrameSet, pictures: FrameSet) -> FrameSet:
-    """A set with pictures that another program has made of its own, one for each frame, of the same name and size.
-
-    Args:
-        pictures: the pictures, such as a folder of them; what it has besides is not taken.
-    """
+    """A set with pictures that another program has made of its own, one for each frame, of the same name and size."""
     images = pictures.images
     rows = {name: row for row, name in enumerate(pictures.frame_name) if images is not None and images.has(row)}
     missing = [name for name in frames.frame_name if name not in rows]

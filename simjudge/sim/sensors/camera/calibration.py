@@ -29,10 +29,8 @@ from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
 
-_ODD = 0.05
-"""Share of width or height that a principal point may be off the middle until it is doubted."""
-_WRONG = 0.15
-"""Share of width or height that a principal point may be off the middle until it is refused."""
+_ODD = 0.05  # Share of width or height that a principal point may be off the middle until it is doubted
+_WRONG = 0.15  # Share of width or height that a principal point may be off the middle until it is refused
 _SIZES = (
     (320, 240),
     (640, 360),
@@ -63,25 +61,17 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Calibration(ShortRepr):
-    """A calibrated camera.
-
-    Attributes:
-        size: width and height of the images it holds for, pixels.
-        model: "plumb_bob", "rational_polynomial" or "equidistant"; or simjudge's own "equirectangular", of which K has
-            the centre and pixels per radian.
-        matrix: K, float64 (3, 3), pixels.
-        distortion: D, float64 (n,), no unit.
-        rectification: R, float64 (3, 3), a rotation.
-        projection: P, float64 (3, 4), pixels: the camera of the undistorted image.
-    """
+    """A calibrated camera."""
 
     name: str
-    size: tuple[int, int]
+    size: tuple[int, int]  # width and height of the images it holds for, pixels
+    # "plumb_bob", "rational_polynomial" or "equidistant"; or simjudge's own "equirectangular", of which K has the
+    # centre and pixels per radian.
     model: str
-    matrix: FloatArray
-    distortion: FloatArray
-    rectification: FloatArray
-    projection: FloatArray
+    matrix: FloatArray  # K, float64 (3, 3), pixels
+    distortion: FloatArray  # D, float64 (n,), no unit
+    rectification: FloatArray  # R, float64 (3, 3), a rotation
+    projection: FloatArray  # P, float64 (3, 4), pixels: the camera of the undistorted image
 
     def doubt(self) -> Doubt | None:
         """Whether the principal point suits the size: calibrations get copied to another resolution without scaling."""
@@ -99,14 +89,7 @@ class Calibration(ShortRepr):
         return Doubt(off > _WRONG, text)
 
     def scaled(self, size: tuple[int, int]) -> Calibration:
-        """The calibration of the same images in another size.
-
-        Args:
-            size: width and height of the scaled images, pixels.
-
-        Returns:
-            The calibration with K and P scaled; distortion has no unit and stays.
-        """
+        """The calibration of the same images in another size (size: width and height of the scaled images, pixels)."""
         factors = [new / old for new, old in zip(size, self.size, strict=True)]
         if abs(factors[0] / factors[1] - 1) > 1 / min(*size, *self.size):
             raise SimjudgeError(
@@ -157,12 +140,11 @@ def _size_with_centre(centre: tuple[float, float]) -> tuple[int, int] | None:
     return best if off[best] <= _ODD else None
 
 
+# Kalibr's distortion models (github.com/ethz-asl/kalibr, wiki: supported models) and ROS's names for them.
 _KALIBR_MODELS = {"radtan": "plumb_bob", "equidistant": "equidistant", "none": "plumb_bob"}
-"""Kalibr's distortion models (github.com/ethz-asl/kalibr, wiki: supported models) and ROS's names for them."""
+# Of the fields of OpenCV's calibrations, those that are needed.
 _OPENCV_PARTS = ("matrix", "distortion", "width", "height")
-"""Of the fields of OpenCV's calibrations, those that are needed."""
-_LARGEST_SIDE = 20_000
-"""Pixels."""
+_LARGEST_SIDE = 20_000  # Pixels
 
 
 class KalibrCamera(Fields):
@@ -192,11 +174,7 @@ class KalibrCamera(Fields):
 
 
 def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
-    """The calibration of one camera of Kalibr's camchain.yaml.
-
-    Args:
-        name: of the camera ("cam0"); None where the file has only one.
-    """
+    """The calibration of one camera ("cam0") of Kalibr's camchain.yaml; without a name, of the only one."""
     cameras = {str(key): value for key, value in file.content.items() if isinstance(value, Mapping)}
     chosen = choose(cameras, name, file.path)
     camera = check_content(cameras[chosen], KalibrCamera, f"camera {chosen} of Kalibr", file.path, (file,)).content
@@ -211,7 +189,7 @@ def opencv_calibration(path: Path) -> Calibration:
     found = read_isolated("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
     for part in _OPENCV_PARTS:
         if found[part] is None:
-            needed = [OPENCV_NAMES[each][0] for each in _OPENCV_PARTS]
+            needed = [OPENCV_NAMES[part][0] for part in _OPENCV_PARTS]
             lacking = OPENCV_NAMES[part][0]
             raise SimjudgeError(f"{path}: no {lacking} in it; a calibration of OpenCV has {', '.join(needed)}")
     try:
@@ -236,11 +214,7 @@ def matlab_calibration(path: Path) -> Calibration:
 
 
 def recorded_calibration(path: Path, topic: str | None) -> Calibration:
-    """The calibration in the first camera_info of a recording.
-
-    Args:
-        topic: of the camera_info; None where there is only one.
-    """
+    """The calibration in the first camera_info of a recording, of a topic or of the only one."""
     recording = Recording(path)
     topics = {info.topic: info for info in recording.topic_infos() if info.type == CAMERA_INFO}
     # A depth image has its colour image's camera_info a second time.
@@ -284,12 +258,7 @@ def choose(found: Mapping[str, Any], name: str | None, path: Path) -> str:
 def plain_calibration(
     name: str, size: tuple[int, int], model: str, matrix: FloatArray, distortion: FloatArray
 ) -> Calibration:
-    """A calibration of a single camera: nothing to rectify, and K as the camera of the undistorted image.
-
-    Args:
-        size: width and height, pixels.
-        matrix: K, (3, 3), pixels.
-    """
+    """A calibration of a single camera: nothing to rectify, and K (3, 3) as the camera of the undistorted image."""
     return Calibration(name, size, model, matrix, distortion, np.eye(3), np.hstack([matrix, np.zeros((3, 1))]))
 
 
@@ -339,11 +308,10 @@ def _matlab(path: Path, fields: Mapping[str, list[float]]) -> Calibration:
     return _checked(path, path.stem, (width, height), "plumb_bob", matrix, distortion)
 
 
+# Distortion models (sensor_msgs/distortion_models.hpp) and how many coefficients each may have.
 COEFFICIENTS = {"plumb_bob": (4, 5), "rational_polynomial": (8, 12, 14), "equidistant": (4,), "fisheye": (4,)}
-"""Distortion models (sensor_msgs/distortion_models.hpp) and how many coefficients each may have."""
 _OTHER_NAMES = {"fisheye": "equidistant"}
-_WIDEST = 1_000_000
-"""Pixels; no image is wider."""
+_WIDEST = 1_000_000  # Pixels; no image is wider
 
 
 class MatrixFields(Fields):
@@ -355,11 +323,7 @@ class MatrixFields(Fields):
     """Its numbers; rows and cols, which ROS writes too, follow from the field's name."""
 
     def shaped(self, rows: int, columns: int) -> FloatArray:
-        """The matrix.
-
-        Args:
-            rows, columns: its shape, which suits the count of its numbers.
-        """
+        """The matrix (rows, columns: its shape, which suits the count of its numbers)."""
         return np.array(self.data, np.float64).reshape(rows, columns)
 
 
@@ -390,7 +354,7 @@ class CalibrationFile(Fields):
         allowed = COEFFICIENTS[self.distortion_model]
         count = len(self.distortion_coefficients.data)
         if count not in allowed:
-            counts = " or ".join(str(each) for each in allowed)
+            counts = " or ".join(str(count) for count in allowed)
             raise conflict(
                 f"{self.distortion_model} has {counts} numbers; these are {count}", "distortion_coefficients"
             )
@@ -406,13 +370,7 @@ class CalibrationFile(Fields):
 
 
 def read_calibration(path: Path, name: str | None = None) -> Calibration:
-    """Read the calibration of a camera.
-
-    Args:
-        path: a YAML file of ROS's camera_calibration, Kalibr's camchain.yaml, a file of OpenCV's cv::FileStorage
-            (.yaml, .xml, .json), MATLAB's struct (.mat), or a recording with a camera_info.
-        name: which of several cameras: Kalibr's name, or the topic of a recording.
-    """
+    """Read the calibration of a camera."""
     if is_recording(path):
         return recorded_calibration(path, name)
     if path.suffix.lower() == ".mat":

@@ -56,29 +56,20 @@ from simjudge.sim.sensors.camera.isp import gray, linear_light, srgb
 from simjudge.sim.sensors.camera.lens import Lens
 
 _NANOSECONDS = 1e9
-_STRIDE = 4
-"""Every fourth pixel of every fourth row is metered."""
-_DARKEST = 1e-4
-"""Linear light that is metered where there is less: with none, no exposure would ever do."""
-_HALVINGS = 40
-"""Of the range in which the first frame's exposure is sought: to 1e-10 of a stop."""
+_STRIDE = 4  # Every fourth pixel of every fourth row is metered
+_DARKEST = 1e-4  # Linear light that is metered where there is less: with none, no exposure would ever do
+_HALVINGS = 40  # Of the range in which the first frame's exposure is sought: to 1e-10 of a stop
 _RANGE = Vector("least most", gt=0, largest=1e6)
 
 
 @dataclass(frozen=True)
 class MeteredFrame:
-    """What a frame was exposed with, and what the camera saw.
+    """What a frame was exposed with, and what the camera saw."""
 
-    Attributes:
-        stamp: of the frame, nanoseconds.
-        exposure: light on the sensor, multiples of the file's.
-        metered: linear light whose display value is the mean of the frame's, full scale 1.
-    """
-
-    stamp: int
-    exposure: float
+    stamp: int  # of the frame, nanoseconds
+    exposure: float  # light on the sensor, multiples of the file's
     gain: float
-    metered: float
+    metered: float  # linear light whose display value is the mean of the frame's, full scale 1
 
     @property
     def factor(self) -> float:
@@ -88,28 +79,15 @@ class MeteredFrame:
 
 @dataclass(frozen=True)
 class AutoExposure:
-    """A camera's exposure controller.
+    """A camera's exposure controller."""
 
-    Attributes:
-        mean: of the image's luminance that is wanted, grey levels of 255.
-        time_constant: seconds in which 63 % of a difference is made good; 0: all of it by the next frame.
-        exposure: least and most light, multiples of the file's.
-        gain: least and most gain of the amplifier.
-    """
-
-    mean: float
-    time_constant: float
-    exposure: tuple[float, float]
-    gain: tuple[float, float]
+    mean: float  # of the image's luminance that is wanted, grey levels of 255
+    time_constant: float  # seconds in which 63 % of a difference is made good; 0: all of it by the next frame
+    exposure: tuple[float, float]  # least and most light, multiples of the file's
+    gain: tuple[float, float]  # least and most gain of the amplifier
 
     def expose(self, light: FloatImage, stamp: int, before: MeteredFrame | None) -> MeteredFrame:
-        """Choose the exposure of a frame, and meter it.
-
-        Args:
-            light: linear light (H, W, 3) with the file's own exposure and gain, full scale 1.
-            stamp: of the frame, nanoseconds.
-            before: the frame before; None: the camera has looked at this one for long.
-        """
+        """Choose the exposure of a frame by linear light (H, W, 3), full scale 1, and meter it for the next."""
         grid = gray(light[::_STRIDE, ::_STRIDE])
         factor = self._settled(grid) if before is None else self._next(before, stamp)
         exposure = min(max(factor / self.gain[0], self.exposure[0]), self.exposure[1])
@@ -173,9 +151,9 @@ def _meter(grid: FloatImage) -> float:
     return float(linear_light(mean))
 
 
+# Aggregator gain x scene light x pixel area, ChPhysCameraSensor's defaults: a radiance of 1 becomes LIGHT x exposure x
+# ISO / aperture^2 of full scale with exposure_to_value.
 LIGHT = 1e7 * 250 * 5.86e-6**2
-"""Aggregator gain x scene light x pixel area, ChPhysCameraSensor's defaults: a radiance of 1 becomes LIGHT x exposure x
-ISO / aperture^2 of full scale with exposure_to_value."""
 
 Share = Annotated[float, Number(ge=0, le=1)]
 Amount = Annotated[float, Number(ge=1e-9, le=1e9)]
@@ -184,13 +162,10 @@ Switch = Annotated[bool, Flag()]
 
 @dataclass(frozen=True)
 class ChronoNoise:
-    """Noise that Chrono adds to the gamma-encoded image, each colour of each pixel on its own; full scale is 1.
+    """Noise that Chrono adds to the gamma-encoded image, each colour of each pixel on its own; full scale is 1."""
 
-    Attributes:
-        kind: "constant": normal with a mean and a deviation; "pixel_dependent": normal with the variance
-            slope x value + intercept.
-    """
-
+    # "constant": normal with a mean and a deviation; "pixel_dependent": normal with the variance slope x value +
+    # intercept.
     kind: Literal["constant", "pixel_dependent"]
     mean: float = 0.0
     deviation: float = 0.0
@@ -200,20 +175,16 @@ class ChronoNoise:
 
 @dataclass(frozen=True)
 class ChronoPhysical:
-    """Settings of ChPhysCameraSensor, in its own units.
-
-    Attributes:
-        exposure: seconds.
-        focal_length, focus_distance: metres; the sensor's width follows from the camera's lens.
-        vignetting, defocus, noise, exposure_to_value: which of its stages work; the aggregation of light always does
-            where exposure_to_value works.
-    """
+    """Settings of ChPhysCameraSensor, in its own units."""
 
     aperture: float = 1.6
-    exposure: float = 0.01
+    exposure: float = 0.01  # seconds
     iso: float = 100.0
+    # focal_length, focus_distance: metres; the sensor's width follows from the camera's lens.
     focal_length: float = 0.012
     focus_distance: float = 3.0
+    # vignetting, defocus, noise, exposure_to_value: which of its stages work; the aggregation of light always does
+    # where exposure_to_value works.
     vignetting: bool = False
     defocus: bool = False
     noise: bool = False
@@ -314,42 +285,28 @@ class ChronoFields(Fields):
 
 @dataclass(frozen=True)
 class Camera:
-    """A camera.
+    """A camera."""
 
-    Attributes:
-        name: its name, the file's unless it has one of its own.
-        path: the file it was read from.
-        lens: the lens, which knows the size of the image.
-        steps: the chain of filters, in order.
-        rate: images a second.
-        lag: seconds from an image's stamp until it is handed over.
-        supersampling: n, for n x n rays a pixel.
-        exposure_time: seconds that light falls on the sensor, from the image's stamp on; 0: no motion blur.
-        exposure_samples: moments that the exposure is made of; 1 where it is one instant. Where rays have times of
-            their own: parts of the time that the shutter is open, in each of which moving bodies stand.
-        motion_blur: "moments": all rays of an image share a few moments; "rays": each ray has a time of its own.
-        line_time: seconds from the exposure of a row to that of the next, top to bottom; 0: a global shutter.
-        gain: linear radiance times this, 1 is full scale.
-        auto_exposure: chooses each image's exposure and gain by the images before it; None: they stay.
-        chrono: what it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
-        depth: what its depth image measures; None: it has none.
-    """
-
-    name: str
-    path: Path
-    lens: Lens
-    steps: tuple[Step, ...]
-    rate: float
-    lag: float
-    supersampling: int = 2
-    exposure_time: float = 0.0
+    name: str  # its name, the file's unless it has one of its own
+    path: Path  # the file it was read from
+    lens: Lens  # the lens, which knows the size of the image
+    steps: tuple[Step, ...]  # the chain of filters, in order
+    rate: float  # images a second
+    lag: float  # seconds from an image's stamp until it is handed over
+    supersampling: int = 2  # n, for n x n rays a pixel
+    exposure_time: float = 0.0  # seconds that light falls on the sensor, from the image's stamp on; 0: no motion blur
+    # Moments that the exposure is made of; 1 where it is one instant. Where rays have times of their own: parts of the
+    # time that the shutter is open, in each of which moving bodies stand.
     exposure_samples: int = 1
+    # "moments": all rays of an image share a few moments; "rays": each ray has a time of its own.
     motion_blur: str = "moments"
-    line_time: float = 0.0
-    gain: float = 1.0
+    line_time: float = 0.0  # seconds from the exposure of a row to that of the next, top to bottom; 0: a global shutter
+    gain: float = 1.0  # linear radiance times this, 1 is full scale
+    # Chooses each image's exposure and gain by the images before it; None: they stay.
     auto_exposure: AutoExposure | None = None
+    # What it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
     chrono: ChronoCamera | None = None
-    depth: DepthCamera | None = None
+    depth: DepthCamera | None = None  # what its depth image measures; None: it has none
 
     @property
     def rays_per_pixel(self) -> int:
@@ -367,11 +324,7 @@ class Camera:
         return self.exposure_time + self.line_time * (self.lens.size[1] - 1)
 
     def at_rate(self, rate: float) -> Camera:
-        """The same camera with another rate.
-
-        Args:
-            rate: images a second.
-        """
+        """The same camera with another rate (rate: images a second)."""
         if not rate > 0 or self.open_time > 1 / rate:
             most = f", and at most {1 / self.open_time:g} for its exposure" if self.open_time else ""
             raise UsageError(f"{rate:g} pictures a second of camera {self.name}: more than 0{most}")
@@ -382,26 +335,16 @@ SECOND = 1_000_000_000
 
 
 def frame_stamp_offset(rate: float, number: int) -> int:
-    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest.
-
-    Args:
-        rate: frames a second.
-
-    Returns:
-        Nanoseconds.
-    """
+    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest."""
     return round(number * SECOND / _exact(rate))
 
 
 def exposure_stamps(camera: Camera, stamp: int) -> list[int]:
     """Moments of the exposure of the frame with a stamp, nanoseconds, in order.
 
-    Args:
-        stamp: of the frame, nanoseconds.
-
-    Returns:
-        The middles of as many equal parts of the exposure as the camera has exposure samples, nanoseconds. Where rays
-        have times of their own: the ends of these parts, one stamp more, the first being the frame's.
+    `stamp` of the frame, nanoseconds. Returns the middles of as many equal parts of the exposure as the camera has
+    exposure samples, nanoseconds. Where rays have times of their own: the ends of these parts, one stamp more, the
+    first being the frame's.
     """
     parts = 2 * camera.exposure_samples
     whole = SECOND * _open_time(camera)
@@ -411,26 +354,12 @@ def exposure_stamps(camera: Camera, stamp: int) -> list[int]:
 
 
 def middle_stamp(camera: Camera, stamp: int) -> int:
-    """The middle of that exposure: what stands where the smear's middle is.
-
-    Args:
-        stamp: of the frame, nanoseconds.
-
-    Returns:
-        Nanoseconds.
-    """
+    """The middle of that exposure: what stands where the smear's middle is (stamp of the frame). Nanoseconds."""
     return stamp + round(SECOND * _open_time(camera) / 2)
 
 
 def ready_stamp(camera: Camera, stamp: int) -> int:
-    """When the frame is handed over.
-
-    Args:
-        stamp: of the frame, nanoseconds.
-
-    Returns:
-        Nanoseconds.
-    """
+    """When the frame is handed over: nanoseconds (stamp of the frame, nanoseconds)."""
     return stamp + round(SECOND * max(_exact(camera.lag), _open_time(camera)))
 
 

@@ -66,22 +66,14 @@ from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
-_MOST_RAYS = 16
-"""Rays along each side of a pixel."""
-_MOST_RAYS_OF_IMAGE = 400_000_000
-"""Rays of an image: their colours take 5 GB."""
-_MOST_SAMPLES = 256
-"""Moments of an exposure."""
-_LARGEST_PARAMETER = 1e6
-"""Of a filter, in whatever unit."""
-_LARGEST_SIDE = 20000
-"""Pixels."""
-_PLAIN_RATE = 30.0
-"""Images a second of a camera of which nothing is known but its calibration."""
-_DEFAULT_SAMPLES = {"moments": 4, "rays": 16}
-"""Moments of an exposure where the file does not say."""
-_TRIAL = np.full((8, 8, 3), 0.5)
-"""An image on which filters are tried."""
+_MOST_RAYS = 16  # Rays along each side of a pixel
+_MOST_RAYS_OF_IMAGE = 400_000_000  # Rays of an image: their colours take 5 GB
+_MOST_SAMPLES = 256  # Moments of an exposure
+_LARGEST_PARAMETER = 1e6  # Of a filter, in whatever unit
+_LARGEST_SIDE = 20000  # Pixels
+_PLAIN_RATE = 30.0  # Images a second of a camera of which nothing is known but its calibration
+_DEFAULT_SAMPLES = {"moments": 4, "rays": 16}  # Moments of an exposure where the file does not say
+_TRIAL = np.full((8, 8, 3), 0.5)  # An image on which filters are tried
 _SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
 
 
@@ -117,6 +109,7 @@ class FilterType(FieldType):
         return {"anyOf": [{"type": "string", "enum": names}, *tables]}
 
 
+# The coefficients of each lens model, in the order of ROS's D.
 _TERMS = {
     "pinhole": (),
     "fov": (),
@@ -126,7 +119,6 @@ _TERMS = {
     "rational_polynomial": ("k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6"),
     "equirectangular": (),
 }
-"""The coefficients of each lens model, in the order of ROS's D."""
 
 
 class LensFields(Fields):
@@ -296,11 +288,7 @@ def read_camera(given: str | Path) -> Camera:
 
 
 def camera_from_fields(fields: Mapping[str, Any], name: str) -> Camera:
-    """A camera of the fields that a file would have, given by a program.
-
-    Args:
-        name: of the camera; messages name it in place of a file.
-    """
+    """A camera of the fields that a file would have, given by a program."""
     path = Path(name)
     content = {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
     return _camera(check_content(content, CameraFile, "camera", path, ()), path)

@@ -22,10 +22,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields, depth_topics
 
+# (H, W): classes as uint8, 0 where there is none; or instances as uint16, 0 where it is nothing that is counted.
 LabelImage = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
-"""(H, W): classes as uint8, 0 where there is none; or instances as uint16, 0 where it is nothing that is counted."""
-LABEL_IMAGES = ("semantic", "instance")
-"""What the topics and the folders of the two are called."""
+LABEL_IMAGES = ("semantic", "instance")  # What the topics and the folders of the two are called
 _ENCODINGS: dict[str, tuple[str, np.dtype[Any]]] = {
     "semantic": ("8UC1", np.dtype("u1")),
     "instance": ("16UC1", np.dtype("<u2")),
@@ -33,14 +32,7 @@ _ENCODINGS: dict[str, tuple[str, np.dtype[Any]]] = {
 
 
 def label_message_fields(kind: str, values: LabelImage) -> dict[str, Any]:
-    """What a sensor_msgs/Image of a label image holds beside its header.
-
-    Args:
-        values: class or instance of each pixel.
-
-    Returns:
-        The message's fields by name: 8UC1 or little-endian 16UC1 without padding; `data` as uint8 array.
-    """
+    """The fields of a sensor_msgs/Image of a label image: 8UC1 or little-endian 16UC1 without padding."""
     height, width = values.shape
     encoding, dtype = _ENCODINGS[kind]
     data = np.ascontiguousarray(values, dtype).reshape(-1).view(np.uint8)
@@ -55,11 +47,7 @@ def label_message_fields(kind: str, values: LabelImage) -> dict[str, Any]:
 
 
 def encode_label_png(values: LabelImage) -> bytes:
-    """A label image as a PNG of one channel, 8 or 16 bits as the array has.
-
-    Args:
-        values: class or instance of each pixel.
-    """
+    """A label image as a PNG of one channel, 8 or 16 bits as the array has."""
     done, buffer = cv2.imencode(".png", values, [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
         raise ImageError("a label image could not be encoded as PNG")
@@ -79,47 +67,27 @@ class CameraMessages:
     """Makes the messages of one camera, a frame at a time."""
 
     def __init__(self, calibration: Calibration, fixed_frame: str, frame_id: str = FRAME_ID) -> None:
-        """Remember the camera."""
         self._types = standard_types().types
         self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
 
     def at(self, stamp: int, pose: Pose, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
-        """Topic and message of camera_info and tf, as `write_recording` takes them.
-
-        Args:
-            stamp: nanoseconds.
-            pose: of the optical frame in the fixed frame.
-        """
+        """Topic and message of camera_info and tf, as `write_recording` takes them."""
         yield camera_topics(camera)[CAMERA_INFO], self.info(stamp)
         yield TF_TOPIC, self.transform(stamp, pose)
 
     def depth(self, stamp: int, depth: DepthImage, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
-        """Topic and message of a depth image and of its camera_info, which is the camera's own.
-
-        Args:
-            stamp: nanoseconds.
-            depth: metres.
-        """
+        """Topic and message of a depth image (metres) and of its camera_info, which is the camera's own."""
         image, info = depth_topics(camera)
         yield image, self._new(IMAGE, header=self._header(stamp, self._frame_id), **depth_message_fields(depth))
         yield info, self.info(stamp)
 
     def label_image(self, stamp: int, kind: str, values: LabelImage, camera: str = CAMERA) -> tuple[str, Any]:
-        """Topic and message of a label image, as a simulated camera publishes it.
-
-        Args:
-            stamp: nanoseconds.
-            values: class or instance of each pixel.
-        """
+        """Topic and message of a label image, as a simulated camera publishes it."""
         header = self._header(stamp, self._frame_id)
         return f"/{camera}/{kind}", self._new(IMAGE, header=header, **label_message_fields(kind, values))
 
     def info(self, stamp: int) -> Any:
-        """The camera_info.
-
-        Args:
-            stamp: nanoseconds, of the message's header.
-        """
+        """The camera_info (stamp: nanoseconds, of the message's header)."""
         made = self._calibration
         none = self._new(
             "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
@@ -140,15 +108,7 @@ class CameraMessages:
         )
 
     def transform(self, stamp: int, camera: Pose) -> Any:
-        """The pose as a TFMessage.
-
-        Args:
-            stamp: nanoseconds, of the transform's header.
-            camera: pose of the optical frame (REP 103) in the fixed frame, metres.
-
-        Returns:
-            Tf2_msgs/TFMessage with one transform, from the fixed frame to the optical frame.
-        """
+        """The pose as a tf2_msgs/TFMessage, from the fixed frame to the optical frame (REP 103)."""
         x, y, z = camera.position
         qx, qy, qz, qw = camera.orientation
         moved = self._new(

@@ -25,40 +25,24 @@ from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, AnyImage, FloatImage, as_uint8
 from simjudge.sim.sensors.camera.isp import emva1288_noise, linear_light, physical_noise, srgb
 
-_FIRST = 0x39000000
-"""Bits of 2^-13 as float32, from which on the table reaches; what is darker is black."""
-_END = 0x3F800000
-"""Bits of 1, where it ends; what is brighter is white."""
-_SHIFT = 15
-"""Bits of a float32 within one row of the table: a row is narrower than any grey level."""
+_FIRST = 0x39000000  # Bits of 2^-13 as float32, from which on the table reaches; what is darker is black
+_END = 0x3F800000  # Bits of 1, where it ends; what is brighter is white
+_SHIFT = 15  # Bits of a float32 within one row of the table: a row is narrower than any grey level
+# Neighbouring float32 on both sides of a level's begin, among which rounding may take some to the wrong side.
 _NEAR = 256
-"""Neighbouring float32 on both sides of a level's begin, among which rounding may take some to the wrong side."""
 _NEVER = 0x7FFFFFFF
 
 
 class _Levels(NamedTuple):
-    """What float32 become, by their bits; (R,) each.
+    """What float32 become, by their bits; (R,) each."""
 
-    Attributes:
-        level: uint8, grey level at the row's begin.
-        next_level: int32, bits of the first number of the row that is one level above; larger ones have none.
-    """
-
-    level: npt.NDArray[np.uint8]
+    level: npt.NDArray[np.uint8]  # uint8, grey level at the row's begin
+    # int32, bits of the first number of the row that is one level above; larger ones have none.
     next_level: npt.NDArray[np.int32]
 
 
 def srgb_levels(light: FloatImage) -> npt.NDArray[np.uint8]:
-    """Encode linear light as 8-bit display values, rounded and saturating.
-
-    The numbers are those of `as_uint8(srgb(light))`, in a sixth of the time.
-
-    Args:
-        light: (H, W, 3), linear, floating point with full scale 1.
-
-    Returns:
-        Uint8 (H, W, 3), 0 to 255.
-    """
+    """Encode linear light (H, W, 3) as uint8 display values: `as_uint8(srgb(light))` in a sixth of the time."""
     levels = _levels() if light.dtype == np.float32 else None
     if levels is None:
         return as_uint8(srgb(light))
@@ -120,14 +104,11 @@ def _look_up(
     return good
 
 
-ENCODING = "srgb"
-"""The filter that turns linear light into display values; a chain has it once at most."""
+ENCODING = "srgb"  # The filter that turns linear light into display values; a chain has it once at most
+# Filters of noise whose law holds in linear light only.
 LINEAR_NOISE = (physical_noise.__name__, emva1288_noise.__name__)
-"""Filters of noise whose law holds in linear light only."""
-SAME_NOISE = (*LINEAR_NOISE, "shot_noise")
-"""Filters of photon and read noise: a chain has one of them."""
-GRAY = "gray"
-"""The filter after which an image has one channel."""
+SAME_NOISE = (*LINEAR_NOISE, "shot_noise")  # Filters of photon and read noise: a chain has one of them
+GRAY = "gray"  # The filter after which an image has one channel
 
 
 @dataclass(frozen=True)
@@ -138,37 +119,23 @@ class Step:
     parameters: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         CAMERA_FILTERS.check(self.name, self.parameters)
 
 
 @dataclass(frozen=True)
 class FrameStep:
-    """A step that differs from frame to frame of one set, such as a match with each picture's real twin.
+    """A step that differs from frame to frame of one set, such as a match with each picture's real twin."""
 
-    Attributes:
-        name: of what it does, for records.
-        function: takes the number of a frame and its image, and returns another of the same type.
-    """
-
-    name: str
+    name: str  # of what it does, for records
+    # Takes the number of a frame and its image, and returns another of the same type.
     function: Callable[[int, AnyImage], AnyImage]
 
 
-BoundStep = Step | Callable[[AnyImage], AnyImage]
-"""A step for one image."""
+BoundStep = Step | Callable[[AnyImage], AnyImage]  # A step for one image
 
 
 def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...] = 0) -> AnyImage:
-    """Run an image through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
-        seed: of the random filters; each step of the chain draws numbers of its own.
-
-    Returns:
-        An image of the same type; (H, W, 1) where the chain has `gray`.
-    """
+    """Run an image (H, W, 3) through a chain, in floating point: uint8 rounds and saturates once, at the end."""
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
     current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
     return as_uint8(current) if image.dtype == np.uint8 else current
@@ -179,14 +146,10 @@ def develop_light(
 ) -> RgbImage:
     """Make the image that a camera with this chain hands over of the light on its sensor.
 
-    Args:
-        light: (H, W, 3), floating point, linear, amplified, 1 is full scale.
-        steps: the chain; one without `srgb` gets light that is encoded already.
-        seed: as in `apply_steps`: the same seed gives the same noise in both.
-        amplification: by what the amplifier has multiplied the light; filters of noise count it.
-
-    Returns:
-        uint8 (H, W, 3), or (H, W, 1) where the chain has `gray`.
+    `light` (H, W, 3), floating point, linear, amplified, 1 is full scale; `steps`: the chain; one without `srgb` gets
+    light that is encoded already; `seed`: as in `apply_steps`: the same seed gives the same noise in both;
+    `amplification`: by what the amplifier has multiplied the light; filters of noise count it. Returns uint8 (H, W, 3),
+    or (H, W, 1) where the chain has `gray`.
     """
     if not encodes(steps):
         return as_uint8(_run(srgb(light), steps, seed, amplification)) if steps else srgb_levels(light)
@@ -209,20 +172,12 @@ def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
 
 
 def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
-    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone.
-
-    Returns:
-        The set's seed and the CRC-32 of the name, as entropy for `numpy.random.default_rng`.
-    """
+    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone."""
     return seed, zlib.crc32(frame_name.encode())
 
 
 def stored_quality(steps: Sequence[Step | FrameStep]) -> int | None:
-    """The quality of the JPEG that a chain ends in; None where it ends in something else.
-
-    Returns:
-        1 to 100, or None.
-    """
+    """The quality of the JPEG that a chain ends in; None where it ends in something else."""
     last = steps[-1] if steps else None
     return int(last.parameters["quality"]) if isinstance(last, Step) and last.name == "jpeg" else None
 
@@ -247,20 +202,16 @@ class FilteredImages:
 
     A frame's noise follows from the seed and the frame's name alone: it does not depend on the order of reading, nor
     on which other frames the set holds.
-
-    Attributes:
-        steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG. Where it makes one channel,
-            the encoded image is a PNG of it; else images are raw.
-        seed: of the random filters, 0 or more.
     """
 
     source: Images
     names: Sequence[str]
+    # The chain. Where its last step is `jpeg`, the encoded image is that JPEG. Where it makes one channel, the encoded
+    # image is a PNG of it; else images are raw.
     steps: Sequence[Step | FrameStep]
-    seed: int = 0
+    seed: int = 0  # of the random filters, 0 or more
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:

@@ -29,16 +29,13 @@ from simjudge.core.images import ImageError
 from simjudge.sim.sensors.camera.filters import require
 from simjudge.sim.sensors.filter_registry import FilterRegistry
 
-DepthImage = npt.NDArray[np.float32]
-"""(H, W), metres; NaN where nothing is measured."""
+DepthImage = npt.NDArray[np.float32]  # (H, W), metres; NaN where nothing is measured
 DepthFilter = Callable[..., DepthImage]
+# All filters of depth: functions of a depth image and keyword parameters. One with a parameter `seed` gets numbers of
+# its frame's own for `numpy.random.default_rng`; one with `focal` gets the lens's focal length across, pixels.
 DEPTH_FILTERS: FilterRegistry[DepthFilter] = FilterRegistry("filter of depth", frozenset({"seed", "focal"}))
-"""All filters of depth: functions of a depth image and keyword parameters. One with a parameter `seed` gets numbers of
-its frame's own for `numpy.random.default_rng`; one with `focal` gets the lens's focal length across, pixels."""
-depth_filter = DEPTH_FILTERS.register
-"""The decorator that registers a filter under its function's name."""
-_LARGEST_HOLE = 1000
-"""Pixels."""
+depth_filter = DEPTH_FILTERS.register  # The decorator that registers a filter under its function's name
+_LARGEST_HOLE = 1000  # Pixels
 
 
 @depth_filter
@@ -208,13 +205,10 @@ def _require_whole(name: str, parameter: str, value: float) -> None:
     require(whole, f"filter {name}: {parameter} {value}; a whole number from 1 to {_LARGEST_HOLE} is needed")
 
 
-ENCODING_32F = "32FC1"
-"""The encoding of depth in messages."""
-_STREAM = (2,)
-"""Sets the filters' numbers apart from those of the camera's filters, which have the same seed."""
+ENCODING_32F = "32FC1"  # The encoding of depth in messages
+_STREAM = (2,)  # Sets the filters' numbers apart from those of the camera's filters, which have the same seed
 _MILLIMETRES = 1000
-_FARTHEST_IN_FILES = 65535
-"""Millimetres that 16 bits hold."""
+_FARTHEST_IN_FILES = 65535  # Millimetres that 16 bits hold
 
 
 @dataclass(frozen=True)
@@ -225,33 +219,20 @@ class DepthStep:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the filter exists and has these parameters."""
         DEPTH_FILTERS.check(self.name, self.parameters)
 
 
 @dataclass(frozen=True)
 class DepthCamera:
-    """What a camera's depth image measures.
+    """What a camera's depth image measures."""
 
-    Attributes:
-        nearest, farthest: metres; nothing is measured nearer or farther.
-        steps: filters, in order, that make of the true depth what the device measures.
-    """
-
+    # nearest, farthest: metres; nothing is measured nearer or farther.
     nearest: float = 0.0
     farthest: float = np.inf
-    steps: tuple[DepthStep, ...] = ()
+    steps: tuple[DepthStep, ...] = ()  # filters, in order, that make of the true depth what the device measures
 
     def measure(self, depth: DepthImage, focal: float, seed: tuple[int, ...]) -> DepthImage:
-        """The depth image of what the rays through the pixels' centres hit.
-
-        Args:
-            depth: (H, W), metres; inf where nothing is hit.
-            focal: the lens's focal length across, pixels.
-
-        Returns:
-            The same through the filters, NaN where nothing is hit or what is measured is out of range.
-        """
+        """The depth image of what rays hit (H, W), metres; NaN where nothing is hit or it is out of range."""
         measured: DepthImage = np.where(np.isfinite(depth), depth, np.float32(np.nan)).astype(np.float32)
         for number, step in enumerate(self.steps):
             supplied = {"seed": (*seed, *_STREAM, number), "focal": focal}
@@ -321,14 +302,7 @@ def depth_topics(camera: str) -> tuple[str, str]:
 
 
 def depth_message_fields(depth: DepthImage) -> dict[str, Any]:
-    """What a sensor_msgs/Image of a depth image holds beside its header.
-
-    Args:
-        depth: metres.
-
-    Returns:
-        The message's fields by name; `data` as uint8 array.
-    """
+    """The fields of a sensor_msgs/Image of a depth image (metres) beside its header, by name."""
     height, width = depth.shape
     data = np.ascontiguousarray(depth, "<f4").reshape(-1).view(np.uint8)
     return {
@@ -342,14 +316,7 @@ def depth_message_fields(depth: DepthImage) -> dict[str, Any]:
 
 
 def encode_depth_png(depth: DepthImage) -> tuple[bytes, int]:
-    """A depth image as a PNG of 16 bits: whole millimetres, 0 where nothing is measured.
-
-    Args:
-        depth: metres.
-
-    Returns:
-        The file's bytes, and the number of pixels that lie farther than 16 bits hold (65.535 m): they are 0.
-    """
+    """A depth image as a PNG of 16 bits, whole millimetres, and the number of pixels beyond 65.535 m: they are 0."""
     with np.errstate(invalid="ignore"):
         millimetres = np.round(depth.astype(np.float64) * _MILLIMETRES)
         far = millimetres > _FARTHEST_IN_FILES

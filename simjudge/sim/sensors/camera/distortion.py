@@ -30,38 +30,20 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 
-STEEPEST = 1e6
-"""The largest slope that is told from a ray across the axis: an angle of 89.9999 degrees."""
-_TOLERANCE = 1e-14
-"""Of the inverse of the radial polynomial, relative."""
-_STEPS = 100
-"""Newton steps at most; where the polynomial is flat they become halvings."""
+STEEPEST = 1e6  # The largest slope that is told from a ray across the axis: an angle of 89.9999 degrees
+_TOLERANCE = 1e-14  # Of the inverse of the radial polynomial, relative
+_STEPS = 100  # Newton steps at most; where the polynomial is flat they become halvings
 
-Coefficients = tuple[float, float, float]
-"""k1, k2, k3 of the radial model."""
+Coefficients = tuple[float, float, float]  # k1, k2, k3 of the radial model
 
 
 def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns.
-
-    Args:
-        slope: tangent of the angle off the axis, 0 or more, any shape.
-
-    Returns:
-        Float64 of the same shape: distance from the principal point over the focal length.
-    """
+    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns."""
     return _evaluated(slope, coefficients, radial_end(coefficients))
 
 
 def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """The inverse of `radial_radius`; NaN where no ray arrives.
-
-    Args:
-        radius: distance from the principal point over the focal length, 0 or more, any shape.
-
-    Returns:
-        Float64 of the same shape: tangent of the angle off the axis.
-    """
+    """The inverse of `radial_radius`; NaN where no ray arrives. Float64 of the same shape."""
     return _inverted(radius, coefficients, radial_end(coefficients))
 
 
@@ -71,26 +53,12 @@ def radial_end(coefficients: Coefficients) -> float:
 
 
 def equidistant_radius(angle: npt.ArrayLike, coefficients: Sequence[float]) -> FloatArray:
-    """Radius of rays through an equidistant lens: any shape, no unit; NaN beyond where the polynomial turns.
-
-    Args:
-        angle: off the axis, radians, 0 to pi, any shape.
-
-    Returns:
-        Float64 of the same shape: distance from the principal point over the focal length.
-    """
+    """Radius of rays through an equidistant lens: any shape, no unit; NaN beyond where the polynomial turns."""
     return _evaluated(angle, coefficients, equidistant_end(coefficients))
 
 
 def equidistant_angle(radius: npt.ArrayLike, coefficients: Sequence[float]) -> FloatArray:
-    """The inverse of `equidistant_radius`; NaN where no ray arrives.
-
-    Args:
-        radius: distance from the principal point over the focal length, 0 or more, any shape.
-
-    Returns:
-        Float64 of the same shape: angle off the axis, radians.
-    """
+    """The inverse of `equidistant_radius`; NaN where no ray arrives. Float64 of the same shape."""
     return _inverted(radius, coefficients, equidistant_end(coefficients))
 
 
@@ -100,28 +68,12 @@ def equidistant_end(coefficients: Sequence[float]) -> float:
 
 
 def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2).
-
-    Args:
-        slope: tangent of the angle off the axis, any shape.
-        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
-
-    Returns:
-        Float64 of the same shape: distance from the principal point over the focal length.
-    """
+    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2)."""
     return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
 
 
 def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives.
-
-    Args:
-        radius: distance from the principal point over the focal length, any shape.
-        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
-
-    Returns:
-        Float64 of the same shape: tangent of the angle off the axis.
-    """
+    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives. Float64 of the same shape."""
     rho = np.asarray(radius, np.float64)
     with np.errstate(invalid="ignore"):
         return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)

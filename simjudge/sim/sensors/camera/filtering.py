@@ -45,30 +45,20 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, apply_steps, filtered
 from simjudge.sim.sensors.filter_settings import FilterSettings
 
-_EDGE_POINTS = 9
-"""Points along each edge of a box that are followed."""
+_EDGE_POINTS = 9  # Points along each edge of a box that are followed
 
 
 @dataclass(frozen=True, repr=False)
 class Bend(ShortRepr):
-    """Where each pixel of a bent image looks in the straight one.
-
-    Attributes:
-        scale: pixels of the straight image per unit of tangent.
-        look_up: float32 (H, W, 2), column and row in the straight image.
-    """
+    """Where each pixel of a bent image looks in the straight one."""
 
     camera: Camera
-    scale: float
-    look_up: npt.NDArray[np.float32]
+    scale: float  # pixels of the straight image per unit of tangent
+    look_up: npt.NDArray[np.float32]  # float32 (H, W, 2), column and row in the straight image
 
     @classmethod
     def of(cls, camera: Camera) -> Bend:
-        """The bend of a camera's lens.
-
-        Args:
-            camera: of any lens that sees less than 180 degrees.
-        """
+        """The bend of a camera's lens (camera of any lens that sees less than 180 degrees)."""
         lens = camera.lens
         if lens.model == "pinhole" or lens.omnidirectional:
             raise UsageError(f"--lens {camera.name}: its {lens.model} lens bends no image; give a radial one, say")
@@ -87,24 +77,13 @@ class Bend(ShortRepr):
         return self.camera.lens.size
 
     def bent_points(self, points: FloatArray) -> FloatArray:
-        """Where points of the straight image are in the bent one.
-
-        Args:
-            points: (N, 2), columns and rows, pixel centres at whole numbers.
-
-        Returns:
-            (N, 2), likewise.
-        """
+        """Where points of the straight image are in the bent one: (N, 2), likewise (points (N, 2))."""
         half = (np.array(self.size) - 1) / 2
         tangent = (points - half) / self.scale
         return self.camera.lens.project(np.column_stack([tangent, np.ones(len(tangent))]))
 
     def bent_boxes(self, box: FloatArray) -> FloatArray:
-        """The extents of boxes after bending.
-
-        Args:
-            box: (N, 4), x0, y0, x1, y1 in pixels.
-        """
+        """The extents of boxes after bending (box (N, 4), x0, y0, x1, y1 in pixels)."""
         share = np.linspace(0, 1, _EDGE_POINTS)
         x = box[:, [0]] + (box[:, [2]] - box[:, [0]]) * share
         y = box[:, [1]] + (box[:, [3]] - box[:, [1]]) * share
@@ -115,11 +94,7 @@ class Bend(ShortRepr):
 
 
 def bent(frames: FrameSet, bend: Bend) -> FrameSet:
-    """A set as its images look behind a lens; images are bent when they are read.
-
-    Args:
-        frames: images of a pinhole camera, of the size of the bend.
-    """
+    """A set as its images look behind a lens; images are bent when they are read."""
     if (frames.size != np.array(bend.size)).any():
         width, height = bend.size
         which = f"--lens {bend.camera.name}: is of {width}x{height} pixels"
@@ -147,7 +122,6 @@ class BentImages:
     bend: Bend
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:
@@ -179,7 +153,6 @@ class BentLabels:
     bend: Bend
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.source)
 
     def has(self, index: int) -> bool:
@@ -194,8 +167,7 @@ class BentLabels:
         return np.asarray(labels[np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)], np.uint8)
 
 
-_NO_FILTERS = ("allow_outside", "match_by", "fourier_share", "seed")
-"""Settings that alone ask for nothing."""
+_NO_FILTERS = ("allow_outside", "match_by", "fourier_share", "seed")  # Settings that alone ask for nothing
 
 
 @takes_setting_keywords
@@ -298,7 +270,7 @@ def _steps(
     for path, reference in sets.items():
         if settings.match_by == "twin":
             frames, rows[path], kept = with_twins(frames, reference, losses)
-            rows = {each: found if each == path else found[kept] for each, found in rows.items()}
+            rows = {row: found if row == path else found[kept] for row, found in rows.items()}
     found: dict[str, Step | FrameStep] = dict(_fixed_steps(settings))
     for key, path in settings.references.items():
         pictures = ReferencePictures.of_set(sets[path])

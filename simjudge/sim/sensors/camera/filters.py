@@ -27,18 +27,15 @@ from simjudge.core.errors import UsageError
 from simjudge.core.images import encode_jpeg
 from simjudge.sim.sensors.filter_registry import FilterRegistry
 
-WIDEST_BLUR = 1000
-"""Pixels of standard deviation: the kernel grows with it."""
+WIDEST_BLUR = 1000  # Pixels of standard deviation: the kernel grows with it
 FULL_SCALE = 255.0
-AnyImage = npt.NDArray[Any]
-"""uint8 or floating point, height x width x 3, red first."""
+AnyImage = npt.NDArray[Any]  # uint8 or floating point, height x width x 3, red first
 FloatImage = npt.NDArray[np.floating[Any]]
 Filter = Callable[..., AnyImage]
 
+# All filters of cameras. Each takes the image and keyword parameters.
 CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification"}))
-"""All filters of cameras. Each takes the image and keyword parameters."""
-camera_filter = CAMERA_FILTERS.register
-"""The decorator that registers a filter under its function's name."""
+camera_filter = CAMERA_FILTERS.register  # The decorator that registers a filter under its function's name
 
 
 @camera_filter
@@ -148,28 +145,14 @@ def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
 
 
 def as_uint8(image: AnyImage) -> npt.NDArray[np.uint8]:
-    """Round to grey levels, saturating at 0 and 255.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point with full scale 1.
-
-    Returns:
-        Uint8 (H, W, 3), 0 to 255.
-    """
+    """Round to grey levels, saturating at 0 and 255: uint8 (H, W, 3), 0 to 255 (image (H, W, 3))."""
     if image.dtype == np.uint8:
         return image
     return np.clip(np.rint(image * FULL_SCALE), 0, FULL_SCALE).astype(np.uint8)
 
 
 def as_float(image: AnyImage) -> FloatImage:
-    """The image in floating point, full scale 1; single precision unless it came in double.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        Floating point (H, W, 3), full scale 1.
-    """
+    """The image in floating point, full scale 1; single precision unless it came in double."""
     if image.dtype == np.uint8:
         return image.astype(np.float32) / np.float32(FULL_SCALE)
     if not np.issubdtype(image.dtype, np.floating):
@@ -178,23 +161,12 @@ def as_float(image: AnyImage) -> FloatImage:
 
 
 def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
-    """Give a filtered image the type that the original has.
-
-    Args:
-        filtered: floating point (H, W, 3), full scale 1.
-
-    Returns:
-        The filtered image in the original's type; uint8 is rounded and saturates.
-    """
+    """Give a filtered image the type that the original has; uint8 is rounded and saturates."""
     return as_uint8(filtered) if original.dtype == np.uint8 else filtered.astype(original.dtype)
 
 
 def require_colours(image: AnyImage, name: str) -> None:
-    """Refuse an image of one channel in a filter that needs three.
-
-    Args:
-        image: (H, W, 3) or (H, W, 1).
-    """
+    """Refuse an image of one channel in a filter that needs three (image: (H, W, 3) or (H, W, 1))."""
     require(image.shape[2] == 3, f"filter {name} needs colours; put it above gray")
 
 
@@ -204,10 +176,8 @@ def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion w
         raise UsageError(message)
 
 
-LONGEST_MOTION = 200.0
-"""Pixels that a camera may move while a picture is exposed."""
-_POINTS = 4001
-"""Places on the path of a moving camera."""
+LONGEST_MOTION = 200.0  # Pixels that a camera may move while a picture is exposed
+_POINTS = 4001  # Places on the path of a moving camera
 
 
 @camera_filter

@@ -40,22 +40,17 @@ from simjudge.sim.sensors.camera.filters import (
     to_type_of,
 )
 
-PATTERNS = ("RGGB", "BGGR", "GRBG", "GBRG")
-"""Bayer patterns: the colours of the upper left 2x2 pixels, row by row."""
+PATTERNS = ("RGGB", "BGGR", "GRBG", "GBRG")  # Bayer patterns: the colours of the upper left 2x2 pixels, row by row
 _CONVERSIONS = {
     "edge_aware": {name: f"COLOR_Bayer{name}2RGB_EA" for name in PATTERNS},
     "bilinear": {name: f"COLOR_Bayer{name}2RGB" for name in PATTERNS},
 }
+# Pixels mirrored around a mosaic, an even number that keeps its pattern: OpenCV does not interpolate at the border.
 _MARGIN = 2
-"""Pixels mirrored around a mosaic, an even number that keeps its pattern: OpenCV does not interpolate at the border."""
-_KNEE = 0.0031308
-"""Linear value below which sRGB is a straight line."""
-_LOWEST = -0.5
-"""Value that 0 stands for in OpenCV's demosaicing, which takes 16 bits."""
-_SPAN = 2.0
-"""Values that its 16 bits span: up to 1.5, 0.008 grey levels apart."""
-_STEPS = 65535
-"""The largest number of 16 bits."""
+_KNEE = 0.0031308  # Linear value below which sRGB is a straight line
+_LOWEST = -0.5  # Value that 0 stands for in OpenCV's demosaicing, which takes 16 bits
+_SPAN = 2.0  # Values that its 16 bits span: up to 1.5, 0.008 grey levels apart
+_STEPS = 65535  # The largest number of 16 bits
 
 
 @camera_filter
@@ -95,14 +90,7 @@ def bayer(image: AnyImage, *, pattern: str = "RGGB", method: str = "edge_aware")
 
 
 def mosaic(image: AnyImage, pattern: str = "RGGB") -> AnyImage:
-    """The sensor's samples: (H, W), at each pixel the colour that its filter lets through.
-
-    Args:
-        image: (H, W, 3), red first.
-
-    Returns:
-        (H, W), the image's type.
-    """
+    """The sensor's samples: (H, W), at each pixel the colour that its filter lets through (image (H, W, 3)). (H, W)."""
     require(pattern in PATTERNS, f"bayer: pattern {pattern!r}; it must be one of {', '.join(PATTERNS)}")
     samples = np.empty(image.shape[:2], image.dtype)
     for number, colour in enumerate(pattern):
@@ -112,14 +100,7 @@ def mosaic(image: AnyImage, pattern: str = "RGGB") -> AnyImage:
 
 
 def demosaic(samples: FloatImage, pattern: str = "RGGB", method: str = "edge_aware") -> FloatImage:
-    """Samples under a Bayer pattern, floating point (H, W), at least 2x2, to an image (H, W, 3) of the same type.
-
-    Args:
-        samples: floating point (H, W), at least 2x2; values outside [-0.5, 1.5] saturate.
-
-    Returns:
-        (H, W, 3), red first, the samples' type.
-    """
+    """Samples (H, W) under a Bayer pattern to an image (H, W, 3) of their type; beyond [-0.5, 1.5] they saturate."""
     require(pattern in PATTERNS, f"bayer: pattern {pattern!r}; it must be one of {', '.join(PATTERNS)}")
     require(method in _CONVERSIONS, f"bayer: method {method!r}; it must be edge_aware or bilinear")
     height, width = samples.shape
@@ -149,14 +130,7 @@ def srgb(image: AnyImage) -> AnyImage:
 
 
 def linear_light(image: AnyImage) -> FloatImage:
-    """The inverse of `srgb`, in floating point: the linear light that display values stand for.
-
-    Args:
-        image: (H, W, 3), display values, uint8 or floating point.
-
-    Returns:
-        Floating point (H, W, 3), linear light with full scale 1.
-    """
+    """The inverse of `srgb`, in floating point: the linear light (full scale 1) that display values stand for."""
     value = as_float(image)
     curve = ((np.maximum(value, 12.92 * _KNEE) + 0.055) / 1.055) ** 2.4
     return np.where(value <= 12.92 * _KNEE, value / 12.92, curve).astype(value.dtype)
@@ -259,25 +233,15 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
 
 
 class ExposureStatistics(NamedTuple):
-    """What a calibration set looks like on average, grey levels of 255.
+    """What a calibration set looks like on average, grey levels of 255."""
 
-    Attributes:
-        mean: the mean of the images' means.
-        deviation: the mean of the images' standard deviations.
-        channels: the means of red, green and blue.
-    """
-
-    mean: float
-    deviation: float
-    channels: tuple[float, float, float]
+    mean: float  # the mean of the images' means
+    deviation: float  # the mean of the images' standard deviations
+    channels: tuple[float, float, float]  # the means of red, green and blue
 
 
 def measure_exposure(images: Iterable[AnyImage]) -> ExposureStatistics:
-    """Measure the calibration set that `match_exposure` and `inverse_gray_world` are to match; one image at a time.
-
-    Args:
-        images: (H, W, 3) each, uint8 or floating point; read once, one at a time.
-    """
+    """Measure the calibration set that `match_exposure` and `inverse_gray_world` are to match; one image at a time."""
     rows: list[npt.NDArray[np.float64]] = []
     for image in images:
         values = as_float(image).astype(np.float64) * FULL_SCALE
@@ -288,44 +252,27 @@ def measure_exposure(images: Iterable[AnyImage]) -> ExposureStatistics:
     return ExposureStatistics(mean, deviation, (red, green, blue))
 
 
+# Electrons: above it a normal distribution stands for Poisson's, whose skewness is then below 0.032.
 _MOST_COUNTED = 1000.0
-"""Electrons: above it a normal distribution stands for Poisson's, whose skewness is then below 0.032."""
-_TIMES_APART = 2.0
-"""Times that the value of a full pixel may differ from the converter's full scale in a data sheet."""
+_TIMES_APART = 2.0  # Times that the value of a full pixel may differ from the converter's full scale in a data sheet
 
 
 @dataclass(frozen=True)
 class SensorNoise:
-    """What an image sensor makes of light. Values have full scale 1, at an amplification of 1.
+    """What an image sensor makes of light. Values have full scale 1, at an amplification of 1."""
 
-    Attributes:
-        electrons: that a pixel collects on average where the light is 1; inf: no photon noise.
-        per_electron: value that one electron becomes, the gain g.
-        read: standard deviation of the noise before the amplifier, as a value.
-        converter: standard deviation of the noise behind the amplifier, as a value.
-        capacity: electrons that a pixel can hold.
-        levels: that the converter has between 0 and full scale; None: it does not round.
-        offset_spread: standard deviation of the pixels' offsets, electrons (DSNU).
-        response_spread: standard deviation of the pixels' responses, share of the mean (PRNU).
-        device: which device of its kind it is: offsets and responses of its pixels follow from it.
-    """
-
-    electrons: float
-    per_electron: float
-    read: float
-    converter: float = 0.0
-    capacity: float = math.inf
-    levels: int | None = None
-    offset_spread: float = 0.0
-    response_spread: float = 0.0
-    device: int = 0
+    electrons: float  # that a pixel collects on average where the light is 1; inf: no photon noise
+    per_electron: float  # value that one electron becomes, the gain g
+    read: float  # standard deviation of the noise before the amplifier, as a value
+    converter: float = 0.0  # standard deviation of the noise behind the amplifier, as a value
+    capacity: float = math.inf  # electrons that a pixel can hold
+    levels: int | None = None  # that the converter has between 0 and full scale; None: it does not round
+    offset_spread: float = 0.0  # standard deviation of the pixels' offsets, electrons (DSNU)
+    response_spread: float = 0.0  # standard deviation of the pixels' responses, share of the mean (PRNU)
+    device: int = 0  # which device of its kind it is: offsets and responses of its pixels follow from it
 
     def apply(self, image: AnyImage, seed: int | tuple[int, ...], amplification: float) -> AnyImage:
-        """The image with the noise of one frame.
-
-        Args:
-            image: (H, W, C), uint8 or floating point, amplified; what is below 0 counts as 0 light.
-        """
+        """The image with the noise of one frame (image (H, W, C))."""
         values, random = as_float(image), np.random.default_rng(seed)
         if math.isinf(self.electrons):
             noisy = values
@@ -369,7 +316,7 @@ def physical_noise(
     Returns:
         The noisy image, same type and shape.
     """
-    held = all(0 <= each <= 1 for each in (s1, s2, s_adc))
+    held = all(0 <= deviation <= 1 for deviation in (s1, s2, s_adc))
     require(held, f"physical_noise: s1 {s1}, s2 {s2}, s_adc {s_adc}; shares of full scale, 0 to 1, are needed")
     electrons = 1 / s1**2 if s1**2 > 0 else math.inf
     return SensorNoise(electrons, s1**2, s2, s_adc).apply(image, seed, amplification)

@@ -107,7 +107,6 @@ class Lens:
     half_tangent: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check that every pixel, corners included, sees something."""
         if self.model not in MODELS:
             raise UsageError(f"lens model {self.model!r}: one of {', '.join(MODELS)} is needed")
         if min(self.size) < 1:

@@ -23,42 +23,31 @@ from simjudge.core.text import list_some
 from simjudge.sim.sensors.camera.filters import FULL_SCALE, FloatImage
 from simjudge.sim.sensors.camera.isp import linear_light
 
-FEWEST = 10
-"""Pictures: with fewer, one that differs cannot be told from noise."""
-_BLOCK = 16
-"""Pixels: side of the blocks whose means are watched."""
-_SIGMAS = 6.0
-"""Standard deviations of a block's mean that are believed to be noise."""
-_UNSEEN = 0.1
-"""Grey levels of 255 by which a block's mean may always differ: it adds 0.01 to a variance."""
+FEWEST = 10  # Pictures: with fewer, one that differs cannot be told from noise
+_BLOCK = 16  # Pixels: side of the blocks whose means are watched
+_SIGMAS = 6.0  # Standard deviations of a block's mean that are believed to be noise
+_UNSEEN = 0.1  # Grey levels of 255 by which a block's mean may always differ: it adds 0.01 to a variance
+# Times the usual difference of two neighbouring pictures in a block, squared, that is believed to be noise.
 _RESTLESS = 3.0
-"""Times the usual difference of two neighbouring pictures in a block, squared, that is believed to be noise."""
-_CHI_SQUARED_MEDIAN = 0.4549
-"""Of one degree of freedom."""
+_CHI_SQUARED_MEDIAN = 0.4549  # Of one degree of freedom
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PixelNoise(ShortRepr):
-    """How each pixel varies in time. Values are linear light, full scale 1.
-
-    Attributes:
-        mean, variance: over time, (H, W, C).
-        at_limit: share of the pictures in which a pixel is 0 or full scale, (H, W, C).
-        correlation: of the noise of neighbours in a row, -1 to 1; near 0 for raw pixels.
-    """
+    """How each pixel varies in time. Values are linear light, full scale 1."""
 
     frames: int
+    # mean, variance: over time, (H, W, C).
     mean: FloatArray
     variance: FloatArray
-    at_limit: FloatArray
-    correlation: float
+    at_limit: FloatArray  # share of the pictures in which a pixel is 0 or full scale, (H, W, C)
+    correlation: float  # of the noise of neighbours in a row, -1 to 1; near 0 for raw pixels
 
 
 class StandingScene:
     """Takes pictures one by one; keeps sums, and the block means of each picture."""
 
     def __init__(self, name: str, linear: Callable[[FloatImage], FloatImage]) -> None:
-        """Begin without pictures."""
         self._name, self._linear = name, linear
         self._frames: list[str] = []
         self._blocks: list[FloatArray] = []
@@ -70,12 +59,7 @@ class StandingScene:
         self._at_limit: IntArray = np.empty(0, np.int64)
 
     def add(self, frame_name: str, values: FloatImage, at_limit: npt.NDArray[np.bool_]) -> None:
-        """Take a picture.
-
-        Args:
-            values: (H, W, C), full scale 1, not linearized.
-            at_limit: where it holds the least or the largest value that it can, (H, W, C).
-        """
+        """Take a picture (H, W, C), full scale 1, and where it holds the least or the largest value that it can."""
         if not self._frames:
             self._mean, self._squared = np.zeros(values.shape), np.zeros(values.shape)
             self._at_limit = np.zeros(values.shape, np.int64)
@@ -133,12 +117,7 @@ class StandingScene:
 
 
 def _block_deviation(means: FloatArray, usual: FloatArray) -> FloatArray:
-    """The standard deviation that noise alone gives the mean of each block.
-
-    Args:
-        means: of the blocks in each picture, (N, B), grey levels.
-        usual: variance of a pixel in each block, (B,), from neighbouring pictures.
-    """
+    """The standard deviation that noise alone gives the mean of each block: of means (N, B), variances (B,)."""
     alone = usual / _BLOCK**2
     seen = np.median(np.diff(means, axis=0) ** 2, axis=0) / 2 / _CHI_SQUARED_MEDIAN
     # Demosaicing and compression spread noise over neighbours, whose mean then varies more.
@@ -157,69 +136,47 @@ def _block_means(values: FloatImage) -> FloatArray:
 
 Encoding = Literal["srgb", "linear"]
 ENCODINGS: tuple[Encoding, ...] = ("srgb", "linear")
-_GROUPS = (16, 128)
-"""Groups by mean, fewest and most, at even steps of its square root: dark ones are narrower."""
-_CELLS_OF_GROUP = 100
-"""Cells that a group has, if they are spread evenly over more than the fewest groups."""
-_FEWEST_CELLS = 30
-"""Cells of 2 x 2 pixels in a group."""
-_MOST_AT_LIMIT = 0.05
-"""Share of the pictures in which a pixel may be 0 or full scale."""
-_MOST_CUT = 0.1
-"""Share of a group's cells that may lie at a limit; with more, those that are left are no fair sample."""
-_ROUNDED = 0.4
-"""Steps of the pictures' values: rounding of noise that is smaller is no noise of its own."""
+_GROUPS = (16, 128)  # Groups by mean, fewest and most, at even steps of its square root: dark ones are narrower
+_CELLS_OF_GROUP = 100  # Cells that a group has, if they are spread evenly over more than the fewest groups
+_FEWEST_CELLS = 30  # Cells of 2 x 2 pixels in a group
+_MOST_AT_LIMIT = 0.05  # Share of the pictures in which a pixel may be 0 or full scale
+_MOST_CUT = 0.1  # Share of a group's cells that may lie at a limit; with more, those that are left are no fair sample
+_ROUNDED = 0.4  # Steps of the pictures' values: rounding of noise that is smaller is no noise of its own
 _FEWEST_GROUPS = 5
-_ALL_STILL = 0.2
-"""Share of the pixels that may have the same value in all pictures."""
-_UNEVEN = 1.5
-"""Times that the mean variance of a group may be above the median one."""
-_OFF_THE_LINE = 0.25
-"""Share of the variance that the groups may lie off the line, root mean square."""
-_OFF_THE_LINE_JPEG = 0.1
-"""The same for JPEG, which takes noise away before it bends the curve."""
-_UNSURE = 0.5
-"""Share of s1 that its standard error may be."""
-_SURE = 5.0
-"""Standard errors."""
-_SHARED = 0.1
-"""Correlation of neighbours' noise that is said."""
+_ALL_STILL = 0.2  # Share of the pixels that may have the same value in all pictures
+_UNEVEN = 1.5  # Times that the mean variance of a group may be above the median one
+_OFF_THE_LINE = 0.25  # Share of the variance that the groups may lie off the line, root mean square
+_OFF_THE_LINE_JPEG = 0.1  # The same for JPEG, which takes noise away before it bends the curve
+_UNSURE = 0.5  # Share of s1 that its standard error may be
+_SURE = 5.0  # Standard errors
+_SHARED = 0.1  # Correlation of neighbours' noise that is said
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PhotonTransferCurve(ShortRepr):
-    """Groups of pixels of one channel, by mean. Values are linear light, full scale 1.
+    """Groups of pixels of one channel, by mean. Values are linear light, full scale 1."""
 
-    Attributes:
-        mean, variance: of each group, (G,), rounding taken off.
-        error: standard error of the variance, (G,), as the fitted line has it.
-        pixels: in each group, (G,).
-    """
-
+    # mean, variance: of each group, (G,), rounding taken off.
     mean: FloatArray
     variance: FloatArray
-    error: FloatArray
-    pixels: FloatArray
+    error: FloatArray  # standard error of the variance, (G,), as the fitted line has it
+    pixels: FloatArray  # in each group, (G,)
     frames: int
 
 
 @dataclass(frozen=True)
 class PhotonTransferFit:
-    """The line variance = s1^2 mean + s2^2, full scale 1.
+    """The line variance = s1^2 mean + s2^2, full scale 1."""
 
-    Attributes:
-        s1, s1_error: standard deviation of photon noise at full scale, and its standard error.
-        s2, s2_error: the same of the noise in the dark; where s2 is 0, the error is what s2 may be up to.
-        off: how far the groups lie off the line, share of the variance, root mean square.
-        crossing, crossing_error: mean at which the line's variance is 0, where that is above 0 (s2 is 0 then), and its
-            standard error: a black level that was not taken off.
-    """
-
+    # s1, s1_error: standard deviation of photon noise at full scale, and its standard error.
     s1: float
     s1_error: float
+    # s2, s2_error: the same of the noise in the dark; where s2 is 0, the error is what s2 may be up to.
     s2: float
     s2_error: float
-    off: float
+    off: float  # how far the groups lie off the line, share of the variance, root mean square
+    # crossing, crossing_error: mean at which the line's variance is 0, where that is above 0 (s2 is 0 then), and its
+    # standard error: a black level that was not taken off.
     crossing: float = 0.0
     crossing_error: float = 0.0
 
@@ -230,23 +187,17 @@ class PhotonTransferFit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseCalibration(ShortRepr):
-    """What pictures of a standing scene tell of a camera's noise.
-
-    Attributes:
-        encoding: how the pictures' values were read.
-        size: width and height, pixels.
-        curves, fits: by channel ("red", "green", "blue", or "gray").
-        notes: what a person should know, one sentence each.
-    """
+    """What pictures of a standing scene tell of a camera's noise."""
 
     name: str
-    encoding: Encoding
-    size: tuple[int, int]
+    encoding: Encoding  # how the pictures' values were read
+    size: tuple[int, int]  # width and height, pixels
     frames: int
+    # curves, fits: by channel ("red", "green", "blue", or "gray").
     curves: Mapping[str, PhotonTransferCurve]
     fits: Mapping[str, PhotonTransferFit]
     together: PhotonTransferFit
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what a person should know, one sentence each
 
     def filter_file(self) -> str:
         """The filters of a camera's file that make this noise."""
@@ -278,12 +229,7 @@ def linearize(values: FloatImage, encoding: Encoding) -> FloatImage:
 def calibrate_noise_of(
     name: str, noise: PixelNoise, encoding: Encoding, step: float, *, compressed: bool, gray: bool
 ) -> NoiseCalibration:
-    """Fit a camera's noise.
-
-    Args:
-        noise: of each pixel.
-        step: between two values that the pictures can hold, full scale 1.
-    """
+    """Fit a camera's noise (noise of each pixel; step: between two values that the pictures can hold, full scale 1)."""
     channels = ("gray",) if gray else ("red", "green", "blue")
     curves = {
         channel: _curve(name, noise, number, encoding, step, compressed=compressed)

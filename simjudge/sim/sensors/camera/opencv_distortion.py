@@ -27,23 +27,16 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 
-TERMS = 14
-"""Numbers of a whole D."""
-_ANGLES = 180
-"""Directions around the axis in which a fold is looked for."""
-_STEEPNESSES = 3600
-"""Angles off the axis, up to 90 degrees, at which a fold is looked for: every 0.025 degrees."""
+TERMS = 14  # Numbers of a whole D
+_ANGLES = 180  # Directions around the axis in which a fold is looked for
+_STEEPNESSES = 3600  # Angles off the axis, up to 90 degrees, at which a fold is looked for: every 0.025 degrees
+# Of the inverse: how far the map of what was found may miss, relative to 1 or to the point's own size.
 _TOLERANCE = 1e-12
-"""Of the inverse: how far the map of what was found may miss, relative to 1 or to the point's own size."""
-_STEPS = 60
-"""Newton steps at most."""
-_HALVINGS = 30
-"""Times that a Newton step is halved, at most, until it leads nearer."""
-_STAGES = 16
-"""Stages in which a point that Newton's steps do not reach at once is approached from the axis."""
+_STEPS = 60  # Newton steps at most
+_HALVINGS = 30  # Times that a Newton step is halved, at most, until it leads nearer
+_STAGES = 16  # Stages in which a point that Newton's steps do not reach at once is approached from the axis
 
-Terms = tuple[float, ...]
-"""D with all its 14 terms."""
+Terms = tuple[float, ...]  # D with all its 14 terms
 
 
 def whole(distortion: Sequence[float]) -> Terms:
@@ -52,14 +45,7 @@ def whole(distortion: Sequence[float]) -> Terms:
 
 
 def distort(straight: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
-    """Where a lens shows points; NaN beyond where its map folds.
-
-    Args:
-        straight: float (..., 2), X / Z and Y / Z in the optical frame.
-
-    Returns:
-        Float64 (..., 2): pixels off the principal point over the focal length.
-    """
+    """Where a lens shows points; NaN beyond where its map folds. Float64 (..., 2)."""
     xy = np.asarray(straight, np.float64)
     terms = whole(distortion)
     x, y = xy[..., 0], xy[..., 1]
@@ -71,14 +57,7 @@ def distort(straight: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
 
 
 def undistort(bent: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
-    """The inverse of `distort`; NaN where no ray arrives.
-
-    Args:
-        bent: float (..., 2), pixels off the principal point over the focal length.
-
-    Returns:
-        Float64 (..., 2): X / Z and Y / Z in the optical frame.
-    """
+    """The inverse of `distort`; NaN where no ray arrives (bent: float (..., 2)). Float64 (..., 2)."""
     given = np.asarray(bent, np.float64)
     terms = whole(distortion)
     target = _tilted(given.reshape(-1, 2), np.asarray(np.linalg.inv(_tilt(terms)), np.float64))

@@ -47,37 +47,24 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 
 @dataclass(frozen=True)
 class Follow:
-    """How a third-person camera follows a car.
+    """How a third-person camera follows a car."""
 
-    Attributes:
-        distance: metres behind base_link.
-        height: metres above base_link.
-        time_constant: seconds in which 63 % of a step of the car is made up for; 0: at once.
-        aim: metres above base_link of the point that it looks at.
-    """
-
-    distance: float
-    height: float
-    time_constant: float
-    aim: float
+    distance: float  # metres behind base_link
+    height: float  # metres above base_link
+    time_constant: float  # seconds in which 63 % of a step of the car is made up for; 0: at once
+    aim: float  # metres above base_link of the point that it looks at
 
 
 @dataclass(frozen=True)
 class MountedCamera:
-    """A camera of a car.
-
-    Attributes:
-        camera: lens, exposure, chain, rate and lag.
-        mount: pose of its body (x ahead) in base_link; without meaning where it follows.
-        follow: how it follows the car; None: it sits on the car.
-        baseline: metres from the first camera of a stereo pair to this one, to the right; 0 for all others.
-    """
+    """A camera of a car."""
 
     name: str
-    camera: Camera
+    camera: Camera  # lens, exposure, chain, rate and lag
+    # Pose of its body (x ahead) in base_link; without meaning where it follows.
     mount: Pose = field(default_factory=Pose)
-    follow: Follow | None = None
-    baseline: float = 0.0
+    follow: Follow | None = None  # how it follows the car; None: it sits on the car
+    baseline: float = 0.0  # metres from the first camera of a stereo pair to this one, to the right; 0 for all others
 
     def calibration(self) -> Calibration:
         """What camera_info says: of the second camera of a stereo pair, P has Tx = -fx baseline."""
@@ -89,25 +76,17 @@ class MountedCamera:
         return replace(made, projection=projection)
 
     def noise_seed(self, seed: int) -> int:
-        """The seed of this camera's noise: cameras that take an image at the same time have noise of their own.
-
-        Returns:
-            The run's seed for the one camera of a car without a rig, which is called `camera`.
-        """
+        """The seed of this camera's noise: cameras that take an image at the same time have noise of their own."""
         if self.name == CAMERA:
             return seed
         return int(np.random.SeedSequence((seed, zlib.crc32(self.name.encode()))).generate_state(1)[0])
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_TAKEN = ("base", "map", "odom")
-"""Names of frames that are no camera's."""
-_FARTHEST = 1e3
-"""Metres."""
-_LONGEST = 60.0
-"""Seconds."""
-PAIR = ("left", "right")
-"""The cameras of a stereo pair NAME are NAME/left and NAME/right."""
+_TAKEN = ("base", "map", "odom")  # Names of frames that are no camera's
+_FARTHEST = 1e3  # Metres
+_LONGEST = 60.0  # Seconds
+PAIR = ("left", "right")  # The cameras of a stereo pair NAME are NAME/left and NAME/right
 
 
 class FollowFields(Fields):
@@ -168,42 +147,31 @@ class RigFile(Fields):
 
 @dataclass(frozen=True)
 class Rig:
-    """The cameras of a car as a file has them, the one that drives first.
-
-    Attributes:
-        cameras: with the mounts that the file gives; None where the car's own mount counts.
-    """
+    """The cameras of a car as a file has them, the one that drives first."""
 
     path: Path
+    # With the mounts that the file gives; None where the car's own mount counts.
     cameras: tuple[tuple[MountedCamera, Pose | None], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the cameras, the one that drives first."""
-        return tuple(each.name for each, _ in self.cameras)
+        return tuple(camera.name for camera, _ in self.cameras)
 
     def mounted(self, mounts: Mapping[str, Pose]) -> tuple[MountedCamera, ...]:
-        """The cameras where they sit on a car.
-
-        Args:
-            mounts: the car's own, by name. The camera that drives sits at the mount `camera` unless it has another.
-        """
+        """The cameras where they sit on a car."""
         out = []
-        for index, (each, mount) in enumerate(self.cameras):
-            own = mounts.get(each.name, mounts.get(CAMERA) if index == 0 else None)
-            if each.follow is None and mount is None and own is None:
+        for index, (camera, mount) in enumerate(self.cameras):
+            own = mounts.get(camera.name, mounts.get(CAMERA) if index == 0 else None)
+            if camera.follow is None and mount is None and own is None:
                 has = f"the car has {list_some(sorted(mounts))}" if mounts else "the car has none"
-                raise UsageError(f"{self.path}: camera {each.name}: needs a mount ({has}), or follow")
-            out.append(replace(each, mount=mount or own or Pose()) if each.follow is None else each)
+                raise UsageError(f"{self.path}: camera {camera.name}: needs a mount ({has}), or follow")
+            out.append(replace(camera, mount=mount or own or Pose()) if camera.follow is None else camera)
         return tuple(out)
 
 
 def read_rig(given: str | Path | Camera) -> Rig:
-    """Read the cameras of a car: a rig's file, or the one camera of a camera's file, which is then called `camera`.
-
-    Args:
-        given: path or name of a rig, of a camera or of a calibration; or a camera.
-    """
+    """Read the cameras of a car: a rig's file, or the one camera of a camera's file, which is then called `camera`."""
     if isinstance(given, Camera):
         return Rig(given.path, ((MountedCamera(CAMERA, given), None),))
     path = rig_path(given)
@@ -212,8 +180,8 @@ def read_rig(given: str | Path | Camera) -> Rig:
         return Rig(camera.path, ((MountedCamera(CAMERA, camera), None),))
     file = read_yaml(path)
     document = check_content(file.content, RigFile, "set of cameras", path, (file,))
-    cameras = tuple(each for name in document.content.cameras for each in _cameras(document, name))
-    names = [each.name for each, _ in cameras]
+    cameras = tuple(camera for name in document.content.cameras for camera in _cameras(document, name))
+    names = [mounted.name for mounted, _ in cameras]
     driver = document.content.driver or names[0]
     if driver not in names:
         raise document.error(("driver",), f"there is no camera {one_line(driver)}{nearest_name(driver, names)}")
@@ -223,15 +191,11 @@ def read_rig(given: str | Path | Camera) -> Rig:
             ("driver",) if document.content.driver else ("cameras", driver),
             "a camera that follows cannot drive; name another as driver",
         )
-    return Rig(path, (first, *(each for each in cameras if each is not first)))
+    return Rig(path, (first, *(mounted for mounted in cameras if mounted is not first)))
 
 
 def rig_path(given: str | Path) -> Path | None:
-    """The rig's file that is given; None where something else is given.
-
-    Args:
-        given: path or name of a rig, of a camera or of a calibration.
-    """
+    """The rig's file that is given; None where something else is given."""
     if is_recording(Path(given)):
         return None
     shipped = shipped_files(RIG)

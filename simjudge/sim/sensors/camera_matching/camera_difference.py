@@ -22,23 +22,16 @@ from simjudge.sim.sensors.camera.filters import motion_kernel
 from simjudge.sim.sensors.camera_matching.cause_names import CAMERA_CAUSES
 from simjudge.sim.sensors.camera_matching.picture_statistics import TILE, PictureStatistics
 
-LONGEST = 30.0
-"""Pixels of the longest path that is looked for: about half a tile."""
-SHORTEST = 1.5
-"""Pixels of the shortest path that is believed."""
-MOST_SHARPENING, WIDEST_RADIUS, NARROWEST_RADIUS = 4.0, 4.0, 0.5
-"""Range of sharpening that is looked for."""
-LEAST_SHARPENING = 0.1
-"""Amount of sharpening from which it is believed."""
+LONGEST = 30.0  # Pixels of the longest path that is looked for: about half a tile
+SHORTEST = 1.5  # Pixels of the shortest path that is believed
+MOST_SHARPENING, WIDEST_RADIUS, NARROWEST_RADIUS = 4.0, 4.0, 0.5  # Range of sharpening that is looked for
+LEAST_SHARPENING = 0.1  # Amount of sharpening from which it is believed
+# Cycles per pixel: below, the window of a tile leaks; above, JPEG and mosaics have their own ways.
 _LOWEST, _HIGHEST = 0.04, 0.46
-"""Cycles per pixel: below, the window of a tile leaks; above, JPEG and mosaics have their own ways."""
-_BETTER = 0.4
-"""Share of the squares that may be left where a motion or a sharpening is believed."""
+_BETTER = 0.4  # Share of the squares that may be left where a motion or a sharpening is believed
 _NOISE_UNIT = 1e-3
-_LEAST_POWER = 1e-3
-"""Share of the power that a motion leaves at its zeros: windows leak."""
-_LEFT = 2e-3
-"""Mean square of the logarithms below which nothing is left to be told."""
+_LEAST_POWER = 1e-3  # Share of the power that a motion leaves at its zeros: windows leak
+_LEFT = 2e-3  # Mean square of the logarithms below which nothing is left to be told
 _ACROSS = np.fft.rfftfreq(TILE)[None, :].repeat(TILE, axis=0)
 _DOWN = np.fft.fftfreq(TILE)[:, None].repeat(TILE // 2 + 1, axis=1)
 _RADIUS = np.hypot(_ACROSS, _DOWN)
@@ -46,8 +39,7 @@ _EVEN = np.add.outer(np.arange(TILE), np.arange(TILE // 2 + 1)) % 2 == 0
 _USED = _EVEN & (_RADIUS >= _LOWEST) & (_RADIUS <= _HIGHEST)
 _SQUARED = _RADIUS[_USED] ** 2
 _RING = np.rint(_RADIUS[_USED] * TILE).astype(np.int64)
-_SHARPENED = ((0.7, 1.0), (0.7, 2.0), (-0.7, 1.0), (-0.7, 2.0))
-"""Amounts and radii from which sharpening is looked for."""
+_SHARPENED = ((0.7, 1.0), (0.7, 2.0), (-0.7, 1.0), (-0.7, 2.0))  # Amounts and radii from which sharpening is looked for
 _LENGTHS = (2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 18.0, 25.0)
 _OTHER_LENGTHS = (4.0, 11.0, 20.0)
 _ANGLES = tuple(np.arange(0.0, 180.0, 15.0).tolist())
@@ -55,33 +47,19 @@ _ANGLES = tuple(np.arange(0.0, 180.0, 15.0).tolist())
 
 @dataclass(frozen=True)
 class FrequencyDifference:
-    """What acts on B's pictures where positive, on A's where the side or the sign says so.
+    """What acts on B's pictures where positive, on A's where the side or the sign says so."""
 
-    Attributes:
-        motion: pixels right and down of the path; (0, 0) for none.
-        motion_side: whose pictures lack the motion, "a" or "b".
-        amount: of sharpening; below 0 for sharpening of A.
-        radius: of the sharpening, pixels.
-    """
-
-    motion: tuple[float, float] = (0.0, 0.0)
-    motion_side: str = "b"
-    amount: float = 0.0
-    radius: float = 1.0
+    motion: tuple[float, float] = (0.0, 0.0)  # pixels right and down of the path; (0, 0) for none
+    motion_side: str = "b"  # whose pictures lack the motion, "a" or "b"
+    amount: float = 0.0  # of sharpening; below 0 for sharpening of A
+    radius: float = 1.0  # of the sharpening, pixels
 
 
 def frequency_difference(
     a: PictureStatistics, b: PictureStatistics, near: FrequencyDifference | None = None
 ) -> FrequencyDifference:
-    """Find motion and sharpening between two sets, neither of which has filters against blur, noise and both of them.
-
-    Args:
-        near: what was found on like pictures; None looks everywhere, which takes ten times as long.
-
-    Returns:
-        What is believed; nothing where pictures are smaller than a tile.
-    """
-    powers = [np.asarray(each.spectrum[_USED]) for each in (a, b)]
+    """Find motion and sharpening between two sets, neither of which has filters against blur or noise."""
+    powers = [np.asarray(statistics.spectrum[_USED]) for statistics in (a, b)]
     if min(float(power.min()) for power in powers) <= 0:
         return FrequencyDifference()
     fit = _Fit(np.log(powers[0] / powers[0].mean()), np.log(powers[1] / powers[1].mean()))
@@ -96,12 +74,12 @@ def frequency_difference(
         return FrequencyDifference()
     moves = _motions(fit)
     moved = _best([fit.run(_start(move), move[0], moved=True) for move in moves])
-    sharp = _best([fit.run(_start(None, each), sharp=True) for each in _SHARPENED])
+    sharp = _best([fit.run(_start(None, amount), sharp=True) for amount in _SHARPENED])
     both = _best(
         [
-            fit.run(_start(move, each), move[0], moved=True, sharp=True)
+            fit.run(_start(move, amount), move[0], moved=True, sharp=True)
             for move in (moves[0], (moved.side, float(moved.x[3]), float(moved.x[4])))
-            for each in _SHARPENED[::2]
+            for amount in _SHARPENED[::2]
         ]
     )
     for found in (moved, sharp, both):
@@ -111,7 +89,7 @@ def frequency_difference(
 
 
 def _best(found: Sequence[_Found]) -> _Found:
-    return min(found, key=lambda each: each.left)
+    return min(found, key=lambda fit: fit.left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +187,7 @@ def _without_rings(values: FloatArray) -> FloatArray:
     return np.asarray(values - (np.bincount(_RING, values) / count)[_RING])
 
 
-_Move = tuple[str, float, float]
-"""Whose pictures lack a motion, and pixels right and down."""
+_Move = tuple[str, float, float]  # Whose pictures lack a motion, and pixels right and down
 
 
 def _motions(fit: _Fit) -> list[_Move]:
@@ -224,7 +201,10 @@ def _motions(fit: _Fit) -> list[_Move]:
     return [
         (side, first[0], first[1]),
         (rest, other[0], other[1]),
-        *((side, first[0] * each / length, first[1] * each / length) for each in _OTHER_LENGTHS),
+        *(
+            (side, first[0] * other_length / length, first[1] * other_length / length)
+            for other_length in _OTHER_LENGTHS
+        ),
     ]
 
 
@@ -255,11 +235,10 @@ def _start(move: _Move | None, sharpening: tuple[float, float] = (0.0, 1.0)) -> 
 
 MOST_HAZE = 0.9
 GAINS, EXPONENTS, SIZES = (0.05, 20.0), (0.2, 5.0), (0.95, 1.05)
+# Ends of the ranges that are looked for: blur by its standard deviation in pixels, vignetting by its squared tangent,
+# noise by its standard deviation in grey levels of 255.
 WIDEST_BLUR, MOST_VIGNETTING, MOST_NOISE = 6.0, 3.0, 40.0
-"""Ends of the ranges that are looked for: blur by its standard deviation in pixels, vignetting by its squared tangent,
-noise by its standard deviation in grey levels of 255."""
-SIDES = ("a", "b")
-"""Whose pictures a filter changes."""
+SIDES = ("a", "b")  # Whose pictures a filter changes
 
 
 @dataclass(frozen=True)
@@ -269,55 +248,34 @@ class CameraDifference:
     Filters add haze, blur, noise, sharpening, compression, fall-off and mosaic; none of them takes these away. Where B
     has more of it than A, the value is negative, or the side says so, and the filter acts on A's pictures: both sets
     are then equally bad.
-
-    Attributes:
-        blur: variance of the point-spread function, pixels squared.
-        vignetting: squared tangent of the view's angle in the corners (cosine-fourth law).
-        gain: of all colours of B, on display values.
-        red, blue: further gains of B's red and blue; green has 1.
-        exponent: of the power law of B's display values, full scale 1.
-        pattern: Bayer pattern of a mosaic; empty for none.
-        pattern_side: whose pictures lack the mosaic, "a" or "b".
-        shot, read: noise of variance shot^2 I + read^2, grey levels of 255.
-        noise_side: whose pictures lack the noise, "a" or "b".
-        compression: 100 - quality of JPEG; 0 for none.
-        air: of the air's light, red, green and blue, full scale 1.
-        motion: pixels right and down of the path of a moving camera.
-        motion_side: whose pictures lack the motion, "a" or "b".
-        red_size, blue_size: of B's red and blue over green.
-        radius: of the unsharp mask, pixels.
     """
 
-    blur: float = 0.0
-    vignetting: float = 0.0
-    gain: float = 1.0
+    blur: float = 0.0  # variance of the point-spread function, pixels squared
+    vignetting: float = 0.0  # squared tangent of the view's angle in the corners (cosine-fourth law)
+    gain: float = 1.0  # of all colours of B, on display values
+    # red, blue: further gains of B's red and blue; green has 1.
     red: float = 1.0
     blue: float = 1.0
-    exponent: float = 1.0
-    pattern: str = ""
-    pattern_side: str = "b"
+    exponent: float = 1.0  # of the power law of B's display values, full scale 1
+    pattern: str = ""  # Bayer pattern of a mosaic; empty for none
+    pattern_side: str = "b"  # whose pictures lack the mosaic, "a" or "b"
+    # shot, read: noise of variance shot^2 I + read^2, grey levels of 255.
     shot: float = 0.0
     read: float = 0.0
-    noise_side: str = "b"
-    compression: int = 0
+    noise_side: str = "b"  # whose pictures lack the noise, "a" or "b"
+    compression: int = 0  # 100 - quality of JPEG; 0 for none
     haze: float = 0.0
-    air: tuple[float, float, float] = (0.8, 0.8, 0.8)
-    motion: tuple[float, float] = (0.0, 0.0)
-    motion_side: str = "b"
+    air: tuple[float, float, float] = (0.8, 0.8, 0.8)  # of the air's light, red, green and blue, full scale 1
+    motion: tuple[float, float] = (0.0, 0.0)  # pixels right and down of the path of a moving camera
+    motion_side: str = "b"  # whose pictures lack the motion, "a" or "b"
+    # red_size, blue_size: of B's red and blue over green.
     red_size: float = 1.0
     blue_size: float = 1.0
     sharpening: float = 0.0
-    radius: float = 1.0
+    radius: float = 1.0  # of the unsharp mask, pixels
 
     def steps(self, side: str, causes: Collection[str] | None = None) -> list[Step]:
-        """The filters for one side, in the order in which a camera has them.
-
-        Args:
-            causes: names of `CAUSES` that count; None for all.
-
-        Returns:
-            A chain on display values, empty where nothing changes.
-        """
+        """The filters for one side, in the order in which a camera has them; `causes`: names of `CAUSES` that count."""
         found: list[Step] = []
         for cause in CAUSES:
             if causes is None or cause.name in causes:
@@ -355,15 +313,11 @@ class CameraDifference:
 
 @dataclass(frozen=True)
 class CameraCause:
-    """One way in which two cameras may differ.
+    """One way in which two cameras may differ."""
 
-    Attributes:
-        name: as options and files write it.
-        steps: the filters that undo it on one side; none where the difference can be neglected.
-    """
-
-    name: str
+    name: str  # as options and files write it
     words: str
+    # The filters that undo it on one side; none where the difference can be neglected.
     steps: Callable[[CameraDifference, str], list[Step]]
 
 
@@ -453,8 +407,8 @@ _STEPS = {
     "sharpening": _sharpening,
     "jpeg": _jpeg,
 }
+# All causes that filters undo, in the order in which they act in a camera.
 CAUSES = tuple(CameraCause(name, words, _STEPS[name]) for name, words in CAMERA_CAUSES.items())
-"""All causes that filters undo, in the order in which they act in a camera."""
 
 
 def cause_words(name: str) -> str:

@@ -57,43 +57,29 @@ from simjudge.sim.sensors.camera_matching.picture_statistics import (
     vignetting_difference,
 )
 
-SAMPLE = 16
-"""Pictures of each set that are measured, evenly chosen."""
-ROUNDS = 3
-"""How often every cause is estimated, with the filters found for the others in place."""
-_NARROW_BLUR = 0.5
-"""Standard deviation from which on wider blurs are tried, pixels."""
-_LEAST_SHARPNESS = 0.02
-"""Difference of `sharpness_difference` below which blur is not looked for: 0.1 px."""
-_MOSAIC_CONTRAST = 0.05
-"""`mosaic_contrast` from which a mosaic is believed."""
-_LEAST_QUALITY = 3
-"""Difference of two JPEG qualities below which they are taken for equal."""
-_LEAST_MISFIT = 0.01
-"""What tones must be off by without haze, so that haze is looked for."""
+SAMPLE = 16  # Pictures of each set that are measured, evenly chosen
+ROUNDS = 3  # How often every cause is estimated, with the filters found for the others in place
+_NARROW_BLUR = 0.5  # Standard deviation from which on wider blurs are tried, pixels
+_LEAST_SHARPNESS = 0.02  # Difference of `sharpness_difference` below which blur is not looked for: 0.1 px
+_MOSAIC_CONTRAST = 0.05  # `mosaic_contrast` from which a mosaic is believed
+_LEAST_QUALITY = 3  # Difference of two JPEG qualities below which they are taken for equal
+_LEAST_MISFIT = 0.01  # What tones must be off by without haze, so that haze is looked for
+# Share of this that may be left with haze, and the lift of each colour from which haze is believed, full scale 1.
 _BETTER, _LEAST_LIFT = 0.65, 0.01
-"""Share of this that may be left with haze, and the lift of each colour from which haze is believed, full scale 1."""
-_LEAST_AIR = 0.4
-"""Darkest light of the air that is believed, full scale 1: haze is brighter than most of what it hides."""
-_LIKELY_AIR = 0.8
-"""Light of the air where equal exposure would make it darker, or brighter than full scale."""
-_DETAIL_FREQUENCY = 0.5
-"""Cycles per pixel about which the diagonal detail of noise lies."""
+_LEAST_AIR = 0.4  # Darkest light of the air that is believed, full scale 1: haze is brighter than most of what it hides
+_LIKELY_AIR = 0.8  # Light of the air where equal exposure would make it darker, or brighter than full scale
+_DETAIL_FREQUENCY = 0.5  # Cycles per pixel about which the diagonal detail of noise lies
 _BISECTIONS = 8
 
 
 @dataclass(repr=False, eq=False)
 class PicturePair(ShortRepr):
-    """A sample of both sets' pictures, and what they show behind filters.
-
-    Attributes:
-        near: whether a search may stay near what was found before, on like pictures.
-        measured: statistics by side and chain; the same chain is not measured twice.
-    """
+    """A sample of both sets' pictures, and what they show behind filters."""
 
     a: Sequence[RgbImage]
     b: Sequence[RgbImage]
-    near: bool = False
+    near: bool = False  # whether a search may stay near what was found before, on like pictures
+    # Statistics by side and chain; the same chain is not measured twice.
     measured: dict[tuple[str, str], PictureStatistics] = field(default_factory=dict)
 
     def statistics(self, difference: CameraDifference) -> tuple[PictureStatistics, PictureStatistics]:
@@ -110,11 +96,7 @@ class PicturePair(ShortRepr):
 
 
 def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
-    """Read some pictures of a set, evenly chosen.
-
-    Args:
-        count: at most so many; damaged and missing ones are passed over.
-    """
+    """Read some pictures of a set, evenly chosen (count: at most so many; damaged and missing ones are passed over)."""
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures; its camera cannot be told from labels")
     found: list[RgbImage] = []
@@ -137,13 +119,7 @@ def estimate_difference(
     start: CameraDifference | None = None,
     advance: Advance | None = None,
 ) -> CameraDifference:
-    """Estimate what leads from B's pictures to pictures as A's camera makes them.
-
-    Args:
-        a: pictures of A, uint8 (H, W, 3).
-        b: pictures of B. The more alike the scenes are, the better: pairs are best.
-        start: an estimate on like pictures; None for no difference.
-    """
+    """Estimate what leads from B's pictures to pictures as A's camera makes them; pairs of one scene are best."""
     pair, found = PicturePair(a, b, start is not None), start or CameraDifference()
     total = rounds * len(_ESTIMATORS)
     for number in range(total):
@@ -317,21 +293,16 @@ _ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], 
 )
 
 
-REFITS = 5
-"""How often a difference is estimated anew on drawn pictures."""
+REFITS = 5  # How often a difference is estimated anew on drawn pictures
 _STREAM = 28
 
 
 @dataclass(frozen=True)
 class EstimationError:
-    """What an estimate might have been.
-
-    Attributes:
-        corrected: the estimate, less by what it errs on pictures of a known difference.
-    """
+    """What an estimate might have been."""
 
     refits: tuple[CameraDifference, ...]
-    corrected: CameraDifference
+    corrected: CameraDifference  # the estimate, less by what it errs on pictures of a known difference
 
 
 def estimation_error(
@@ -344,11 +315,7 @@ def estimation_error(
     refits: int = REFITS,
     advance: Advance | None = None,
 ) -> EstimationError:
-    """Estimate a difference again, on drawn pictures and on pictures for which it is known.
-
-    Args:
-        paired: whether pictures of one number show the same, so that they are drawn together.
-    """
+    """Estimate a difference again, on drawn pictures and on pictures for which it is known."""
     random = np.random.default_rng([seed, _STREAM])
     drawn = []
     for number in range(refits):
@@ -379,10 +346,10 @@ def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDiffer
         "radius": (0.1, 10.0),
     }
     changed: dict[str, Any] = {}
-    for each in fields(found):
-        first, second = getattr(found, each.name), getattr(again, each.name)
+    for cause in fields(found):
+        first, second = getattr(found, cause.name), getattr(again, cause.name)
         if isinstance(first, float):
-            changed[each.name] = float(np.clip(2 * first - second, *ends.get(each.name, (-np.inf, np.inf))))
+            changed[cause.name] = float(np.clip(2 * first - second, *ends.get(cause.name, (-np.inf, np.inf))))
     moved = [2 * first - second for first, second in zip(found.motion, again.motion, strict=True)]
     # Opposite motions are the same one.
     if np.dot(found.motion, again.motion) < 0:
@@ -391,28 +358,21 @@ def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDiffer
     return replace(found, **changed, motion=(moved[0], moved[1]) if same else found.motion)
 
 
-LEAST_CHANGE = 0.1
-"""Logarithm of a factor from which a kind of light counts as changed."""
+LEAST_CHANGE = 0.1  # Logarithm of a factor from which a kind of light counts as changed
 _GREEN = 1
 _DARKEST, _BRIGHTEST = 6, 245
 _BLUR, _STRIDE = 2.0, 4
-_MOST_SPREAD = 0.35
-"""Standard deviation of a factor's logarithm above which it is not told."""
+_MOST_SPREAD = 0.35  # Standard deviation of a factor's logarithm above which it is not told
 _FLOOR = 0.02
 _JACKKNIFE = 8
 
 
 @dataclass(frozen=True)
 class LightFit:
-    """How bright each kind of light is in the other pictures.
+    """How bright each kind of light is in the other pictures."""
 
-    Attributes:
-        gain: of all kinds together: what an exposure does.
-        factors: beside the gain, by kind; 1 where it cannot be told from 1.
-    """
-
-    gain: float
-    factors: Mapping[str, float]
+    gain: float  # of all kinds together: what an exposure does
+    factors: Mapping[str, float]  # beside the gain, by kind; 1 where it cannot be told from 1
 
 
 def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatArray]]) -> LightFit:
@@ -420,25 +380,18 @@ def fit_light(pictures: Sequence[RgbImage], lights: Sequence[Mapping[str, FloatA
 
     A change that all kinds share cannot be told from an exposure. The gain is taken under which most kinds are left as
     they are; of several, the one nearest to 1.
-
-    Args:
-        pictures: uint8 (H, W, 3), display values (sRGB).
-        lights: for each picture, by kind of light, its part of the linear green light, float (H, W) or another size.
-
-    Returns:
-        The gain and the factors; all are 1 where the pictures tell nothing.
     """
     kinds = list(lights[0]) if lights else []
     nothing = LightFit(1.0, dict.fromkeys(kinds, 1.0))
     rows = [_equations(picture, light, kinds) for picture, light in zip(pictures, lights, strict=True)]
-    if len(kinds) < 2 or sum(len(each) for each in rows) < 10 * len(kinds):
+    if len(kinds) < 2 or sum(len(row) for row in rows) < 10 * len(kinds):
         return nothing
     value, spread = _solve(rows), np.zeros(len(kinds))
     count = min(_JACKKNIFE, len(rows))
     groups = [rows[start::count] for start in range(count)]
     if len(groups) > 1:
         others = [[row for other in groups if other is not group for row in other] for group in groups]
-        left_out = np.stack([_solve(each) for each in others])
+        left_out = np.stack([_solve(rows_left) for rows_left in others])
         logs = np.log(np.maximum(left_out, 1e-3))
         spread = logs.std(axis=0) * math.sqrt(len(groups) - 1)
     logs = np.log(np.maximum(value, 1e-3))
@@ -466,7 +419,7 @@ def _equations(picture: RgbImage, light: Mapping[str, FloatArray], kinds: Sequen
     inside = ((picture >= _DARKEST) & (picture <= _BRIGHTEST)).all(axis=2).astype(np.float32)
     share = _smooth(inside)
     seen = linear_light(picture.astype(np.float32) / np.float32(255))[:, :, _GREEN]
-    planes = [_smooth(np.asarray(each, np.float32) * inside) for each in (*(light[kind] for kind in kinds), seen)]
+    planes = [_smooth(np.asarray(plane, np.float32) * inside) for plane in (*(light[kind] for kind in kinds), seen)]
     good = share > 0.5
     table = np.stack([plane[good] / share[good] for plane in planes], axis=1).astype(np.float64)
     return np.asarray(table / (table[:, -1:] + _FLOOR))

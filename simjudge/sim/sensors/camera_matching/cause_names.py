@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# Names to words, in the order in which they act in a camera.
 CAMERA_CAUSES = {
     "haze": "haze",
     "motion_blur": "motion blur",
@@ -16,20 +17,18 @@ CAMERA_CAUSES = {
     "sharpening": "sharpening",
     "jpeg": "JPEG compression",
 }
-"""Names to words, in the order in which they act in a camera."""
-LABEL_MARGINS = "label_margins"
-"""Labels that are drawn tighter or wider in one set."""
+LABEL_MARGINS = "label_margins"  # Labels that are drawn tighter or wider in one set
+# Names to words of causes that are undone by rendering the simulated pictures again.
 RENDERED_CAUSES = {
     "lens": "the lens",
     "resolution": "resolution",
     "motion": "the exposure time",
     "lighting": "lighting",
 }
-"""Names to words of causes that are undone by rendering the simulated pictures again."""
 OBJECTS, BACKGROUND = "objects", "background"
+# Names to words of what A's pixels close; asked last, once the causes in the list are undone. A's pixels carry the
+# scene and whatever else A's camera does, so that neither is called a cause.
 SCENE_CAUSES = {
     OBJECTS: "on objects: scene, or camera effects that are not in the list",
     BACKGROUND: "elsewhere: scene, or camera effects that are not in the list",
 }
-"""Names to words of what A's pixels close; asked last, once the causes in the list are undone. A's pixels carry the
-scene and whatever else A's camera does, so that neither is called a cause."""

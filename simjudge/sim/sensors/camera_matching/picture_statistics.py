@@ -23,65 +23,46 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 
-LEVELS = 256
-"""Grey levels of 8 bits."""
-BRIGHTNESS_BINS = 8
-"""Ranges of brightness, of equal width, within which noise is measured."""
-DETAIL_STEPS = 512
-"""Bins of the noise detail, half a grey level each."""
+LEVELS = 256  # Grey levels of 8 bits
+BRIGHTNESS_BINS = 8  # Ranges of brightness, of equal width, within which noise is measured
+DETAIL_STEPS = 512  # Bins of the noise detail, half a grey level each
+# Bins of how steep an edge is: the largest step from pixel to pixel over the height of the edge, 0 to 1.
 EDGE_BINS = 256
-"""Bins of how steep an edge is: the largest step from pixel to pixel over the height of the edge, 0 to 1."""
-EDGE_HEIGHTS = (12.0, 24.0, 48.0)
-"""Heights of edges from which on they are counted apart, grey levels."""
-EDGE_REACH = 8
-"""Pixels over which the height of an edge is taken."""
-RADIAL_BINS = 12
-"""Rings of equal area around the middle of the picture."""
-JPEG_BLOCK = 8
-"""Pixels along a side of a block of JPEG (ITU-T T.81)."""
+EDGE_HEIGHTS = (12.0, 24.0, 48.0)  # Heights of edges from which on they are counted apart, grey levels
+EDGE_REACH = 8  # Pixels over which the height of an edge is taken
+RADIAL_BINS = 12  # Rings of equal area around the middle of the picture
+JPEG_BLOCK = 8  # Pixels along a side of a block of JPEG (ITU-T T.81)
+# Rows and columns of the coefficients of a block that are counted.
 FREQUENCIES = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (0, 3), (3, 0))
-"""Rows and columns of the coefficients of a block that are counted."""
-COEFFICIENT_BINS, COEFFICIENT_STEP = 1024, 0.25
-"""Bins of the sizes of coefficients, and the width of one."""
-TILE = 64
-"""Pixels along a side of the tiles whose frequencies are counted; they overlap by half."""
-COLOUR_WINDOW = 16
-"""Pixels along a side of the windows in which red and blue are laid over green."""
+COEFFICIENT_BINS, COEFFICIENT_STEP = 1024, 0.25  # Bins of the sizes of coefficients, and the width of one
+TILE = 64  # Pixels along a side of the tiles whose frequencies are counted; they overlap by half
+COLOUR_WINDOW = 16  # Pixels along a side of the windows in which red and blue are laid over green
+# Standard deviation of the blur before that, pixels: slopes are then straight over the shifts that are looked for.
 _COLOUR_BLUR = 1.0
-"""Standard deviation of the blur before that, pixels: slopes are then straight over the shifts that are looked for."""
+# Grey levels: larger differences are edges of things and count as this much in the grid of a mosaic.
 _STRONGEST_STEP = 16.0
-"""Grey levels: larger differences are edges of things and count as this much in the grid of a mosaic."""
-FloatImage = npt.NDArray[np.floating[Any]]
-"""A picture of one channel."""
+FloatImage = npt.NDArray[np.floating[Any]]  # A picture of one channel
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722], np.float32)
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-"""What JPEG compresses (ITU-R BT.601)."""
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # What JPEG compresses (ITU-R BT.601)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PictureStatistics(ShortRepr):
-    """What one picture, or several together, shows of its camera. All entries are counts or sums.
+    """What one picture, or several together, shows of its camera. All entries are counts or sums."""
 
-    Attributes:
-        values: (4, 256), how often each grey level occurs in red, green, blue and luminance.
-        detail: (8, 512), by brightness, how often each size of the 2x2 diagonal detail occurs, in half grey levels.
-        edges: (3, 256), by height, how often each steepness of an edge occurs.
-        coefficients: (10, 1024), by frequency, how often each size of a coefficient of JPEG's blocks occurs.
-        mosaic: (2, 3, 4), sum and count of how far a pixel lies from the mean of its four neighbours, by colour and by
-            phase of the 2x2 grid (row * 2 + column).
-        rings: (2, 12), sum of luminance (full scale 1) and count of pixels, in rings of equal area.
-        spectrum: (64, 33), power of the luminance of tiles by frequency down and across, as `rfft2` orders them.
-        colour_shift: (2, 2), of red and blue: how they lie off green along the radius, and the sum of squares by which
-            this is divided for the share of the radius.
-    """
-
-    values: FloatArray
+    values: FloatArray  # (4, 256), how often each grey level occurs in red, green, blue and luminance
+    # (8, 512), by brightness, how often each size of the 2x2 diagonal detail occurs, in half grey levels.
     detail: FloatArray
-    edges: FloatArray
-    coefficients: FloatArray
+    edges: FloatArray  # (3, 256), by height, how often each steepness of an edge occurs
+    coefficients: FloatArray  # (10, 1024), by frequency, how often each size of a coefficient of JPEG's blocks occurs
+    # (2, 3, 4), sum and count of how far a pixel lies from the mean of its four neighbours, by colour and by phase of
+    # the 2x2 grid (row * 2 + column).
     mosaic: FloatArray
-    rings: FloatArray
+    rings: FloatArray  # (2, 12), sum of luminance (full scale 1) and count of pixels, in rings of equal area
+    # (64, 33), power of the luminance of tiles by frequency down and across, as `rfft2` orders them.
     spectrum: FloatArray
+    # (2, 2), of red and blue: how they lie off green along the radius, and the sum of squares by which this is divided
+    # for the share of the radius.
     colour_shift: FloatArray
 
     @classmethod
@@ -94,20 +75,12 @@ class PictureStatistics(ShortRepr):
 
 
 def measure_pictures(images: Iterable[RgbImage]) -> PictureStatistics:
-    """Measure several pictures together; one at a time is held.
-
-    Args:
-        images: uint8 (H, W, 3) each, red first.
-    """
+    """Measure several pictures together; one at a time is held (images: uint8 (H, W, 3) each, red first)."""
     return PictureStatistics.pooled([measure_picture(image) for image in images])
 
 
 def measure_picture(image: RgbImage) -> PictureStatistics:
-    """Measure one picture.
-
-    Args:
-        image: uint8 (H, W, 3), red first.
-    """
+    """Measure one picture (image: uint8 (H, W, 3), red first)."""
     luminance = image.astype(np.float32) @ _LUMINANCE
     planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]
     values = np.stack([np.bincount(plane.ravel(), minlength=LEVELS) for plane in planes]).astype(np.float64)
@@ -240,54 +213,37 @@ def _colour_shift(image: RgbImage) -> FloatArray:
     return out
 
 
+# Of each colour, at which the tones of two sets are compared.
 QUANTILES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Of each colour, at which the tones of two sets are compared."""
-_DARKEST, _BRIGHTEST = 3.0, 250.0
-"""Grey levels: quantiles beyond these are left out, because they may be saturated."""
-_FEWEST_EDGES = 200
-"""Edges of one height that both sets must hold, so that their steepness counts."""
+_DARKEST, _BRIGHTEST = 3.0, 250.0  # Grey levels: quantiles beyond these are left out, because they may be saturated
+_FEWEST_EDGES = 200  # Edges of one height that both sets must hold, so that their steepness counts
+# Median of |X| for a normal X of deviation 1: the robust noise level of Donoho and Johnstone (Biometrika 81, 1994).
 _NORMAL_MEDIAN = 0.6744897501960817
-"""Median of |X| for a normal X of deviation 1: the robust noise level of Donoho and Johnstone (Biometrika 81, 1994)."""
-_FEWEST_COEFFICIENTS = 300
-"""Coefficients above half a step that a table must explain, so that it is believed."""
-_BELIEVED_TABLE = 0.5
-"""Mean cosine from which a table of JPEG is believed."""
+_FEWEST_COEFFICIENTS = 300  # Coefficients above half a step that a table must explain, so that it is believed
+_BELIEVED_TABLE = 0.5  # Mean cosine from which a table of JPEG is believed
+# Steps of luma at quality 50 for the lowest frequencies (ITU-T T.81, table K.1).
 _TABLE = np.array([[16, 11, 10, 16], [12, 12, 14, 19], [14, 13, 16, 24], [14, 17, 22, 29]])
-"""Steps of luma at quality 50 for the lowest frequencies (ITU-T T.81, table K.1)."""
-_FEWEST = 400
-"""Details that a range of brightness must hold, so that its noise is believed."""
+_FEWEST = 400  # Details that a range of brightness must hold, so that its noise is believed
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ToneDifference(ShortRepr):
-    """How grey levels of one set follow from those of another: A = (gains B + offsets)^exponent, full scale 1.
+    """How grey levels of one set follow from those of another: A = (gains B + offsets)^exponent, full scale 1."""
 
-    Attributes:
-        gains: (3,), of red, green and blue.
-        offsets: (3,), of red, green and blue; 0 where none was asked for.
-        misfit: root of the mean square of the logarithms that is left.
-    """
-
-    gains: FloatArray
+    gains: FloatArray  # (3,), of red, green and blue
     exponent: float
-    offsets: FloatArray
-    misfit: float = 0.0
+    offsets: FloatArray  # (3,), of red, green and blue; 0 where none was asked for
+    misfit: float = 0.0  # root of the mean square of the logarithms that is left
 
 
 def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool = False) -> ToneDifference:
     """Fit the grey levels of A by a gain, and an offset, for each colour and one power law for all, over quantiles.
 
     All keep the order of grey levels, so quantiles go over into quantiles.
-
-    Args:
-        b: the set whose grey levels are changed.
-
-    Returns:
-        What leads from B to A; nothing where the sets tell nothing.
     """
     colours, of_b, wanted = [], [], []
     for number in range(3):
-        for one, other in zip(*(_quantiles(each.values[number]) for each in (a, b)), strict=True):
+        for one, other in zip(*(_quantiles(statistics.values[number]) for statistics in (a, b)), strict=True):
             if min(one, other) >= _DARKEST and max(one, other) <= _BRIGHTEST:
                 colours.append(number)
                 of_b.append(other / (LEVELS - 1))
@@ -326,12 +282,7 @@ def _histogram_quantiles(counts: FloatArray, shares: tuple[float, ...]) -> Float
 
 
 def vignetting_difference(a: PictureStatistics, b: PictureStatistics) -> float:
-    """How much more A darkens towards its corners than B, by the cosine-fourth law.
-
-    Returns:
-        Squared tangent of the view's angle in the corners, of the law that leads from B to A; below 0 where B is the
-        darker one.
-    """
+    """How much more A darkens towards its corners than B, by the cosine-fourth law."""
     ratio = _ring_means(a) / np.maximum(_ring_means(b), 1e-9)
     share = (np.arange(RADIAL_BINS) + 0.5) / RADIAL_BINS
 
@@ -351,12 +302,6 @@ def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
     """How much steeper the edges of B are than those of A.
 
     Gain and offset do not change it. Any blur of B lowers it.
-
-    Args:
-        a, b: two sets. Of the highest edges that both hold enough of, the median steepness counts.
-
-    Returns:
-        Logarithm of the ratio of the medians, B over A; 0 where there are no edges.
     """
     for of_a, of_b in zip(a.edges[::-1], b.edges[::-1], strict=True):
         if min(of_a.sum(), of_b.sum()) >= _FEWEST_EDGES:
@@ -366,11 +311,7 @@ def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
 
 
 def noise_variances(statistics: PictureStatistics) -> tuple[FloatArray, FloatArray]:
-    """Variance of fine noise by brightness, from the median of the diagonal detail.
-
-    Returns:
-        Brightness (K,), full scale 1, and variance (K,), grey levels squared, of the ranges that hold enough.
-    """
+    """Variance of fine noise by brightness, from the median of the diagonal detail: brightness (K,)."""
     brightness, variance = [], []
     for number, counts in enumerate(statistics.detail):
         if counts.sum() >= _FEWEST:
@@ -392,9 +333,6 @@ def jpeg_quality(statistics: PictureStatistics) -> int | None:
 
     Coefficients behind JPEG are whole multiples of the steps of its table. The mean of cos(2 pi c / step) is then near
     1, and near 0 for other tables. The tables are those of ITU-T T.81, annex K, as libjpeg scales them.
-
-    Returns:
-        Quality, 5 to 92; None where no table fits: no JPEG, a better one, or one that other filters followed.
     """
     qualities = range(5, 93)
     scores = np.array([_table_score(statistics.coefficients, quality) for quality in qualities])
@@ -424,10 +362,6 @@ def mosaic_contrast(statistics: PictureStatistics) -> tuple[float, str]:
     """How much the 2x2 grid of a Bayer mosaic shows.
 
     Sampled pixels lie off the mean of their neighbours, interpolated ones near it.
-
-    Returns:
-        Logarithm of how much more sampled green pixels are off than interpolated ones, 0 or more; and the pattern that
-        fits, such as RGGB.
     """
     off = (statistics.mosaic[0] + 1e-9) / np.maximum(statistics.mosaic[1], 1)
     even, odd = off[1, [0, 3]].mean(), off[1, [1, 2]].mean()

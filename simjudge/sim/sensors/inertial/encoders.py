@@ -17,33 +17,21 @@ from simjudge.sim.sensors.inertial.inertial_sensor import FilteredReadings, Read
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, rotate_back
 from simjudge.sim.sensors.inertial.sensor_tables import WHEELS, EncodersSpec, Wheel
 
-REAR: tuple[Wheel, Wheel] = ("rear_left", "rear_right")
-"""The wheels that tell the odometry: they do not steer."""
+REAR: tuple[Wheel, Wheel] = ("rear_left", "rear_right")  # The wheels that tell the odometry: they do not steer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WheelMotion(ShortRepr):
-    """How wheels turn, in dense samples in order of time.
+    """How wheels turn, in dense samples in order of time."""
 
-    Attributes:
-        stamp: int64 (N,), nanoseconds, strictly increasing.
-        angle: float64 (N, 4), radians since the start, forwards positive, wheels in the order of `WHEELS`.
-    """
-
-    stamp: IntArray
-    angle: FloatArray
+    stamp: IntArray  # int64 (N,), nanoseconds, strictly increasing
+    angle: FloatArray  # float64 (N, 4), radians since the start, forwards positive, wheels in the order of `WHEELS`
 
 
 def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius: float) -> WheelMotion:
     """How the wheels of a car turn that roll without slip.
 
     Rear wheels go along the car; front wheels, which steer, go along their own way.
-
-    Args:
-        motion: of base_link: on the ground below the middle of the rear axle, x ahead.
-        wheelbase: metres between the axles.
-        track: metres between left and right wheels.
-        wheel_radius: metres.
     """
     velocity = rotate_back(motion.orientation, motion.velocity)
     turn = motion.angular_velocity[:, 2]
@@ -60,11 +48,7 @@ class WheelEncoders:
     """The encoders of a car."""
 
     def __init__(self, spec: EncodersSpec, seed: int = 0, start: int | None = None) -> None:
-        """Make the encoders; they have counted nothing yet.
-
-        Args:
-            start: nanoseconds of the first reading; None: the first sample.
-        """
+        """Make the encoders; they have counted nothing yet (start: nanoseconds of the first reading)."""
         self.spec = spec
         entropy = spec.entropy(seed)
         self._random = np.random.default_rng((*entropy, 0))
@@ -77,14 +61,7 @@ class WheelEncoders:
         self._before = self._slipped = np.zeros(len(self._columns))
 
     def read(self, wheels: WheelMotion) -> Readings:
-        """Read what has become due.
-
-        Args:
-            wheels: how they turn: all of it, or the samples since the last call.
-
-        Returns:
-            Ticks of each encoder since the first reading, whole numbers; the truth has the turned angle in ticks.
-        """
+        """Read what has become due."""
         stamp, angle = wheels.stamp, wheels.angle[:, self._columns]
         if self._last is not None:
             stamp = np.concatenate([self._last.stamp, stamp])
@@ -126,35 +103,19 @@ class WheelEncoders:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WheelOdometry(ShortRepr):
-    """Where a car believes to be by its ticks.
+    """Where a car believes to be by its ticks."""
 
-    Attributes:
-        stamp: int64 (N,), nanoseconds.
-        x, y: float64 (N,), metres in the frame where it began.
-        yaw: float64 (N,), radians.
-        speed: float64 (N,), m/s, since the reading before.
-        turn_rate: float64 (N,), rad/s, likewise.
-    """
-
-    stamp: IntArray
+    stamp: IntArray  # int64 (N,), nanoseconds
+    # x, y: float64 (N,), metres in the frame where it began.
     x: FloatArray
     y: FloatArray
-    yaw: FloatArray
-    speed: FloatArray
-    turn_rate: FloatArray
+    yaw: FloatArray  # float64 (N,), radians
+    speed: FloatArray  # float64 (N,), m/s, since the reading before
+    turn_rate: FloatArray  # float64 (N,), rad/s, likewise
 
 
 def wheel_odometry(readings: Readings, spec: EncodersSpec, wheel_radius: float, track: float) -> WheelOdometry:
-    """Integrate ticks: the way of the axle's middle and its turn between two readings, as an arc.
-
-    Args:
-        spec: of the encoders; its wheel_radius and track, where it has them, stand for the car's.
-        wheel_radius: metres, the car's.
-        track: metres, the car's.
-
-    Returns:
-        The odometry at each reading; at the first one it is at the origin.
-    """
+    """Integrate ticks: the way of the axle's middle and its turn between two readings, as an arc."""
     if not set(REAR) <= set(spec.wheels):
         raise UsageError(f"{spec.name}: an odometry needs encoders on both rear wheels")
     per_tick = 2 * math.pi / (spec.ticks * spec.gear) * (spec.wheel_radius or wheel_radius)

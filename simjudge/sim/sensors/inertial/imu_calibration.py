@@ -26,56 +26,37 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.sim.sensors.inertial.motion import GRAVITY, SECOND
 from simjudge.sim.sensors.inertial.noise import FLATNESS
 
-_FEWEST_CLUSTERS = 9
-"""Clusters that do not overlap and yet are averaged: fewer tell a variance to a factor of two only."""
+_FEWEST_CLUSTERS = 9  # Clusters that do not overlap and yet are averaged: fewer tell a variance to a factor of two only
 _PER_DECADE = 10
+# How many times what independent octaves would give N^2 and K^2 scatter at most: found with simulated series (N 1.4, K
+# 1.4 to 2.1 times; `test_stated_errors_are_those_of_repetitions`).
 _CORRELATED = np.array([1.4, 2.0])
-"""How many times what independent octaves would give N^2 and K^2 scatter at most: found with simulated series (N 1.4,
-K 1.4 to 2.1 times; `test_stated_errors_are_those_of_repetitions`)."""
-_SIGNIFICANT = 2.0
-"""Standard errors that a random walk must be above 0 by to be believed."""
+_SIGNIFICANT = 2.0  # Standard errors that a random walk must be above 0 by to be believed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllanDeviation(ShortRepr):
-    """Allan deviation of one or several axes.
+    """Allan deviation of one or several axes."""
 
-    Attributes:
-        tau: float64 (T,), seconds.
-        deviation: float64 (T, D), in the readings' unit.
-        size: int64 (T,), readings of a cluster.
-    """
-
-    tau: FloatArray
-    deviation: FloatArray
-    size: IntArray
+    tau: FloatArray  # float64 (T,), seconds
+    deviation: FloatArray  # float64 (T, D), in the readings' unit
+    size: IntArray  # int64 (T,), readings of a cluster
     count: int
 
 
 @dataclass(frozen=True)
 class FittedNoise:
-    """Noise of one axis.
+    """Noise of one axis."""
 
-    Attributes:
-        density: N, unit / sqrt(Hz).
-        walk: K, unit / sqrt(s); 0 where none is seen.
-        walk_error: its standard error; where none is seen, a K of twice that would have been.
-        lowest_at: where it is, seconds.
-    """
-
-    density: float
+    density: float  # N, unit / sqrt(Hz)
     density_error: float
-    walk: float
-    walk_error: float
+    walk: float  # K, unit / sqrt(s); 0 where none is seen
+    walk_error: float  # its standard error; where none is seen, a K of twice that would have been
     lowest: float
-    lowest_at: float
+    lowest_at: float  # where it is, seconds
 
     def deviation(self, rate: float) -> float:
-        """s_a: standard deviation of the white noise of one reading.
-
-        Args:
-            rate: readings a second.
-        """
+        """s_a: standard deviation of the white noise of one reading (rate: readings a second)."""
         return self.density * math.sqrt(rate)
 
     @property
@@ -90,12 +71,7 @@ class FittedNoise:
 
 
 def allan_deviation(readings: FloatArray, rate: float) -> AllanDeviation:
-    """Overlapping Allan deviation at ten times a decade, from one reading to a ninth of all.
-
-    Args:
-        readings: (N, D) or (N,), of a sensor that does not move.
-        rate: readings a second.
-    """
+    """Overlapping Allan deviation of readings (N, D) or (N,) at ten times a decade, from one to a ninth of all."""
     values = readings.reshape(len(readings), -1)
     values = values - values.mean(axis=0)
     summed = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
@@ -118,9 +94,6 @@ def fit_noise(allan: AllanDeviation, axis: int) -> FittedNoise:
 
     Allan variances an octave apart are fitted by N^2 / tau + K^2 tau / 3, both terms 0 or more, each weighted by its
     relative error: sqrt(2 / degrees of freedom). They are of the same readings, which widens the stated errors.
-
-    Returns:
-        The noise of that axis; a walk within two standard errors of 0 is none.
     """
     variance = np.square(allan.deviation[:, axis])
     lowest = int(np.argmin(variance))
@@ -168,36 +141,24 @@ def _degrees_of_freedom(size: IntArray, count: int) -> FloatArray:
 
 PARTS = ("gyroscope", "accelerometer")
 UNITS = {"gyroscope": "rad/s", "accelerometer": "m/s^2"}
-SHORTEST = 60.0
-"""Seconds: what is shorter tells the white noise only roughly, and of a drift nothing."""
-_FEWEST = 1000
-"""Readings."""
+SHORTEST = 60.0  # Seconds: what is shorter tells the white noise only roughly, and of a drift nothing
+_FEWEST = 1000  # Readings
+# How far the mean over a second may be from the median: about 1 degree/s, and what 0.9 degrees of tilt make of g.
 _MOVED = {"gyroscope": 0.02, "accelerometer": 0.15}
-"""How far the mean over a second may be from the median: about 1 degree/s, and what 0.9 degrees of tilt make of g."""
-_SIGMAS = 6.0
-"""Standard errors of such a mean that are believed to be noise."""
-_TURNING = 0.2
-"""Rad/s: no gyroscope in use is off by so much."""
-_OFF = 1.0
-"""M/s^2 that the mean acceleration may differ from gravity by."""
-_MOST_MISSING = 0.01
-"""Share of the readings that may be missing."""
-_LONG = 5.0
-"""Times the usual interval: longer ones lack readings."""
+_SIGMAS = 6.0  # Standard errors of such a mean that are believed to be noise
+_TURNING = 0.2  # Rad/s: no gyroscope in use is off by so much
+_OFF = 1.0  # M/s^2 that the mean acceleration may differ from gravity by
+_MOST_MISSING = 0.01  # Share of the readings that may be missing
+_LONG = 5.0  # Times the usual interval: longer ones lack readings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImuSeries(ShortRepr):
-    """Readings of an IMU, in order of time.
+    """Readings of an IMU, in order of time."""
 
-    Attributes:
-        name: what they were read from, for messages.
-        stamp: int64 (N,), nanoseconds, strictly increasing.
-        parts: by "gyroscope" (rad/s) and "accelerometer" (m/s^2), as far as the IMU has them: float64 (N, 3).
-    """
-
-    name: str
-    stamp: IntArray
+    name: str  # what they were read from, for messages
+    stamp: IntArray  # int64 (N,), nanoseconds, strictly increasing
+    # By "gyroscope" (rad/s) and "accelerometer" (m/s^2), as far as the IMU has them: float64 (N, 3).
     parts: dict[str, FloatArray]
 
     @property
@@ -206,11 +167,7 @@ class ImuSeries(ShortRepr):
         return float(self.stamp[-1] - self.stamp[0]) / SECOND if len(self.stamp) else 0.0
 
     def between(self, begin: float, end: float | None) -> ImuSeries:
-        """A part of the series.
-
-        Args:
-            begin, end: seconds since the first reading; None: the last.
-        """
+        """A part of the series (begin, end: seconds since the first reading; None: the last)."""
         at = (self.stamp - self.stamp[:1]) / SECOND
         kept = (at >= begin) & (at <= (np.inf if end is None else end))
         return ImuSeries(self.name, self.stamp[kept], {part: values[kept] for part, values in self.parts.items()})
@@ -218,21 +175,14 @@ class ImuSeries(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImuCalibration(ShortRepr):
-    """What a standing IMU tells of its noise.
-
-    Attributes:
-        rate: readings a second.
-        missing: readings that are missing between the others.
-        allan: Allan deviation of each part, its three axes.
-        mean: of each part, (3,), in its unit.
-    """
+    """What a standing IMU tells of its noise."""
 
     series: ImuSeries
-    rate: float
-    missing: int
-    allan: dict[str, AllanDeviation]
+    rate: float  # readings a second
+    missing: int  # readings that are missing between the others
+    allan: dict[str, AllanDeviation]  # Allan deviation of each part, its three axes
     noise: dict[str, tuple[FittedNoise, ...]]
-    mean: dict[str, FloatArray]
+    mean: dict[str, FloatArray]  # of each part, (3,), in its unit
 
     def sensor_file(self) -> str:
         """The sensor file with this noise."""
@@ -268,7 +218,7 @@ def calibrate_series(series: ImuSeries) -> ImuCalibration:
     for part, values in series.parts.items():
         _check_standing(series, part, values, rate)
     allan = {part: allan_deviation(values, rate) for part, values in series.parts.items()}
-    noise = {part: tuple(fit_noise(each, axis) for axis in range(3)) for part, each in allan.items()}
+    noise = {part: tuple(fit_noise(deviation, axis) for axis in range(3)) for part, deviation in allan.items()}
     mean = {part: values.mean(axis=0) for part, values in series.parts.items()}
     return ImuCalibration(series, rate, missing, allan, noise, mean)
 

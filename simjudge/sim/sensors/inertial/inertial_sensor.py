@@ -44,34 +44,23 @@ from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Readings(ShortRepr):
-    """Readings of one sensor in order of time.
+    """Readings of one sensor in order of time."""
 
-    Attributes:
-        sensor, kind: its name, and what it is.
-        stamp: int64 (N,), nanoseconds, the end of each reading's window.
-        available: int64 (N,), nanoseconds from which on each can be read.
-        values: (N, D): gyroscope rad/s, accelerometer m/s^2, imu both, magnetometer T, all in the sensor's axes; gps
-            latitude, longitude (degrees), altitude (m); encoders ticks of each wheel since the start.
-        truth: (N, D), the same without noise and filters.
-    """
-
+    # sensor, kind: its name, and what it is.
     sensor: str
     kind: str
-    stamp: IntArray
-    available: IntArray
+    stamp: IntArray  # int64 (N,), nanoseconds, the end of each reading's window
+    available: IntArray  # int64 (N,), nanoseconds from which on each can be read
+    # (N, D): gyroscope rad/s, accelerometer m/s^2, imu both, magnetometer T, all in the sensor's axes; gps latitude,
+    # longitude (degrees), altitude (m); encoders ticks of each wheel since the start.
     values: npt.NDArray[np.float64]
-    truth: FloatArray
+    truth: FloatArray  # (N, D), the same without noise and filters
 
     def __len__(self) -> int:
-        """The number of readings."""
         return len(self.stamp)
 
     def where(self, chosen: BoolArray) -> Readings:
-        """Some of the readings.
-
-        Args:
-            chosen: bool (N,).
-        """
+        """Some of the readings (chosen: bool (N,))."""
         return Readings(
             self.sensor, self.kind, self.stamp[chosen], self.available[chosen], self.values[chosen], self.truth[chosen]
         )
@@ -92,7 +81,6 @@ class HeldReadings:
     """Readings that wait until their lag is over."""
 
     def __init__(self) -> None:
-        """Nothing waits yet."""
         self._held: Readings | None = None
 
     def put(self, readings: Readings) -> None:
@@ -100,14 +88,7 @@ class HeldReadings:
         self._held = readings if self._held is None else self._held.join(readings)
 
     def take(self, now: int) -> Readings | None:
-        """Hand over what can be read now, each reading once.
-
-        Args:
-            now: nanoseconds of simulated time.
-
-        Returns:
-            The readings, or None where there is none.
-        """
+        """Hand over what can be read now, each reading once: the readings (now: nanoseconds of simulated time)."""
         if self._held is None:
             return None
         ready = self._held.available <= now
@@ -121,24 +102,11 @@ class ReadingClock:
     """When the readings of a sensor are due, in simulated time alone."""
 
     def __init__(self, rate: float, window: float, start: int) -> None:
-        """Begin.
-
-        Args:
-            rate: readings a second.
-            window: seconds.
-            start: nanoseconds at which the first reading begins to collect.
-        """
+        """Begin (window: seconds; start: nanoseconds at which the first reading begins to collect)."""
         self._rate, self._first, self._taken = rate, start + round(window * SECOND), 0
 
     def due(self, now: int) -> IntArray:
-        """The stamps that have come since the last call.
-
-        Args:
-            now: nanoseconds.
-
-        Returns:
-            int64 (N,), nanoseconds.
-        """
+        """The stamps that have come since the last call: int64 (N,), nanoseconds (now: nanoseconds)."""
         before = self._taken
         count = max(0, int((now - self._first) * self._rate / SECOND) + 2 - before)
         stamps = self._stamps(np.arange(before, before + count))
@@ -159,23 +127,13 @@ class WindowAverage:
     """Averages a signal over the window of each reading."""
 
     def __init__(self, window: float, size: int) -> None:
-        """Nothing is known yet.
-
-        Args:
-            window: seconds; 0 reads the signal at the stamp.
-        """
+        """Nothing is known yet (window: seconds; 0 reads the signal at the stamp)."""
         self._window = round(window * SECOND)
         self._knot = np.zeros(0, np.int64)
         self._begin, self._end, self._integral = np.zeros((0, size)), np.zeros((0, size)), np.zeros((1, size))
 
     def add(self, stamp: IntArray, begin: FloatArray, end: FloatArray) -> None:
-        """Add segments of the signal.
-
-        Args:
-            stamp: int64 (N + 1,), nanoseconds, of their ends; the first is the last one of the segments before.
-            begin: float64 (N, D), at the start of each segment.
-            end: float64 (N, D), at its end.
-        """
+        """Add segments of the signal (stamp: int64 (N + 1,); begin: float64 (N, D); end: float64 (N, D))."""
         seconds = np.diff(stamp)[:, None] / SECOND
         gained = (begin + end) * (seconds * 0.5)
         integral = np.cumsum(np.concatenate([self._integral[-1:], gained]), axis=0)[1:]
@@ -184,14 +142,7 @@ class WindowAverage:
         self._integral = np.concatenate([self._integral, integral])
 
     def read(self, stamp: IntArray) -> FloatArray:
-        """The readings at stamps that the segments cover.
-
-        Args:
-            stamp: int64 (N,), nanoseconds.
-
-        Returns:
-            float64 (N, D).
-        """
+        """The readings at stamps that the segments cover: float64 (N, D); stamp: int64 (N,), nanoseconds."""
         row, passed, whole = self._find(stamp)
         if not self._window:
             out: FloatArray = self._begin[row] + (self._end[row] - self._begin[row]) * (passed / whole)
@@ -199,11 +150,7 @@ class WindowAverage:
         return (self._integral_at(stamp) - self._integral_at(stamp - self._window)) / (self._window / SECOND)
 
     def forget(self, stamp: int) -> None:
-        """Drop what no reading needs any more.
-
-        Args:
-            stamp: nanoseconds, of the next reading.
-        """
+        """Drop what no reading needs any more (stamp: nanoseconds, of the next reading)."""
         needed = int(np.searchsorted(self._knot, stamp - self._window, "left")) - 1
         needed = min(max(needed, 0), max(len(self._begin) - 1, 0))
         self._knot, self._integral = self._knot[needed:], self._integral[needed:]
@@ -222,22 +169,16 @@ class WindowAverage:
         return row, passed, (self._knot[row + 1] - self._knot[row])[:, None] / SECOND
 
 
+# What a device makes of rows of the truth: they, and which of the rows they are.
 Measure = Callable[[FloatArray, slice], FloatArray]
-"""What a device makes of rows of the truth: they, and which of the rows they are."""
-_GYROSCOPE, _ACCELEROMETER = 1, 2
-"""Which of an IMU's noises, for their seeds."""
+_GYROSCOPE, _ACCELEROMETER = 1, 2  # Which of an IMU's noises, for their seeds
 
 
 class InertialSensor:
     """A gyroscope, accelerometer, IMU, magnetometer or GPS receiver."""
 
     def __init__(self, spec: SensorSpec, seed: int = 0, start: int | None = None) -> None:
-        """Make the sensor; it has read nothing yet.
-
-        Args:
-            seed: of its random numbers, which follow from the seed and the sensor's name.
-            start: nanoseconds at which the first reading begins to collect; None: the first sample.
-        """
+        """Make the sensor from its seed and name; the first reading collects from `start` (nanoseconds) on."""
         self.spec = spec
         self._noise = _noise_sources(spec, seed)
         entropy = spec.entropy(seed)
@@ -250,14 +191,7 @@ class InertialSensor:
         self._last: Motion | None = None
 
     def read(self, motion: Motion) -> Readings:
-        """Read what has become due.
-
-        Args:
-            motion: of the body that carries the sensor: all of it, or the samples since the last call.
-
-        Returns:
-            The readings whose windows end within the motion; when they may be read, they say themselves.
-        """
+        """Read what has become due."""
         known = motion if self._last is None else self._last.join(motion)
         if len(known) < 2:
             self._last = known if len(known) else None
@@ -292,7 +226,7 @@ class InertialSensor:
         readings = self._filters.run(stamp, truth, measure)
         if not isinstance(self.spec, GpsSpec):
             return readings
-        values, exact = (enu_to_geodetic(each, self.spec.reference) for each in (readings.values, readings.truth))
+        values, exact = (enu_to_geodetic(points, self.spec.reference) for points in (readings.values, readings.truth))
         return Readings(readings.sensor, readings.kind, readings.stamp, readings.available, values, exact)
 
     def _with_iron(self, truth: FloatArray) -> FloatArray:
@@ -310,17 +244,11 @@ class FilteredReadings:
     """Makes readings of one sensor out of truth and noise, with its filters."""
 
     def __init__(self, spec: SensorSpec, entropy: tuple[int, ...]) -> None:
-        """Prepare the filters of all stages."""
         self._spec, self._lag = spec, round(spec.lag * SECOND)
         self._before, self._middle, self._after = (FilterChain(spec.filters, stage, entropy) for stage in STAGES)
 
     def run(self, stamp: IntArray, truth: FloatArray, measure: Measure) -> Readings:
-        """Make readings.
-
-        Args:
-            stamp: int64 (N,), nanoseconds.
-            truth: (N, D), what there is to measure.
-        """
+        """Make readings (stamp: int64 (N,), nanoseconds; truth (N, D), what there is to measure)."""
         spec, available = self._spec, stamp + self._lag
         made = Readings(spec.name, spec.kind, stamp, available, measure(truth, slice(None)), truth)
         if not (self._before or self._middle or self._after):

@@ -44,54 +44,41 @@ from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, 
 from simjudge.sim.sensors.inertial.noise import Triple
 
 SECOND = 1_000_000_000
-_FEWEST = 4
-"""Poses that a smooth motion needs."""
-_STRONG = 50.0
-"""M/s^2: no car accelerates so strongly."""
+_FEWEST = 4  # Poses that a smooth motion needs
+_STRONG = 50.0  # M/s^2: no car accelerates so strongly
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(ShortRepr):
-    """Samples of the motion of a body, in order of time.
+    """Samples of the motion of a body, in order of time."""
 
-    Attributes:
-        stamp: int64 (N,), nanoseconds, strictly increasing.
-        position: float64 (N, 3), of the body's origin in the world, metres.
-        orientation: float64 (N, 4), unit quaternions x, y, z, w, body to world.
-        velocity: float64 (N, 3), of the body's origin, in the world's axes, m/s.
-        angular_velocity: float64 (N, 3), in the body's axes, rad/s.
-        acceleration: float64 (N, 3), of the body's origin, in the world's axes, m/s^2, without gravity; None: it
-            follows from the velocities, as their change from sample to sample.
-        angular_acceleration: float64 (N, 3), in the body's axes, rad/s^2; given where `acceleration` is.
-    """
-
-    stamp: IntArray
-    position: FloatArray
-    orientation: FloatArray
-    velocity: FloatArray
-    angular_velocity: FloatArray
+    stamp: IntArray  # int64 (N,), nanoseconds, strictly increasing
+    position: FloatArray  # float64 (N, 3), of the body's origin in the world, metres
+    orientation: FloatArray  # float64 (N, 4), unit quaternions x, y, z, w, body to world
+    velocity: FloatArray  # float64 (N, 3), of the body's origin, in the world's axes, m/s
+    angular_velocity: FloatArray  # float64 (N, 3), in the body's axes, rad/s
+    # float64 (N, 3), of the body's origin, in the world's axes, m/s^2, without gravity; None: it follows from the
+    # velocities, as their change from sample to sample.
     acceleration: FloatArray | None = None
+    # float64 (N, 3), in the body's axes, rad/s^2; given where `acceleration` is.
     angular_acceleration: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Check lengths and times."""
         arrays = [self.position, self.orientation, self.velocity, self.angular_velocity]
         if (self.acceleration is None) != (self.angular_acceleration is None):
             raise UsageError("motion: acceleration and angular_acceleration are given both or not at all")
-        arrays += [each for each in (self.acceleration, self.angular_acceleration) if each is not None]
+        arrays += [array for array in (self.acceleration, self.angular_acceleration) if array is not None]
         if any(len(array) != len(self.stamp) for array in arrays):
             raise UsageError("motion: all arrays need as many rows as there are stamps")
         if np.any(np.diff(self.stamp) <= 0):
             raise UsageError("motion: stamps must increase from sample to sample")
 
     def __len__(self) -> int:
-        """The number of samples."""
         return len(self.stamp)
 
     def __getitem__(self, part: slice) -> Motion:
-        """Some of the samples."""
-        optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
+        optional = [None if array is None else array[part] for array in (self.acceleration, self.angular_acceleration)]
         return Motion(
             self.stamp[part],
             self.position[part],
@@ -134,12 +121,8 @@ def motion_of_trajectory(
     Without smoothing, positions follow a cubic spline and orientations the spline whose angular velocity is continuous
     (SciPy's `RotationSpline`). Noise of the poses grows in the accelerations: an error of e metres in poses that are T
     apart is about 4 e / T^2 there. With smoothing, poses are joined by straight lines and averaged with a Gaussian;
-    noise of the deviation e then leaves e sqrt(3 T / (8 sqrt(pi) smoothing^5)) in the accelerations, and an
-    oscillation of angular frequency w is weakened by exp(-(w smoothing)^2 / 2).
-
-    Args:
-        step: seconds between the samples.
-        smoothing: standard deviation of the Gaussian, seconds; 0: the motion goes through every pose.
+    noise of the deviation e then leaves e sqrt(3 T / (8 sqrt(pi) smoothing^5)) in the accelerations, and an oscillation
+    of angular frequency w is weakened by exp(-(w smoothing)^2 / 2).
     """
     if not (step > 0 and smoothing >= 0):
         raise UsageError(f"motion: a step of {step} s above 0 and a smoothing of {smoothing} s, 0 or more, are needed")
@@ -208,41 +191,17 @@ def _vector_part(turn: FloatArray, change: FloatArray) -> FloatArray:
 
 
 def rotate(orientation: FloatArray, vector: FloatArray) -> FloatArray:
-    """Turn vectors by unit quaternions.
-
-    Args:
-        orientation: (N, 4) or (1, 4), x, y, z, w.
-        vector: (N, 3) or (3,), body axes.
-
-    Returns:
-        float64 (N, 3), world axes.
-    """
+    """Turn vectors by unit quaternions: float64 (N, 3); orientation: (N, 4) or (1, 4); vector: (N, 3) or (3,)."""
     return _turned(orientation, vector, 1.0)
 
 
 def rotate_back(orientation: FloatArray, vector: FloatArray) -> FloatArray:
-    """Turn vectors by the inverses of unit quaternions.
-
-    Args:
-        orientation: (N, 4) or (1, 4), x, y, z, w.
-        vector: (N, 3) or (3,), world axes.
-
-    Returns:
-        float64 (N, 3), body axes.
-    """
+    """Turn vectors by the inverses of unit quaternions: float64 (N, 3), body axes (vector: (N, 3) or (3,))."""
     return _turned(orientation, vector, -1.0)
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The cross product of vectors.
-
-    Args:
-        a: (N, 3).
-        b: (N, 3) or (3,).
-
-    Returns:
-        float64 (N, 3).
-    """
+    """The cross product of vectors: float64 (N, 3); a (N, 3); b: (N, 3) or (3,)."""
     out = np.empty((len(a), 3))
     _cross_rows(np.ascontiguousarray(a), np.ascontiguousarray(b).reshape(-1, 3), out)
     return out
@@ -276,17 +235,12 @@ def _cross_rows(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
         out[row, 0], out[row, 1], out[row, 2] = b * f - c * e, c * d - a * f, a * e - b * d
 
 
-GRAVITY = 9.81
-"""m/s^2, down; the engines' own."""
+GRAVITY = 9.81  # m/s^2, down; the engines' own
 Segments = tuple[FloatArray, FloatArray]
 
 
 def turn_rate(motion: Motion, mount: Pose) -> Segments:
-    """What a gyroscope measures, rad/s.
-
-    Returns:
-        float64 (N - 1, 3) each.
-    """
+    """What a gyroscope measures, rad/s: float64 (N - 1, 3) each."""
     rate = _to_sensor(mount, motion.angular_velocity)
     return rate[:-1], rate[1:]
 
@@ -294,10 +248,7 @@ def turn_rate(motion: Motion, mount: Pose) -> Segments:
 def specific_force(motion: Motion, mount: Pose) -> Segments:
     """What an accelerometer measures, m/s^2: acceleration less gravity, +9.81 upwards at rest.
 
-    At r from the body's origin it is a + alpha x r + omega x (omega x r) - g.
-
-    Returns:
-        float64 (N - 1, 3) each.
+    At r from the body's origin it is a + alpha x r + omega x (omega x r) - g. Returns float64 (N - 1, 3) each.
     """
     arm, up = np.array(mount.position), np.array([0.0, 0.0, GRAVITY])
     if motion.acceleration is not None and motion.angular_acceleration is not None:
@@ -313,24 +264,13 @@ def specific_force(motion: Motion, mount: Pose) -> Segments:
 
 
 def field_in_sensor(motion: Motion, mount: Pose, field: FloatArray) -> Segments:
-    """What a magnetometer measures.
-
-    Args:
-        field: (3,), of the earth, east, north, up.
-
-    Returns:
-        float64 (N - 1, 3) each, in the field's unit.
-    """
+    """What a magnetometer measures: float64 (N - 1, 3) each, in the field's unit (field (3,))."""
     seen = _to_sensor(mount, rotate_back(motion.orientation, field))
     return seen[:-1], seen[1:]
 
 
 def place(motion: Motion, mount: Pose) -> Segments:
-    """Where a sensor is in the world, metres.
-
-    Returns:
-        float64 (N - 1, 3) each.
-    """
+    """Where a sensor is in the world, metres: float64 (N - 1, 3) each."""
     position = motion.position + rotate(motion.orientation, np.array(mount.position))
     return position[:-1], position[1:]
 
@@ -339,25 +279,14 @@ def _to_sensor(mount: Pose, vector: FloatArray) -> FloatArray:
     return rotate_back(np.array([mount.orientation]), vector)
 
 
-SEMI_MAJOR = 6378137.0
-"""Metres."""
+SEMI_MAJOR = 6378137.0  # Metres
 FLATTENING = 1 / 298.257223563
-_SQUARED = FLATTENING * (2 - FLATTENING)
-"""Square of the first eccentricity."""
+_SQUARED = FLATTENING * (2 - FLATTENING)  # Square of the first eccentricity
 _NANO = 1e-9
 
 
 def geodetic_to_ecef(longitude: float, latitude: float, altitude: float) -> FloatArray:
-    """Earth-centred, earth-fixed coordinates of a place.
-
-    Args:
-        longitude: degrees east.
-        latitude: degrees north, on the ellipsoid.
-        altitude: metres above the ellipsoid.
-
-    Returns:
-        float64 (3,), metres.
-    """
+    """Earth-centred, earth-fixed coordinates of a place: float64 (3,), metres (longitude: degrees east)."""
     return _ecef(longitude, latitude, altitude)
 
 
@@ -371,15 +300,7 @@ def _ecef(longitude: npt.ArrayLike, latitude: npt.ArrayLike, altitude: npt.Array
 
 
 def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
-    """Latitude, longitude and altitude of points near a place.
-
-    Args:
-        metres: (N, 3), east, north and up of the place, in its tangent plane.
-        reference: longitude, latitude (degrees) and altitude (m) of the place.
-
-    Returns:
-        float64 (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
-    """
+    """Latitude, longitude and altitude of points near a place: float64 (N, 3); metres (N, 3); reference: longitude."""
     lam, phi = math.radians(reference[0]), math.radians(reference[1])
     east, north, up = metres[:, 0], metres[:, 1], metres[:, 2]
     outward = math.cos(phi) * up - math.sin(phi) * north
@@ -397,15 +318,7 @@ def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
 
 
 def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
-    """Metres east, north and up of a place.
-
-    Args:
-        places: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
-        reference: longitude, latitude (degrees) and altitude (m) of the place.
-
-    Returns:
-        float64 (N, 3), in the tangent plane of the reference: the inverse of `enu_to_geodetic`.
-    """
+    """Metres east, north and up of a place: float64 (N, 3); places (N, 3); reference: longitude."""
     lam, phi = math.radians(reference[0]), math.radians(reference[1])
     x, y, z = (_ecef(places[:, 1], places[:, 0], places[:, 2]) - geodetic_to_ecef(*reference)).T
     outward = math.cos(lam) * x + math.sin(lam) * y
@@ -420,14 +333,7 @@ def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
 
 
 def ecef_to_geodetic(points: FloatArray) -> FloatArray:
-    """Latitude, longitude and altitude of earth-centred points, by Vermeille's closed form.
-
-    Args:
-        points: (N, 3), metres, farther than 50 km from the earth's centre.
-
-    Returns:
-        float64 (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
-    """
+    """Latitude, longitude (degrees), altitude (metres) of earth-centred points (N, 3), by Vermeille's closed form."""
     x, y, z = points[:, 0], points[:, 1], points[:, 2]
     fourth = _SQUARED * _SQUARED
     p = (x * x + y * y) / SEMI_MAJOR**2
@@ -449,11 +355,7 @@ def ecef_to_geodetic(points: FloatArray) -> FloatArray:
 
 
 def magnetic_field(reference: Triple, year: float | None) -> Triple:
-    """The earth's magnetic field by the World Magnetic Model, as the package pygeomag computes it.
-
-    Args:
-        reference: longitude, latitude (degrees) and altitude (m) of the place.
-    """
+    """The earth's magnetic field at a place by the World Magnetic Model, as the package pygeomag computes it."""
     if year is None:
         raise SimjudgeError("magnetometer: the earth's field needs a year, or field: [east, north, up]")
     try:

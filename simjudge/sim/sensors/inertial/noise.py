@@ -28,25 +28,19 @@ from simjudge.core.text import nearest_name, parse_number
 
 Triple = tuple[float, float, float]
 ZERO: Triple = (0.0, 0.0, 0.0)
+# Lowest Allan deviation of a flicker noise over its bias instability B: 0.664 (IEEE Std 952-1997, annex C.1.3).
 FLATNESS = math.sqrt(2 * math.log(2) / math.pi)
-"""Lowest Allan deviation of a flicker noise over its bias instability B: 0.664 (IEEE Std 952-1997, annex C.1.3)."""
 
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Noise on three axes, in the sensor's unit.
+    """Noise on three axes, in the sensor's unit."""
 
-    Attributes:
-        mean: mu_a of each axis: a constant offset.
-        bias_time: t_b of each axis, seconds.
-        bias_mean: mu_b of each axis: what the bias gains at each reading.
-    """
-
-    mean: Triple = ZERO
+    mean: Triple = ZERO  # mu_a of each axis: a constant offset
     deviation: Triple = ZERO
     bias: Triple = ZERO
-    bias_time: Triple = (1.0, 1.0, 1.0)
-    bias_mean: Triple = ZERO
+    bias_time: Triple = (1.0, 1.0, 1.0)  # t_b of each axis, seconds
+    bias_mean: Triple = ZERO  # mu_b of each axis: what the bias gains at each reading
 
     def random_walk(self) -> FloatArray:
         """K of each axis, unit / sqrt(s): the bias has the variance K^2 t after the time t."""
@@ -57,30 +51,21 @@ class NoiseModel:
         return any(self.bias) or any(self.bias_mean)
 
 
-QUIET = NoiseModel()
-"""No noise at all."""
+QUIET = NoiseModel()  # No noise at all
 
 
 class NoiseSource:
     """Draws the noise of one sensor, reading after reading."""
 
     def __init__(self, model: NoiseModel, rate: float, seed: tuple[int, ...]) -> None:
-        """Begin without bias.
-
-        Args:
-            rate: readings a second.
-        """
+        """Begin without bias (rate: readings a second)."""
         self._random = np.random.default_rng(seed)
         self._mean, self._deviation = np.array(model.mean), np.array(model.deviation)
         self._step_mean, self._step_deviation = np.array(model.bias_mean), model.random_walk() / math.sqrt(rate)
         self._bias = np.zeros(3)
 
     def draw(self, count: int) -> FloatArray:
-        """Draw the noise of the next readings; one after the other gives the same numbers as all at once.
-
-        Returns:
-            float64 (count, 3).
-        """
+        """Draw the noise of the next readings, (count, 3); one after the other gives the numbers of all at once."""
         normal = self._random.standard_normal((count, 2, 3))
         steps = np.concatenate([self._bias[None], self._step_mean + self._step_deviation * normal[:, 1]])
         bias = np.cumsum(steps, axis=0)[1:]
@@ -93,38 +78,28 @@ class NoiseSource:
 def walk_of_instability(lowest: FloatArray, density: FloatArray) -> FloatArray:
     """The random walk K that gives an Allan deviation with a certain minimum.
 
-    White noise of density N and a random walk K have the Allan variance N^2 / tau + K^2 tau / 3, which is lowest at
-    tau = sqrt(3) N / K and there is 2 N K / sqrt(3).
-
-    Args:
-        lowest: the lowest Allan deviation, which data sheets call (in-run) bias instability or stability.
-        density: N, unit / sqrt(Hz), of the same shape, above 0 where `lowest` is.
+    White noise of density N and a random walk K have the Allan variance N^2 / tau + K^2 tau / 3, which is lowest at tau
+    = sqrt(3) N / K and there is 2 N K / sqrt(3).
     """
     out: FloatArray = math.sqrt(3) / 2 * lowest**2 / np.where(density > 0, density, 1.0)
     return out
 
 
-STANDARD_GRAVITY = 9.80665
-"""m/s^2: what data sheets mean by g."""
+STANDARD_GRAVITY = 9.80665  # m/s^2: what data sheets mean by g
 _TIME = {"s": 1.0, "min": 60.0, "h": 3600.0}
-_LARGEST = 1e12
-"""No figure of a data sheet is larger, whatever its unit."""
+_LARGEST = 1e12  # No figure of a data sheet is larger, whatever its unit
 _DEGREE = math.pi / 180
 _HOUR = 3600.0
+# How units are also written, and how they are called here.
 _WRITTEN = {r"√\(?(\w+)\)?": r"sqrt(\1)", "°": "deg", "[µμ]": "u", "²": "^2", " ": "", r"\bhr\b": "h"}
-"""How units are also written, and how they are called here."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a sensor measures.
+    """What a sensor measures."""
 
-    Attributes:
-        base: its units, in SI units; the SI unit comes first.
-        integral: units of its integral over time, in which data sheets state random walks per root hour.
-    """
-
-    base: Mapping[str, float]
+    base: Mapping[str, float]  # its units, in SI units; the SI unit comes first
+    # Units of its integral over time, in which data sheets state random walks per root hour.
     integral: Mapping[str, float]
 
     def density(self) -> dict[str, float]:
@@ -153,21 +128,13 @@ LENGTH = Dimension({"m": 1.0, "cm": 1e-2, "mm": 1e-3}, {})
 
 @dataclass(frozen=True)
 class Measure:
-    """A number for each axis, with the unit that the file gives.
-
-    Attributes:
-        unit: as it is written; empty for the SI unit.
-    """
+    """A number for each axis, with the unit that the file gives."""
 
     values: Triple
-    unit: str = ""
+    unit: str = ""  # as it is written; empty for the SI unit
 
     def si(self, units: Mapping[str, float], *at: str) -> Triple:
-        """The numbers in SI units.
-
-        Args:
-            units: the units there are, with what they are in SI units.
-        """
+        """The numbers in SI units (units: the units there are, with what they are in SI units)."""
         plain = self.unit
         for written, usual in _WRITTEN.items():
             plain = re.sub(written, usual, plain)
@@ -181,7 +148,6 @@ class MeasureType(FieldType):
     """A number, three of them, or a text with a unit: 0.01, [0.1, 0.1, 0.2], "175 ug/sqrt(Hz)"."""
 
     def __init__(self, *, negative: bool = False) -> None:
-        """Take the sign."""
         self._negative = negative
 
     @property
@@ -194,7 +160,7 @@ class MeasureType(FieldType):
         """The numbers and their unit."""
         if isinstance(value, Measure):
             return value
-        parts = [self._one(each) for each in (value if isinstance(value, list | tuple) else [value] * 3)]
+        parts = [self._one(part) for part in (value if isinstance(value, list | tuple) else [value] * 3)]
         if len(parts) != 3 or len({unit for _, unit in parts}) > 1:
             raise refusal(self.needed)
         x, y, z = (number for number, _ in parts)
@@ -261,10 +227,7 @@ class AxisNoiseFields(Fields):
         The conversions: deviation = noise_density sqrt(rate), as in Kalibr ("IMU noise model") and IEEE Std 952 (there
         N, of a two-sided spectrum; a device that states a one-sided density after an ideal low-pass filter has 1 /
         sqrt(2) of that). A bias_instability becomes the random walk whose Allan deviation has that minimum
-        (`walk_of_instability`).
-
-        Args:
-            rate: readings a second.
+        (`walk_of_instability`). `rate`: readings a second.
         """
         base, at = dimension.base, ("noise", *part)
         deviation, density = self._white(rate, dimension, at)

@@ -27,8 +27,8 @@ from simjudge.sim.sensors.inertial.noise import (
 )
 from simjudge.sim.sensors.sensor_spec import Positive, SensorFields, SensorSpec
 
+# Seconds: the window of what measures acceleration where the file does not say, or 1 / rate where that is shorter.
 _USUAL_WINDOW = 0.01
-"""Seconds: the window of what measures acceleration where the file does not say, or 1 / rate where that is shorter."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,10 @@ class InertialSpec(SensorSpec):
 
 @dataclass(frozen=True)
 class ImuSpec(SensorSpec):
-    """A gyroscope and an accelerometer in one.
+    """A gyroscope and an accelerometer in one."""
 
-    Attributes:
-        gyroscope: noise of the turn rates, rad/s.
-        accelerometer: noise of the accelerations, m/s^2.
-    """
-
-    gyroscope: NoiseModel = QUIET
-    accelerometer: NoiseModel = QUIET
+    gyroscope: NoiseModel = QUIET  # noise of the turn rates, rad/s
+    accelerometer: NoiseModel = QUIET  # noise of the accelerations, m/s^2
 
 
 class OneNoiseFields(SensorFields):
@@ -147,66 +142,46 @@ class ImuFields(SensorFields):
 
 
 Wheel = Literal["front_left", "front_right", "rear_left", "rear_right"]
+# In the order of `VehicleState.wheel_speeds`.
 WHEELS: tuple[Wheel, ...] = ("front_left", "front_right", "rear_left", "rear_right")
-"""In the order of `VehicleState.wheel_speeds`."""
 Rows = tuple[Triple, Triple, Triple]
 IDENTITY: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _MOST_TICKS = 10_000_000
-_STRONGEST = 1e-3
-"""Tesla; more than ten times what earth and car have together."""
+_STRONGEST = 1e-3  # Tesla; more than ten times what earth and car have together
 _Row = Annotated[Triple, Vector("x y z")]
 
 
 @dataclass(frozen=True)
 class GpsSpec(InertialSpec):
-    """A GPS receiver; its noise is in metres east, north and up.
+    """A GPS receiver; its noise is in metres east, north and up."""
 
-    Attributes:
-        reference: longitude, latitude (degrees), altitude (m) of the world's origin; x is east, y is north.
-    """
-
-    reference: Triple = ZERO
+    reference: Triple = ZERO  # longitude, latitude (degrees), altitude (m) of the world's origin; x is east, y is north
 
 
 @dataclass(frozen=True)
 class MagnetometerSpec(InertialSpec):
-    """A compass of three axes, tesla.
+    """A compass of three axes, tesla."""
 
-    Attributes:
-        field: of the earth, east, north, up, tesla; None: that of the World Magnetic Model at `reference` in `year`.
-        reference: longitude, latitude (degrees), altitude (m) of the world's origin.
-        year: with its fraction, e.g. 2026.5; None where the field is given.
-        hard_iron: added in the sensor's axes, tesla.
-        soft_iron: rows of the matrix that turns and stretches the field in the sensor's axes.
-    """
-
+    # Of the earth, east, north, up, tesla; None: that of the World Magnetic Model at `reference` in `year`.
     field: Triple | None = None
-    reference: Triple = ZERO
-    year: float | None = None
-    hard_iron: Triple = ZERO
-    soft_iron: Rows = IDENTITY
+    reference: Triple = ZERO  # longitude, latitude (degrees), altitude (m) of the world's origin
+    year: float | None = None  # with its fraction, e.g. 2026.5; None where the field is given
+    hard_iron: Triple = ZERO  # added in the sensor's axes, tesla
+    soft_iron: Rows = IDENTITY  # rows of the matrix that turns and stretches the field in the sensor's axes
 
 
 @dataclass(frozen=True)
 class EncodersSpec(SensorSpec):
-    """Encoders of the wheels.
+    """Encoders of the wheels."""
 
-    Attributes:
-        wheels: those that have one, in the order of their ticks.
-        ticks: of one turn of an encoder.
-        gear: turns of the encoder in one turn of the wheel.
-        slip: mean and standard deviation of the share by which a wheel turns more than it rolls, drawn for each wheel
-            and reading.
-        wheel_radius: metres, as the odometry has it; None: the car's.
-        track: metres between left and right wheels, as the odometry has it; None: the car's.
-    """
-
-    wheels: tuple[Wheel, ...] = WHEELS
-    ticks: int = 1024
-    gear: float = 1.0
+    wheels: tuple[Wheel, ...] = WHEELS  # those that have one, in the order of their ticks
+    ticks: int = 1024  # of one turn of an encoder
+    gear: float = 1.0  # turns of the encoder in one turn of the wheel
+    # Mean and standard deviation of the share by which a wheel turns more than it rolls, drawn for each wheel and
+    # reading.
     slip: tuple[float, float] = (0.0, 0.0)
-    wheel_radius: float | None = None
-    track: float | None = None
+    wheel_radius: float | None = None  # metres, as the odometry has it; None: the car's
+    track: float | None = None  # metres between left and right wheels, as the odometry has it; None: the car's
 
 
 class _GeoreferencedFields(OneNoiseFields):

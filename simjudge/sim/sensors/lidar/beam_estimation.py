@@ -31,23 +31,16 @@ from simjudge.sim.sensors.lidar.columns_and_rings import (
 from simjudge.sim.sensors.lidar.measured_turns import MeasuredTurn
 
 Indices = npt.NDArray[np.int64]
-_FULL = math.radians(350)
-"""A turn that covers more than this is a full one."""
-_WHOLE = 0.05
-"""How close, in columns, a full turn must come to a whole number of columns to be one."""
-_PARTS = 36
-"""Of a turn, in each of which the head's deviation from an even turn is taken."""
-_LEAST_DEVIATION = math.radians(0.005)
-"""Of the head from an even turn, root mean square, below which it is left out."""
+_FULL = math.radians(350)  # A turn that covers more than this is a full one
+_WHOLE = 0.05  # How close, in columns, a full turn must come to a whole number of columns to be one
+_PARTS = 36  # Of a turn, in each of which the head's deviation from an even turn is taken
+_LEAST_DEVIATION = math.radians(0.005)  # Of the head from an even turn, root mean square, below which it is left out
 _ROUNDS = 5
+# Steps in which azimuths may be stored, the coarsest first; finer ones than 0.02 degrees matter to nobody.
 _STEPS = tuple(math.radians(0.005 * k) for k in range(40, 3, -1))
-"""Steps in which azimuths may be stored, the coarsest first; finer ones than 0.02 degrees matter to nobody."""
-_STORED = 0.99
-"""Length of the mean phase of residuals in steps, from which on they are stored in these steps."""
-_WORTH_SAYING = 0.01
-"""Share of points that are a step off."""
-_NORMAL = 1.4826
-"""Standard deviation over median absolute deviation, of a normal distribution."""
+_STORED = 0.99  # Length of the mean phase of residuals in steps, from which on they are stored in these steps
+_WORTH_SAYING = 0.01  # Share of points that are a step off
+_NORMAL = 1.4826  # Standard deviation over median absolute deviation, of a normal distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,27 +65,16 @@ class TurnField(ShortRepr):
 
 
 class StoredSteps(NamedTuple):
-    """Steps in which azimuths are stored.
+    """Steps in which azimuths are stored."""
 
-    Attributes:
-        step: radians.
-        off: share of the points that are a step or more off the head.
-    """
-
-    step: float
-    off: float
+    step: float  # radians
+    off: float  # share of the points that are a step or more off the head
 
 
 def fit_turning(
     points: RingPoints, fraction: FloatArray, speed: float, offset: FloatArray | None = None
 ) -> HeadTurning:
-    """Fit an evenly turning head.
-
-    Args:
-        fraction: (N,), columns since each turn's column 0; not whole where a ring fires later than its column.
-        speed: radians a column, nearly.
-        offset: (R,), of each ring, radians, nearly; None: unknown.
-    """
+    """Fit an evenly turning head (fraction (N,); speed: radians a column, nearly; offset (R,))."""
     rest = points.azimuth - speed * fraction - (0 if offset is None else offset[points.ring])
     chosen = points.ring == np.argmax(np.bincount(points.ring)) if offset is None else np.ones(len(rest), np.bool_)
     # A turn without the ring that has most points elsewhere begins anywhere; the rounds below settle it.
@@ -116,11 +98,7 @@ def _place_rings(points: RingPoints, fraction: FloatArray, head: HeadTurning, cu
 
 
 def turn_field(head: HeadTurning, turn: Indices, column: Indices) -> TurnField:
-    """How many columns a turn has.
-
-    Args:
-        turn, column: (N,), of each point.
-    """
+    """How many columns a turn has (turn, column (N,), of each point)."""
     step, sense = abs(head.speed), math.copysign(1.0, head.speed)
     last = np.zeros(len(head.start), np.int64)
     np.maximum.at(last, turn, column)
@@ -141,14 +119,7 @@ def turn_field(head: HeadTurning, turn: Indices, column: Indices) -> TurnField:
 def fit_deviation(
     points: RingPoints, head: HeadTurning, fraction: FloatArray, place: TurnField
 ) -> tuple[HeadTurning, tuple[float, ...]]:
-    """Find how the head deviates from an even turn, and the rings' azimuths beside that.
-
-    Args:
-        fraction: (N,), columns since each turn's column 0.
-
-    Returns:
-        The head, each turn's start being that of the field's column 0, and the deviation; () where there is too little.
-    """
+    """Find how the head deviates from an even turn, and the rings' azimuths beside that: the head (fraction (N,))."""
     sense = math.copysign(1.0, head.speed)
     fraction = fraction + place.shift[points.turn]
     head = replace(head, speed=sense * place.step, start=head.start - sense * place.step * place.shift)
@@ -170,14 +141,7 @@ def fit_deviation(
 
 
 def stored_steps(residual: FloatArray) -> StoredSteps | None:
-    """Whether azimuths are stored in coarse steps, so that points are a whole step off an evenly turning head.
-
-    Args:
-        residual: (N,), azimuths beside those of the head, radians.
-
-    Returns:
-        The coarsest steps; None where there are none, or hardly a point is off by one.
-    """
+    """The coarsest steps in which azimuths are stored, whole steps off an evenly turning head; None: in none."""
     for step in _STEPS:
         off = float(np.mean(np.abs(residual) > 0.75 * step))
         if off > _WORTH_SAYING and abs(np.mean(np.exp(2j * math.pi / step * residual))) > _STORED:
@@ -200,16 +164,13 @@ _LEAST_TIME = 1e-7
 
 @dataclass(frozen=True)
 class RingEstimate:
-    """What was found of one ring. Angles in radians, times in seconds.
+    """What was found of one ring. Angles in radians, times in seconds."""
 
-    Attributes:
-        elevation, azimuth, delay: of its beam, see `Lidar`; the delay is NaN where points have no times.
-        elevation_spread, azimuth_spread: robust standard deviations of the points around it.
-    """
-
+    # elevation, azimuth, delay: of its beam, see `Lidar`; the delay is NaN where points have no times.
     elevation: float
     azimuth: float
     delay: float
+    # elevation_spread, azimuth_spread: robust standard deviations of the points around it.
     elevation_spread: float
     azimuth_spread: float
     points: int
@@ -221,52 +182,35 @@ class RingEstimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeamEstimate(ShortRepr):
-    """What was found of a lidar. Angles in radians, times in seconds.
-
-    Attributes:
-        step: azimuth from one column to the next, above 0.
-        period: time from one column to the next.
-        field_of_view: as in `Lidar`.
-        start: azimuth of the first column of the first turn.
-        rate: turns a second.
-        head_deviation: azimuth of the head less that of an even turn, at equal times from the first column to the end
-            of the last; () where that is too little to matter.
-        turn, ring, column: int64 (N,), of all points that were used, turn by turn.
-        used: for each turn, which of its points these are.
-        turn_start: (T,), azimuth of each turn's column 0.
-        turn_begin: (T,), time of each turn's column 0, in the turn's own times.
-        losses: points that belong to no ring.
-    """
+    """What was found of a lidar. Angles in radians, times in seconds."""
 
     rings: tuple[RingEstimate, ...]
-    step: float
-    period: float
+    step: float  # azimuth from one column to the next, above 0
+    period: float  # time from one column to the next
     columns: int
-    field_of_view: float
-    start: float
+    field_of_view: float  # as in `Lidar`
+    start: float  # azimuth of the first column of the first turn
     clockwise: bool
-    rate: float
+    rate: float  # turns a second
+    # Azimuth of the head less that of an even turn, at equal times from the first column to the end of the last; ()
+    # where that is too little to matter.
     head_deviation: tuple[float, ...]
     timed: bool
+    # turn, ring, column: int64 (N,), of all points that were used, turn by turn.
     turn: Indices
     ring: Indices
     column: Indices
-    used: tuple[npt.NDArray[np.bool_], ...]
-    turn_start: FloatArray
-    turn_begin: FloatArray
+    used: tuple[npt.NDArray[np.bool_], ...]  # for each turn, which of its points these are
+    turn_start: FloatArray  # (T,), azimuth of each turn's column 0
+    turn_begin: FloatArray  # (T,), time of each turn's column 0, in the turn's own times
     notes: tuple[str, ...] = ()
-    losses: Losses = field(default_factory=Losses)
+    losses: Losses = field(default_factory=Losses)  # points that belong to no ring
 
 
 def estimate_beams(
     turns: Sequence[MeasuredTurn], *, rings: int | None = None, rate: float | None = None
 ) -> BeamEstimate:
-    """Estimate the beams of a lidar.
-
-    Args:
-        rings: how many there are, where the file does not number them; None: as many as the elevations form.
-        rate: turns a second; needed where points have no times, else refused.
-    """
+    """Estimate the beams of a lidar (rings: how many there are; rate: turns a second)."""
     notes: list[str] = []
     losses = Losses()
     points = number_rings(turns, rings, losses)

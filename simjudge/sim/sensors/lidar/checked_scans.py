@@ -23,40 +23,26 @@ from simjudge.data.sets import find_format, read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, raw_files, raw_table, read_turns
 
-MOST_SCANS = 50
-"""Scans of a recording that are looked at, unless more are asked for."""
-NAN, ZERO, INFINITE, PARTLY = "NaN", "0 0 0", "inf", "a coordinate"
-"""How rows without a return are marked."""
+MOST_SCANS = 50  # Scans of a recording that are looked at, unless more are asked for
+NAN, ZERO, INFINITE, PARTLY = "NaN", "0 0 0", "inf", "a coordinate"  # How rows without a return are marked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckedScan(ShortRepr):
-    """The returns of a turn, in the order of the file.
-
-    Attributes:
-        stamp: nanoseconds; NO_STAMP where it has none.
-        points: float64 (N, 3), metres, from the lidar.
-        ring: int64 (N,); None where the cloud does not number them.
-        time: float64 (N,), seconds from the earliest; None where there are none that can be used.
-        intensity: float64 (N,); None where the cloud has none.
-        empty: how many rows have no return, by how they are marked.
-        pose: of the body; None where it is not known.
-        time_note: in which unit the times are taken, where it is not the drivers'.
-    """
+    """The returns of a turn, in the order of the file."""
 
     where: str
-    stamp: int
-    points: FloatArray
-    ring: IntArray | None
-    time: FloatArray | None
+    stamp: int  # nanoseconds; NO_STAMP where it has none
+    points: FloatArray  # float64 (N, 3), metres, from the lidar
+    ring: IntArray | None  # int64 (N,); None where the cloud does not number them
+    time: FloatArray | None  # float64 (N,), seconds from the earliest; None where there are none that can be used
     time_trouble: str
-    intensity: FloatArray | None
-    empty: dict[str, int]
-    pose: Pose | None = None
-    time_note: str = ""
+    intensity: FloatArray | None  # float64 (N,); None where the cloud has none
+    empty: dict[str, int]  # how many rows have no return, by how they are marked
+    pose: Pose | None = None  # of the body; None where it is not known
+    time_note: str = ""  # in which unit the times are taken, where it is not the drivers'
 
     def __len__(self) -> int:
-        """The number of returns."""
         return len(self.points)
 
     @cached_property
@@ -78,16 +64,7 @@ class CheckedScan(ShortRepr):
 def read_scans(
     source: CloudSet | str | Path, topic: str | None, fields: Sequence[str] | None, most: int
 ) -> Iterator[tuple[str, list[CheckedScan], Losses]]:
-    """Read the scans of each lidar that a source holds.
-
-    Args:
-        source: clouds, or the path of a recording, a folder of clouds or of raw .bin files, or an Argoverse 2 sweep.
-        topic: in a recording, the clouds to read where it has several.
-        fields: columns of raw .bin files, float32 each; None for clouds in a known format.
-
-    Yields:
-        The name of a lidar, its scans, and what was left out.
-    """
+    """Read the scans of each lidar that a source holds (fields: columns of raw .bin files, float32 each)."""
     if not isinstance(source, CloudSet):
         path = Path(source)
         form = find_format(path) if path.exists() and fields is None else None
@@ -109,11 +86,7 @@ def read_scans(
 
 
 def scan_of_table(table: Table, where: str, stamp: int = NO_STAMP, pose: Pose | None = None) -> CheckedScan:
-    """A scan from the table of a cloud.
-
-    Args:
-        stamp: nanoseconds.
-    """
+    """A scan from the table of a cloud (stamp: nanoseconds)."""
     points = lidar_points(table, where)
     return CheckedScan(
         where,
@@ -170,18 +143,13 @@ PASS, FAIL, NOT_CHECKED = "pass", "FAIL", "not checked"
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What one check says.
-
-    Attributes:
-        figure: what was measured, with its unit; "" where it was not checked.
-        note: where it is worst, or why it was not checked; "" for nothing.
-    """
+    """What one check says."""
 
     check: str
     verdict: str
-    figure: str
+    figure: str  # what was measured, with its unit; "" where it was not checked
     limit: str
-    note: str = ""
+    note: str = ""  # where it is worst, or why it was not checked; "" for nothing
 
     @classmethod
     def measured(cls, check: str, figure: str, limit: str, note: str = "", *, good: bool) -> CheckOutcome:
@@ -196,16 +164,12 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class LidarContract:
-    """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge check lidar`.
-
-    Attributes:
-        losses: clouds that could not be read.
-    """
+    """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge check lidar`."""
 
     name: str
     scans: int
     outcomes: Sequence[CheckOutcome]
-    losses: Losses = field(default_factory=Losses)
+    losses: Losses = field(default_factory=Losses)  # clouds that could not be read
 
     @property
     def passed(self) -> bool:
@@ -240,7 +204,6 @@ class LidarContract:
         return Summary(self.name, self.headline, [self.table, *self.losses.lines()])
 
     def __str__(self) -> str:
-        """The table."""
         return self.summary().text()
 
     def _repr_html_(self) -> str:

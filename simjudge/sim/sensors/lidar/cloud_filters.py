@@ -27,47 +27,30 @@ from simjudge.sim.sensors.reading_filters import FilterStep, Stage
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasuredCloud(ShortRepr):
-    """What a lidar measures in one turn, before it becomes x, y and z. Columns of P returns, in the order of time.
-
-    Attributes:
-        stamp: nanoseconds, the end of the turn.
-        range: (P,), metres.
-        azimuth, elevation: (P,), radians, in the sensor's frame at the return's own instant.
-        intensity: (P,), as the device reports it.
-        ring, column: int64 (P,), of the beam.
-        time: (P,), seconds from the stamp, 0 or before.
-        row: int64 (P,), of the return in the truth that is kept beside the cloud. A filter keeps it as it is.
-    """
+    """What a lidar measures in one turn, before it becomes x, y and z. Columns of P returns, in the order of time."""
 
     sensor: str
-    stamp: int
-    range: FloatArray
+    stamp: int  # nanoseconds, the end of the turn
+    range: FloatArray  # (P,), metres
+    # azimuth, elevation: (P,), radians, in the sensor's frame at the return's own instant.
     azimuth: FloatArray
     elevation: FloatArray
-    intensity: FloatArray
+    intensity: FloatArray  # (P,), as the device reports it
+    # ring, column: int64 (P,), of the beam.
     ring: IntArray
     column: IntArray
-    time: FloatArray
-    row: IntArray
+    time: FloatArray  # (P,), seconds from the stamp, 0 or before
+    row: IntArray  # int64 (P,), of the return in the truth that is kept beside the cloud. A filter keeps it as it is
 
     def __len__(self) -> int:
-        """The number of returns."""
         return len(self.range)
 
     def where(self, kept: npt.NDArray[np.bool_]) -> MeasuredCloud:
-        """The cloud with some of its returns.
-
-        Args:
-            kept: (P,), which ones.
-        """
+        """The cloud with some of its returns (kept (P,), which ones)."""
         return self.take(np.flatnonzero(kept))
 
     def take(self, rows: IntArray) -> MeasuredCloud:
-        """The cloud with the returns of some rows.
-
-        Args:
-            rows: int64, in any order.
-        """
+        """The cloud with the returns of some rows (rows: int64, in any order)."""
         columns: dict[str, Any] = {
             field.name: getattr(self, field.name)[rows]
             for field in fields(self)
@@ -77,10 +60,9 @@ class MeasuredCloud(ShortRepr):
 
 
 CloudFilter = Callable[..., MeasuredCloud | None]
+# All filters of clouds.
 CLOUD_FILTERS: FilterRegistry[CloudFilter] = FilterRegistry("filter of clouds", frozenset({"random"}))
-"""All filters of clouds."""
-cloud_filter = CLOUD_FILTERS.register
-"""The decorator that registers a filter under its function's name; see the module."""
+cloud_filter = CLOUD_FILTERS.register  # The decorator that registers a filter under its function's name; see the module
 
 
 @dataclass(frozen=True)
@@ -92,23 +74,14 @@ class CloudFilterStep(FilterStep):
 
 @dataclass(frozen=True)
 class CloudFilters:
-    """The filters of one cloud.
-
-    Attributes:
-        stamp: of the cloud, nanoseconds.
-        seed: of the cloud; each filter draws numbers of its own.
-    """
+    """The filters of one cloud."""
 
     steps: tuple[FilterStep, ...] = ()
-    stamp: int = 0
-    seed: tuple[int, ...] = (0,)
+    stamp: int = 0  # of the cloud, nanoseconds
+    seed: tuple[int, ...] = (0,)  # of the cloud; each filter draws numbers of its own
 
     def run(self, cloud: MeasuredCloud, stage: Stage) -> MeasuredCloud | None:
-        """Send a cloud through the filters of one stage.
-
-        Returns:
-            As it comes out; None where it is lost.
-        """
+        """Send a cloud through the filters of one stage: as it comes out; None where it is lost."""
         current: MeasuredCloud | None = cloud
         for number, step in enumerate(self.steps):
             if step.stage != stage or current is None:

@@ -27,45 +27,32 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.data.lidar_points import LidarPoints, lidar_points
 
-_DEVIATIONS = 1.4826
-"""Standard deviation of normal numbers over their median absolute deviation."""
-_SAME_SURFACE = 0.05
-"""Outer points whose ranges differ by less than this share lie on one surface."""
+_DEVIATIONS = 1.4826  # Standard deviation of normal numbers over their median absolute deviation
+_SAME_SURFACE = 0.05  # Outer points whose ranges differ by less than this share lie on one surface
 _LEAST_POINTS = 10
 _LEAST_TRIPLES = 100
-_TOLERANCE = 0.3
-"""Columns by which a step may differ from one or two."""
+_TOLERANCE = 0.3  # Columns by which a step may differ from one or two
 
 
 @dataclass(frozen=True)
 class RingStatistics:
-    """What the runs of points say of a lidar.
+    """What the runs of points say of a lidar."""
 
-    Attributes:
-        range_noise: standard deviation, metres.
-        drop_out: probability that a return is lost, 0 to 1.
-        triples: pairs of points on one surface, two columns apart, that were counted.
-    """
-
-    range_noise: float
-    drop_out: float
-    triples: int
+    range_noise: float  # standard deviation, metres
+    drop_out: float  # probability that a return is lost, 0 to 1
+    triples: int  # pairs of points on one surface, two columns apart, that were counted
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RingSamples(ShortRepr):
-    """The runs of points of some clouds.
+    """The runs of points of some clouds."""
 
-    Attributes:
-        deviation: (N,), how far the ranges of points lie off their neighbours' line, metres. It is divided by sqrt(6),
-            so that its standard deviation is that of the range noise.
-        ring: (R,), numbers of the rings.
-        whole, lost: (R,), pairs of points of each ring on one surface, two columns apart, with and without a point
-            between.
-    """
-
+    # (N,), how far the ranges of points lie off their neighbours' line, metres. It is divided by sqrt(6), so that its
+    # standard deviation is that of the range noise.
     deviation: FloatArray
-    ring: IntArray
+    ring: IntArray  # (R,), numbers of the rings
+    # whole, lost: (R,), pairs of points of each ring on one surface, two columns apart, with and without a point
+    # between.
     whole: IntArray
     lost: IntArray
 
@@ -81,11 +68,7 @@ class RingSamples(ShortRepr):
 
 
 def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
-    """Estimate range noise and drop-out of the lidar that took some clouds.
-
-    Returns:
-        Both numbers. Roughness of surfaces counts as noise, and dark surfaces as drop-out.
-    """
+    """Estimate range noise and drop-out of the lidar that took some clouds."""
     return ring_samples(clouds).statistics()
 
 
@@ -139,26 +122,19 @@ def _alike(one: FloatArray, other: FloatArray) -> BoolArray:
     return alike
 
 
+# Metres beside and above a box in which points are still its own: labels are not exact, and wide beams hang over.
 _AROUND = 0.1
-"""Metres beside and above a box in which points are still its own: labels are not exact, and wide beams hang over."""
-_LIFT = 0.05
-"""Metres above the foot of a box below which points may be the ground's; a tenth and a half of tall boxes."""
+_LIFT = 0.05  # Metres above the foot of a box below which points may be the ground's; a tenth and a half of tall boxes
 _LIFTED_SHARE = 0.15
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ObjectPoints(ShortRepr):
-    """N labelled things that a lidar has seen with a point at least.
+    """N labelled things that a lidar has seen with a point at least."""
 
-    Attributes:
-        cloud: int64 (N,), row of the cloud in its set.
-        distance: (N,), metres from the lidar to the thing's middle, seen from above.
-        points: (N,), points on it, without those near its foot.
-    """
-
-    cloud: IntArray
-    distance: FloatArray
-    points: FloatArray
+    cloud: IntArray  # int64 (N,), row of the cloud in its set
+    distance: FloatArray  # (N,), metres from the lidar to the thing's middle, seen from above
+    points: FloatArray  # (N,), points on it, without those near its foot
 
     def of_clouds(self, rows: IntArray) -> ObjectPoints:
         """Those of some clouds."""
@@ -192,23 +168,14 @@ def points_on_objects(clouds: CloudSet) -> ObjectPoints:
 
 @dataclass(frozen=True)
 class CloudDegradation:
-    """What a lidar does worse.
+    """What a lidar does worse."""
 
-    Attributes:
-        range_noise: standard deviation, metres, independent of what the cloud has already.
-        drop_out: probability that a return is lost, 0 to 1.
-    """
-
-    range_noise: float = 0.0
-    drop_out: float = 0.0
+    range_noise: float = 0.0  # standard deviation, metres, independent of what the cloud has already
+    drop_out: float = 0.0  # probability that a return is lost, 0 to 1
 
 
 def degraded_cloud(cloud: Cloud, degradation: CloudDegradation, random: np.random.Generator) -> Cloud:
-    """Move the points of a cloud along their beams, and lose some.
-
-    Returns:
-        The cloud; an organized one becomes a plain list of points where points are lost.
-    """
+    """Move the points of a cloud along their beams, and lose some."""
     count = len(cloud)
     moved, luck = random.normal(size=count), random.random(count)
     table = cloud.table.copy()

@@ -22,41 +22,24 @@ from simjudge.sim.sensors.lidar.measured_turns import MeasuredTurn
 
 Indices = npt.NDArray[np.int64]
 _ROUNDS = 3
-_FEW = 30
-"""Steps within which a difference must be a whole number of them."""
+_FEW = 30  # Steps within which a difference must be a whole number of them
+# Of a step, root mean square, by which differences may miss whole numbers; what has no steps misses them by 0.29.
 _UNEVEN = 0.15
-"""Of a step, root mean square, by which differences may miss whole numbers; what has no steps misses them by 0.29."""
-_NEAR = 4
-"""Columns up to which two firings of one ring are near each other."""
+_NEAR = 4  # Columns up to which two firings of one ring are near each other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beat(ShortRepr):
-    """Columns at equal steps of a quantity (time, or the azimuth that the head has turned).
+    """Columns at equal steps of a quantity (time, or the azimuth that the head has turned)."""
 
-    Attributes:
-        step: of one column to the next, in the unit of the quantity.
-        begin: (T,), where the first column of each turn is.
-        offset: (R,), of each ring within its column, 0 to step.
-        column: int64 (N,), of each point; 0 is the first of its turn.
-    """
-
-    step: float
-    begin: FloatArray
-    offset: FloatArray
-    column: Indices
+    step: float  # of one column to the next, in the unit of the quantity
+    begin: FloatArray  # (T,), where the first column of each turn is
+    offset: FloatArray  # (R,), of each ring within its column, 0 to step
+    column: Indices  # int64 (N,), of each point; 0 is the first of its turn
 
 
 def find_beat(turn: Indices, ring: Indices, value: FloatArray, least: float) -> Beat:
-    """Find the columns.
-
-    Args:
-        turn, ring: (N,), of each point, from 0 without gaps.
-        value: (N,), the quantity; it never falls within a turn's ring, or is sorted here.
-
-    Returns:
-        The columns. The first ring of a column is the one after the longest pause.
-    """
+    """Find the columns: the columns (turn, ring (N,), of each point, from 0 without gaps; value (N,))."""
     order = np.lexsort((value, ring, turn))
     group = (turn * (int(ring.max()) + 1) + ring)[order]
     v = value[order]
@@ -84,16 +67,7 @@ def find_beat(turn: Indices, ring: Indices, value: FloatArray, least: float) -> 
 
 
 def count_columns(turn: Indices, value: FloatArray, begin: FloatArray, step: float) -> tuple[FloatArray, Indices]:
-    """Count the columns of each turn from its first one.
-
-    Args:
-        turn: (N,), of each point.
-        value: (N,), the quantity at each point's column.
-        begin: (T,), where any column of each turn is.
-
-    Returns:
-        Where the first column of each turn is, (T,), and the column of each point, int64 (N,).
-    """
+    """Count the columns of each turn from its first one (turn (N,), of each point; value (N,); begin (T,))."""
     column = np.rint((value - begin[turn]) / step).astype(np.int64)
     first = np.full(len(begin), np.iinfo(np.int64).max)
     np.minimum.at(first, turn, column)
@@ -101,11 +75,7 @@ def count_columns(turn: Indices, value: FloatArray, begin: FloatArray, step: flo
 
 
 def circular_median(values: FloatArray, period: float) -> float:
-    """The median of numbers on a circle.
-
-    Args:
-        values: (N,), N is 1 or more.
-    """
+    """The median of numbers on a circle (values (N,), N is 1 or more)."""
     angle = values * (2 * np.pi / period)
     middle = float(np.angle(np.mean(np.exp(1j * angle)))) * period / (2 * np.pi)
     middle += float(np.median(wrapped(values - middle, period)))
@@ -113,21 +83,13 @@ def circular_median(values: FloatArray, period: float) -> float:
 
 
 def group_rows(group: Indices) -> list[Indices]:
-    """The places of each group's members, in order.
-
-    Args:
-        group: (N,), from 0 without gaps.
-    """
+    """The places of each group's members, in order (group (N,), from 0 without gaps)."""
     order = np.argsort(group, kind="stable")
     return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
 def group_medians(values: FloatArray, groups: Sequence[Indices], period: float = 2 * np.pi) -> FloatArray:
-    """The median of each group of numbers on a circle; 0 for an empty group.
-
-    Args:
-        values: (N,).
-    """
+    """The median of each group of numbers on a circle; 0 for an empty group (values (N,))."""
     return np.array([circular_median(values[rows], period) if len(rows) else 0.0 for rows in groups])
 
 
@@ -138,13 +100,7 @@ def wrapped(values: FloatArray, period: float = 2 * np.pi) -> FloatArray:
 
 
 def near_steps(group: Indices, column: Indices, angle: FloatArray) -> float:
-    """The median change of an angle from one column to the next, over firings of one ring that are near each other.
-
-    Args:
-        group: (N,), the same for points of one turn and ring.
-        column: (N,).
-        angle: (N,), radians.
-    """
+    """The median change of an angle from one column to the next, over near firings of one turn and ring."""
     order = np.lexsort((column, group))
     apart = np.diff(column[order])
     near = (np.diff(group[order]) == 0) & (apart > 0) & (apart <= _NEAR)
@@ -190,11 +146,9 @@ def _after_longest_pause(offset: FloatArray, step: float) -> FloatArray:
     return out
 
 
-_GAP = math.radians(0.05)
-"""Elevations farther apart than this belong to two rings, where the file does not number them."""
+_GAP = math.radians(0.05)  # Elevations farther apart than this belong to two rings, where the file does not number them
 _MOST_RINGS = 1024
-_WIDEST = math.radians(0.5)
-"""Of a ring: the range in which nearly all (98 of 100) of its elevations are."""
+_WIDEST = math.radians(0.5)  # Of a ring: the range in which nearly all (98 of 100) of its elevations are
 _LEAST_POINTS = 10
 
 
@@ -221,19 +175,15 @@ class RingPoints(ShortRepr):
 
 
 def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losses) -> RingPoints:
-    """Give each point its ring, 0 being the lowest.
-
-    Args:
-        rings: how many there are, where the turns do not number them; None: as many as the elevations form.
-    """
+    """Give each point its ring, 0 being the lowest; how many there are is known, or seen from the elevations."""
     elevation = np.concatenate([turn.elevation for turn in turns])
     numbers = [turn.ring for turn in turns]
-    if any(each is None for each in numbers):
+    if any(turn_rings is None for turn_rings in numbers):
         ring = _clusters(elevation, rings, turns[0].name)
     elif rings is not None:
         raise UsageError(f"{turns[0].name}: the points have ring numbers: leave out --rings")
     else:
-        ring = np.unique(np.concatenate([each for each in numbers if each is not None]), return_inverse=True)[1]
+        ring = np.unique(np.concatenate([column for column in numbers if column is not None]), return_inverse=True)[1]
     count = np.bincount(ring[ring >= 0])
     sparse = np.isin(ring, np.nonzero(count < _LEAST_POINTS)[0])
     losses.add(f"points of rings with fewer than {_LEAST_POINTS}", turns[0].name, int(sparse.sum()))
@@ -250,15 +200,15 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
         raise SimjudgeError(f"{turns[0].name}: two rings have the same elevation, {at:.4f} degrees")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    turn = np.repeat(np.arange(len(turns)), [len(each) for each in turns])[keep]
-    times = [each.time for each in turns if each.time is not None]
+    turn = np.repeat(np.arange(len(turns)), [len(turn) for turn in turns])[keep]
+    times = [turn.time for turn in turns if turn.time is not None]
     return RingPoints(
         turn,
         rank[ring],
-        np.concatenate([each.azimuth for each in turns])[keep],
+        np.concatenate([turn.azimuth for turn in turns])[keep],
         elevation,
         np.concatenate(times)[keep] if len(times) == len(turns) else None,
-        tuple(np.split(keep, np.cumsum([len(each) for each in turns])[:-1])),
+        tuple(np.split(keep, np.cumsum([len(turn) for turn in turns])[:-1])),
     )
 
 
@@ -287,17 +237,11 @@ def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:
 
 
 _LEAST_AZIMUTH = math.radians(0.01)
-_SAME = 0.05
-"""Columns within which two rings' azimuths are the same."""
+_SAME = 0.05  # Columns within which two rings' azimuths are the same
 
 
 def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Beat, FloatArray]:
-    """Find the columns of points without times.
-
-    Returns:
-        1 for counter-clockwise, -1 for clockwise; the columns, in radians that the head has turned; and the azimuth of
-        each ring, (R,), radians counter-clockwise, to which any number may be added.
-    """
+    """Find the columns of points without times: the sense of turning (1 or -1), columns, and each ring's azimuth."""
     order = np.lexsort((np.arange(len(points.turn)), points.ring, points.turn))
     same = (np.diff(points.turn[order]) == 0) & (np.diff(points.ring[order]) == 0)
     change = wrapped(np.diff(points.azimuth[order]))[same]
@@ -323,16 +267,7 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
 
 
 def _first_returns(order: Indices, same: npt.NDArray[np.bool_], value: FloatArray) -> npt.NDArray[np.bool_]:
-    """The points without further returns of the same beams: some devices list these as columns of their own.
-
-    Args:
-        order: (N,), points by turn and ring, in the order of the file.
-        same: (N - 1,), whether a point in that order is of the same turn and ring as the one after it.
-        value: (N,), radians, the azimuth that the head has turned.
-
-    Returns:
-        (N,), in the order of the file.
-    """
+    """The points (N,) without further returns of the same beams: some devices list these as columns of their own."""
     single = np.ones(len(value), np.bool_)
     single[order[1:]] = ~same | (np.abs(np.diff(value[order])) > _LEAST_AZIMUTH)
     return single
@@ -342,13 +277,6 @@ def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[
     """By how many columns the azimuth of each ring is ahead of that of the ring with most points.
 
     Points that are near each other in the file belong to one column.
-
-    Args:
-        value: (N,), the azimuth that the head has turned, less the ring's offset within a column.
-        step: radians a column.
-
-    Returns:
-        (R,), whole numbers; and (R,), how many points each ring comes after that ring.
     """
     reference = int(np.argmax(np.bincount(points.ring)))
     rings = int(points.ring.max()) + 1

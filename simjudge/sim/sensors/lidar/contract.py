@@ -26,16 +26,13 @@ from simjudge.sim.sensors.lidar.checked_scans import (
 )
 
 BEAMS, EMPTY = "beam angles", "empty points"
+# Degrees by which a ring's elevation may vary within a scan (robust standard deviation), or between scans.
 UNSTEADY_DEG = 0.1
-"""Degrees by which a ring's elevation may vary within a scan (robust standard deviation), or between scans."""
-FAKE = 0.005
-"""Share of the points that may lie at the very largest range."""
-_NEAREST_RETURN = 2.0
-"""Metres: nearer points tell little of angles."""
+FAKE = 0.005  # Share of the points that may lie at the very largest range
+_NEAREST_RETURN = 2.0  # Metres: nearer points tell little of angles
 _LEAST_RETURNS = 10
 _NORMAL = 1.4826
-_SAME_RANGE = 1e-4
-"""Of the largest range: points that are no farther from it lie at it."""
+_SAME_RANGE = 1e-4  # Of the largest range: points that are no farther from it lie at it
 
 
 def check_beams(scans: Sequence[CheckedScan]) -> CheckOutcome:
@@ -70,8 +67,8 @@ def check_empty(scans: Sequence[CheckedScan]) -> CheckOutcome:
     for scan in scans:
         marks.update(scan.empty)
     ranges = [scan.range for scan in scans if len(scan)]
-    largest = max((float(each.max()) for each in ranges), default=0.0)
-    fake = sum(int((each >= largest * (1 - _SAME_RANGE)).sum()) for each in ranges)
+    largest = max((float(turn_ranges.max()) for turn_ranges in ranges), default=0.0)
+    fake = sum(int((turn_ranges >= largest * (1 - _SAME_RANGE)).sum()) for turn_ranges in ranges)
     points = sum(len(scan) for scan in scans)
     share = fake / max(points, 1)
     rows = points + sum(marks.values())
@@ -86,21 +83,16 @@ def check_empty(scans: Sequence[CheckedScan]) -> CheckOutcome:
 
 
 WALL_RANGE, WALL_INTENSITY = "range of a wall", "intensity of a wall"
+# Metres: standard deviation of a surface's range, and change of all surfaces together.
 RANGE_NOISE, RANGE_DRIFT = 0.05, 0.02
-"""Metres: standard deviation of a surface's range, and change of all surfaces together."""
+# The same of intensity, as shares of the 95th percentile of all intensities.
 INTENSITY_NOISE, INTENSITY_DRIFT = 0.10, 0.05
-"""The same of intensity, as shares of the 95th percentile of all intensities."""
-STILL, STILL_DEG = 0.01, 0.06
-"""Metres and degrees from scan to scan up to which the sensor stands, by its poses."""
-_COLUMNS = 360
-"""Around the turn: wider than the steps of any spinning lidar, so that no cell is empty by chance."""
-_ROW_DEG = 0.4
-"""Degrees of elevation in a row of cells, where the points do not say their ring."""
-_MOST_RINGS = 1024
-"""Rings of a lidar at most, as in `sensors.lidar.ring_points`."""
+STILL, STILL_DEG = 0.01, 0.06  # Metres and degrees from scan to scan up to which the sensor stands, by its poses
+_COLUMNS = 360  # Around the turn: wider than the steps of any spinning lidar, so that no cell is empty by chance
+_ROW_DEG = 0.4  # Degrees of elevation in a row of cells, where the points do not say their ring
+_MOST_RINGS = 1024  # Rings of a lidar at most, as in `sensors.lidar.ring_points`
 _NEAREST, _FARTHEST = 1.0, 40.0
-_ROUGH = 0.03
-"""Share of the range by which a surface may be nearer or farther in the next cell."""
+_ROUGH = 0.03  # Share of the range by which a surface may be nearer or farther in the next cell
 _LEAST_CELLS = 200
 _LEAST_SCANS = 3
 
@@ -203,7 +195,7 @@ def _cells(scans: Sequence[CheckedScan]) -> _Cells:
     numbers = [scan.ring if scan.ring is not None else _rows_by_elevation(scan.elevation) for scan in scans]
     # Rows of cells only for rings that there are: one damaged number must not make billions of them.
     held, row_of_point = np.unique(np.concatenate(numbers), return_inverse=True)
-    rows = np.split(row_of_point, np.cumsum([len(each) for each in numbers])[:-1])
+    rows = np.split(row_of_point, np.cumsum([len(column_numbers) for column_numbers in numbers])[:-1])
     shape = (len(scans), len(held), _COLUMNS)
     ranges = np.full(shape, np.nan)
     with_intensity = all(scan.intensity is not None for scan in scans)
@@ -244,22 +236,14 @@ def _changes(values: FloatArray) -> tuple[float, float]:
 
 
 RATE, TURNS, TIMES, HEAD, ORDER = "rate", "whole turns", "times in a turn", "head turns evenly", "order of returns"
-UNEVEN = 0.10
-"""Share of the usual interval by which one may differ."""
-COVERED = 0.90
-"""Share of the usual azimuths that a scan has at least."""
-TURN_SLACK = 1.05
-"""Turns that the times of a scan may span."""
-MOST_TURNS = 50
-"""Turns from one scan to the next at most, where a recording has thinned them out."""
-OFF_HEAD_DEG = 2.0
-"""Degrees within which 95 % of a scan's azimuths lie around a head that turns evenly."""
-LATE = 0.001
-"""Share of points that may come too late in their ring."""
-BACKWARDS = 0.02
-"""Share of steps of azimuth that may go backwards, where there are no times."""
-_SHUFFLED = 0.45
-"""Share of steps backwards from which a file without rings has no order at all."""
+UNEVEN = 0.10  # Share of the usual interval by which one may differ
+COVERED = 0.90  # Share of the usual azimuths that a scan has at least
+TURN_SLACK = 1.05  # Turns that the times of a scan may span
+MOST_TURNS = 50  # Turns from one scan to the next at most, where a recording has thinned them out
+OFF_HEAD_DEG = 2.0  # Degrees within which 95 % of a scan's azimuths lie around a head that turns evenly
+LATE = 0.001  # Share of points that may come too late in their ring
+BACKWARDS = 0.02  # Share of steps of azimuth that may go backwards, where there are no times
+_SHUFFLED = 0.45  # Share of steps backwards from which a file without rings has no order at all
 _LEAST_POINTS = 100
 _LEAST_STEP = math.radians(0.005)
 _NO_TIME_FIELD = "no time"

@@ -24,89 +24,61 @@ Returns = Literal["strongest", "first", "last", "mean", "dual"]
 
 @dataclass(frozen=True)
 class LidarNoise:
-    """Standard deviations of what the device measures.
+    """Standard deviations of what the device measures."""
 
-    Attributes:
-        range: metres; grows along a line with the range r: range[0] + range[1] r.
-        azimuth, elevation: radians.
-        intensity: in the unit of the intensity as it is reported.
-        drop_out: probability that a return is lost, each on its own.
-    """
-
-    range: tuple[float, float] = (0.0, 0.0)
+    range: tuple[float, float] = (0.0, 0.0)  # metres; grows along a line with the range r: range[0] + range[1] r
+    # azimuth, elevation: radians.
     azimuth: float = 0.0
     elevation: float = 0.0
-    intensity: float = 0.0
-    drop_out: float = 0.0
+    intensity: float = 0.0  # in the unit of the intensity as it is reported
+    drop_out: float = 0.0  # probability that a return is lost, each on its own
 
     def __bool__(self) -> bool:
-        """Whether there is any noise."""
         return any((*self.range, self.azimuth, self.elevation, self.intensity, self.drop_out))
 
 
 @dataclass(frozen=True)
 class LidarIntensity:
-    """How the light that comes back is turned into the intensity that is reported.
+    """How the light that comes back is turned into the intensity that is reported."""
 
-    Attributes:
-        falloff: metres; what comes from farther away is weaker by (falloff / r)^2. inf: distance does not count.
-        calibrated: report what came back as if distance did not count, as devices do that report reflectivity; what is
-            lost below the threshold is lost all the same.
-        scale: reported for a white surface that faces the beam.
-        levels: the largest number that is reported, where the device reports whole numbers; 0: any number.
-    """
-
+    # Metres; what comes from farther away is weaker by (falloff / r)^2. inf: distance does not count.
     falloff: float = math.inf
+    # Report what came back as if distance did not count, as devices do that report reflectivity; what is lost below the
+    # threshold is lost all the same.
     calibrated: bool = True
-    scale: float = 1.0
-    levels: int = 0
+    scale: float = 1.0  # reported for a white surface that faces the beam
+    levels: int = 0  # the largest number that is reported, where the device reports whole numbers; 0: any number
 
 
 @dataclass(frozen=True)
 class Lidar:
-    """A lidar.
-
-    Attributes:
-        rate: turns (scans) a second.
-        field_of_view: width of the horizontal field, radians; 2 pi is a full turn.
-        elevation: of each ring's beam, radians, the lowest ring first.
-        range: nearest and farthest that is measured, metres.
-        window: seconds that a turn takes, at most 1 / rate; 0: all beams at once, at the stamp.
-        clockwise: whether the head turns clockwise seen from above, as most devices do.
-        start: azimuth at which a turn begins, radians; None: at the right end of the field, or the left one where the
-            head turns clockwise.
-        ring_azimuth: of each ring, added to the column's azimuth, radians; () for none.
-        ring_delay: of each ring, seconds after the column's time; () for none. The head turns on meanwhile.
-        head_deviation: azimuth of the head less that of a head that turns evenly, radians, at equal steps of time from
-            the first column's firing to the end of the window, linear in between; () for none.
-        divergence: full angles of a beam, horizontal and vertical, radians.
-        samples: R: a beam is (2R - 1)^2 rays.
-        resolution: surfaces closer together than this along a beam give one return, metres.
-        returns: which return is reported, see `simjudge.sim.sensors.lidar.rays`.
-        threshold: returns weaker than this are lost; 1 is a white surface that faces the whole beam nearby.
-        intensity: of the intensity that is reported.
-        deskew: whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
-    """
+    """A lidar."""
 
     name: str
-    rate: float
+    rate: float  # turns (scans) a second
     columns: int
-    elevation: tuple[float, ...]
-    range: tuple[float, float]
-    field_of_view: float = 2 * math.pi
-    window: float = 0.0
-    clockwise: bool = False
+    elevation: tuple[float, ...]  # of each ring's beam, radians, the lowest ring first
+    range: tuple[float, float]  # nearest and farthest that is measured, metres
+    field_of_view: float = 2 * math.pi  # width of the horizontal field, radians; 2 pi is a full turn
+    window: float = 0.0  # seconds that a turn takes, at most 1 / rate; 0: all beams at once, at the stamp
+    clockwise: bool = False  # whether the head turns clockwise seen from above, as most devices do
+    # Azimuth at which a turn begins, radians; None: at the right end of the field, or the left one where the head turns
+    # clockwise.
     start: float | None = None
-    ring_azimuth: tuple[float, ...] = ()
+    ring_azimuth: tuple[float, ...] = ()  # of each ring, added to the column's azimuth, radians; () for none
+    # Of each ring, seconds after the column's time; () for none. The head turns on meanwhile.
     ring_delay: tuple[float, ...] = ()
+    # Azimuth of the head less that of a head that turns evenly, radians, at equal steps of time from the first column's
+    # firing to the end of the window, linear in between; () for none.
     head_deviation: tuple[float, ...] = ()
-    divergence: tuple[float, float] = (0.0, 0.0)
-    samples: int = 1
-    resolution: float = 0.1
-    returns: Returns = "strongest"
-    threshold: float = 0.0
-    intensity: LidarIntensity = field(default_factory=LidarIntensity)
+    divergence: tuple[float, float] = (0.0, 0.0)  # full angles of a beam, horizontal and vertical, radians
+    samples: int = 1  # R: a beam is (2R - 1)^2 rays
+    resolution: float = 0.1  # surfaces closer together than this along a beam give one return, metres
+    returns: Returns = "strongest"  # which return is reported, see `simjudge.sim.sensors.lidar.rays`
+    threshold: float = 0.0  # returns weaker than this are lost; 1 is a white surface that faces the whole beam nearby
+    intensity: LidarIntensity = field(default_factory=LidarIntensity)  # of the intensity that is reported
     noise: LidarNoise = field(default_factory=LidarNoise)
+    # Whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
     deskew: bool = False
 
     @property
@@ -115,32 +87,23 @@ class Lidar:
         return self.field_of_view > 2 * math.pi - 1e-9
 
 
-_KEPT = 16
-"""Lidars whose beams are kept."""
+_KEPT = 16  # Lidars whose beams are kept
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beams(ShortRepr):
-    """All beams of one turn, in the order in which they fire.
+    """All beams of one turn, in the order in which they fire."""
 
-    Attributes:
-        azimuth, elevation: (N,), radians, in the sensor's frame at the beam's own instant.
-        time: (N,), seconds since the first column fired.
-        ring: int64 (N,), 0 is the lowest.
-        column: int64 (N,), 0 fires first.
-        directions: (N, S, 3), unit, of the S rays of each beam, in the sensor's frame; the beam's middle is in the
-            middle.
-    """
-
+    # azimuth, elevation: (N,), radians, in the sensor's frame at the beam's own instant.
     azimuth: FloatArray
     elevation: FloatArray
-    time: FloatArray
-    ring: npt.NDArray[np.int64]
-    column: npt.NDArray[np.int64]
+    time: FloatArray  # (N,), seconds since the first column fired
+    ring: npt.NDArray[np.int64]  # int64 (N,), 0 is the lowest
+    column: npt.NDArray[np.int64]  # int64 (N,), 0 fires first
+    # (N, S, 3), unit, of the S rays of each beam, in the sensor's frame; the beam's middle is in the middle.
     directions: FloatArray
 
     def __len__(self) -> int:
-        """The number of beams."""
         return len(self.azimuth)
 
 
@@ -150,9 +113,6 @@ def lidar_beams(lidar: Lidar) -> Beams:
 
     Columns of a full turn are field / n apart: the first and the last do not coincide. Columns of a narrower field
     reach from one end to the other.
-
-    Returns:
-        The beams; those that fire together come in the order of their columns and rings.
     """
     rings = len(lidar.elevation)
     column, ring = (index.ravel() for index in np.indices((lidar.columns, rings)))
@@ -182,9 +142,6 @@ def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
     """Where the rays of a beam point, beside its middle.
 
     The beam's cross-section is cut into (2R - 1)^2 equal cells; each ray goes through the middle of one.
-
-    Returns:
-        Azimuth and elevation of each ray less those of the beam, radians, (S,) each.
     """
     count = 2 * lidar.samples - 1
     steps = np.arange(1 - lidar.samples, lidar.samples) / count
@@ -193,12 +150,7 @@ def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
 
 
 def unit_directions(azimuth: npt.ArrayLike, elevation: npt.ArrayLike) -> FloatArray:
-    """Turn angles into directions: x = cos(e) cos(a), y = cos(e) sin(a), z = sin(e).
-
-    Args:
-        azimuth: (...), radians, counter-clockwise from x.
-        elevation: (...), radians, up from the plane of x and y.
-    """
+    """Turn angles into directions: x = cos(e) cos(a), y = cos(e) sin(a), z = sin(e)."""
     a, e = np.asarray(azimuth, np.float64), np.asarray(elevation, np.float64)
     flat = np.cos(e)
     return np.stack(np.broadcast_arrays(flat * np.cos(a), flat * np.sin(a), np.sin(e)), -1)

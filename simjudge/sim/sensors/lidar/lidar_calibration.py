@@ -27,25 +27,19 @@ from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
 from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, MeasuredTurn, read_turns
 
 _WIDTH = 120
-_DIGITS = 4
-"""Of degrees: 0.0001 degrees is 0.2 mm at 100 m."""
+_DIGITS = 4  # Of degrees: 0.0001 degrees is 0.2 mm at 100 m
 
 
 def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, Any]:
-    """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets.
-
-    Args:
-        ranges: of the nearest and the farthest point that was seen, metres.
-        mount: where the lidar sits on the car, if that is known.
-    """
+    """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets."""
     rate = estimate.rate
     window = estimate.columns * estimate.period
     full = estimate.field_of_view > 2 * math.pi - 1e-9
     table: dict[str, Any] = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
     if mount is not None:
         table["mount"] = {
-            "position": [round(each, _DIGITS) for each in mount.position],
-            "orientation": [round(each, 8) for each in mount.orientation],
+            "position": [round(coordinate, _DIGITS) for coordinate in mount.position],
+            "orientation": [round(part, 8) for part in mount.orientation],
         }
     table["columns"] = estimate.columns
     if not full:
@@ -60,7 +54,7 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
     if estimate.timed and any(round(ring.delay * 1e6, 3) for ring in estimate.rings):
         table["ring_delay"] = [round(ring.delay * 1e6, 3) for ring in estimate.rings]
     if estimate.head_deviation:
-        table["head_deviation"] = [_degrees(each) for each in estimate.head_deviation]
+        table["head_deviation"] = [_degrees(deviation) for deviation in estimate.head_deviation]
     table["range"] = [math.floor(ranges[0] * 100) / 100, math.ceil(ranges[1])]
     return table
 
@@ -87,38 +81,27 @@ def _yaml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_yaml(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_yaml(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(_yaml(each) for each in value) + "]"
+        return "[" + ", ".join(_yaml(item) for item in value) + "]"
     return str(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TurnDistance(ShortRepr):
-    """Distances of recorded points from the simulated beams of their rings and columns.
+    """Distances of recorded points from the simulated beams of their rings and columns."""
 
-    Attributes:
-        angle: (P,), radians, between the two directions.
-        time: (P,), seconds, between the two firings, 0 or more; NaN where points have no times.
-        rounding: (P,), radians, the largest angle by which the file's rounding turns the point.
-        ring: int64 (P,), 0 is the lowest.
-        beyond: points in columns that the simulated turn does not have; they are in none of the above.
-    """
-
-    angle: FloatArray
-    time: FloatArray
-    rounding: FloatArray
-    ring: npt.NDArray[np.int64]
-    beyond: int
+    angle: FloatArray  # (P,), radians, between the two directions
+    time: FloatArray  # (P,), seconds, between the two firings, 0 or more; NaN where points have no times
+    rounding: FloatArray  # (P,), radians, the largest angle by which the file's rounding turns the point
+    ring: npt.NDArray[np.int64]  # int64 (P,), 0 is the lowest
+    beyond: int  # points in columns that the simulated turn does not have; they are in none of the above
 
 
 def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[MeasuredTurn]) -> TurnDistance:
     """Compare recorded turns with the beams of a lidar.
 
     Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
-
-    Args:
-        estimate: says ring and column of each recorded point, and where each turn begins.
     """
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.
@@ -128,7 +111,7 @@ def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[Measured
     turn = estimate.turn[inside]
 
     def all_turns(quantity: str) -> FloatArray:
-        parts = (getattr(each, quantity)[used] for each, used in zip(turns, estimate.used, strict=True))
+        parts = (getattr(turn, quantity)[used] for turn, used in zip(turns, estimate.used, strict=True))
         joined: FloatArray = np.concatenate(list(parts))[inside]
         return joined
 
@@ -142,24 +125,18 @@ def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[Measured
     return TurnDistance(angle, time, all_turns("rounding"), estimate.ring[inside], int((~inside).sum()))
 
 
-_OWN = "# Beams of "
-"""How a sensor file of this command begins."""
+_OWN = "# Beams of "  # How a sensor file of this command begins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratedLidar(ShortRepr):
-    """What was found of one lidar.
-
-    Attributes:
-        lidar: as it is read from the sensor file.
-        distance: of the recorded turns from simulated ones with that file.
-    """
+    """What was found of one lidar."""
 
     name: str
     turns: int
     estimate: BeamEstimate
-    lidar: Lidar
-    distance: TurnDistance
+    lidar: Lidar  # as it is read from the sensor file
+    distance: TurnDistance  # of the recorded turns from simulated ones with that file
     notes: Sequence[str]
 
 
@@ -208,25 +185,25 @@ def calibrate_lidar(
     refuse_input_as_output(out, source)
     check_output(out, lambda there: begins_with(there, _OWN), overwrite=overwrite)
     measured = read_turns(source, topic=topic, fields=fields, most=most)
-    for each in measured:
-        if rate is None and each.turns[0].time is None:
-            raise UsageError(f"{source}: {'; '.join(each.notes)}; give --rate (turns a second)")
-    estimates = [estimate_beams(each.turns, rings=rings, rate=rate) for each in measured]
-    notes = [(*each.notes, *estimate.notes) for each, estimate in zip(measured, estimates, strict=True)]
+    for recording in measured:
+        if rate is None and recording.turns[0].time is None:
+            raise UsageError(f"{source}: {'; '.join(recording.notes)}; give --rate (turns a second)")
+    estimates = [estimate_beams(recording.turns, rings=rings, rate=rate) for recording in measured]
+    notes = [(*recording.notes, *estimate.notes) for recording, estimate in zip(measured, estimates, strict=True)]
     tables = {
-        each.name: lidar_table(estimate, _ranges(each), each.mount)
-        for each, estimate in zip(measured, estimates, strict=True)
+        recording.name: lidar_table(estimate, _ranges(recording), recording.mount)
+        for recording, estimate in zip(measured, estimates, strict=True)
     }
     text = sensor_text(tables, _comments(source, measured, notes))
     file = parse_yaml(text, out)
     found = []
     losses = Losses()
-    for each, estimate, said in zip(measured, estimates, notes, strict=True):
-        table = check_content(file.content[each.name], LidarFields, "lidar", out, (file,)).content
-        lidar = table.lidar(each.name)
-        distance = turn_distance(lidar, estimate, each.turns)
-        found.append(CalibratedLidar(each.name, len(each.turns), estimate, lidar, distance, said))
-        losses.extend(each.losses)
+    for device, estimate, said in zip(measured, estimates, notes, strict=True):
+        table = check_content(file.content[device.name], LidarFields, "lidar", out, (file,)).content
+        lidar = table.lidar(device.name)
+        distance = turn_distance(lidar, estimate, device.turns)
+        found.append(CalibratedLidar(device.name, len(device.turns), estimate, lidar, distance, said))
+        losses.extend(device.losses)
         losses.extend(estimate.losses)
     with atomic_file(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -235,7 +212,9 @@ def calibrate_lidar(
 
 def _ranges(measured: MeasuredLidar) -> tuple[float, float]:
     ranges = [turn.range for turn in measured.turns]
-    return float(min(np.min(each) for each in ranges)), float(max(np.max(each) for each in ranges))
+    return float(min(np.min(turn_ranges) for turn_ranges in ranges)), float(
+        max(np.max(turn_ranges) for turn_ranges in ranges)
+    )
 
 
 def _comments(source: Path, measured: Sequence[MeasuredLidar], notes: Sequence[Sequence[str]]) -> list[str]:
@@ -243,5 +222,5 @@ def _comments(source: Path, measured: Sequence[MeasuredLidar], notes: Sequence[S
     told = f"estimated from {turns} turn{'s' * (turns > 1)} by simjudge calibrate lidar"
     made = f"{_OWN.removeprefix('# ')}{source.name}, {told}."
     lines = [f"{made} `range` holds what was seen, not what the device can measure."]
-    lines += [f"Not told by the data: {note}." for note in dict.fromkeys(note for each in notes for note in each)]
+    lines += [f"Not told by the data: {note}." for note in dict.fromkeys(note for said in notes for note in said)]
     return lines

@@ -34,8 +34,7 @@ _MOST_COLUMNS = 100_000
 _MOST_RINGS = 1024
 _MOST_SAMPLES = 16
 _MOST_KNOTS = 1024
-_MOST_RAYS = 50_000_000
-"""Rays of a turn: what 24 bytes a ray and a few copies leave in the memory of a usual computer."""
+_MOST_RAYS = 50_000_000  # Rays of a turn: what 24 bytes a ray and a few copies leave in the memory of a usual computer
 
 Positive = Annotated[float, Number(gt=0)]
 NotNegative = Annotated[float, Number(ge=0)]
@@ -108,13 +107,9 @@ class LidarNoiseFields(Fields):
 
 @dataclass(frozen=True)
 class LidarSpec(SensorSpec):
-    """A lidar as one of a car's sensors.
+    """A lidar as one of a car's sensors."""
 
-    Attributes:
-        lidar: its beams and what it measures.
-    """
-
-    lidar: Lidar | None = None
+    lidar: Lidar | None = None  # its beams and what it measures
 
     def model(self) -> Lidar:
         """Its beams and what it measures."""

@@ -27,24 +27,15 @@ from simjudge.geometry.poses import Pose
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasuredTurn(ShortRepr):
-    """One turn, in the order of the file.
+    """One turn, in the order of the file."""
 
-    Attributes:
-        name: the file, or topic and stamp.
-        points: (N, 3), metres, in the sensor's frame at each point's own instant.
-        rounding: (N,), radians, the largest angle by which the file's rounding of x, y and z turns a point.
-        ring: int64 (N,), as the device counts them; None where the file does not say.
-        time: (N,), seconds from any instant; None where the file does not say.
-    """
-
-    name: str
-    points: FloatArray
-    rounding: FloatArray
-    ring: npt.NDArray[np.int64] | None = None
-    time: FloatArray | None = None
+    name: str  # the file, or topic and stamp
+    points: FloatArray  # (N, 3), metres, in the sensor's frame at each point's own instant
+    rounding: FloatArray  # (N,), radians, the largest angle by which the file's rounding of x, y and z turns a point
+    ring: npt.NDArray[np.int64] | None = None  # int64 (N,), as the device counts them; None where the file does not say
+    time: FloatArray | None = None  # (N,), seconds from any instant; None where the file does not say
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.points)
 
     @property
@@ -68,15 +59,11 @@ class MeasuredTurn(ShortRepr):
 
 @dataclass(frozen=True)
 class MeasuredLidar:
-    """What was recorded of one device.
-
-    Attributes:
-        mount: where it sits on the car, if the file says it.
-    """
+    """What was recorded of one device."""
 
     name: str
     turns: Sequence[MeasuredTurn]
-    mount: Pose | None = None
+    mount: Pose | None = None  # where it sits on the car, if the file says it
     notes: list[str] = field(default_factory=list)
     losses: Losses = field(default_factory=Losses)
 
@@ -85,7 +72,6 @@ class TurnBuilder:
     """Makes turns of the columns of files, and counts what is left out."""
 
     def __init__(self, name: str) -> None:
-        """Begin without turns."""
         self.lidar = MeasuredLidar(name, [])
         self._turns: list[MeasuredTurn] = []
         self._empty = 0
@@ -136,15 +122,7 @@ class TurnBuilder:
 
 
 def rounding_angle(stored: npt.NDArray[np.generic], origin: FloatArray) -> FloatArray:
-    """How far the rounding of x, y and z can turn a point, seen from the sensor.
-
-    Args:
-        stored: (N, 3), metres, in the type in which the file has them.
-        origin: (3,), the sensor in the same frame.
-
-    Returns:
-        (N,), radians: the largest angle over the box of half a step of that type in each coordinate.
-    """
+    """How far the rounding of x, y and z can turn a point, seen from the sensor: (N,); stored (N, 3); origin (3,)."""
     half = np.spacing(np.abs(stored)).astype(np.float64) / 2 if stored.dtype.kind == "f" else np.full(stored.shape, 0.5)
     ray = np.asarray(stored, np.float64) - origin
     length = np.maximum(np.linalg.norm(ray, axis=1, keepdims=True), 1e-9)
@@ -158,13 +136,10 @@ def rounding_angle(stored: npt.NDArray[np.generic], origin: FloatArray) -> Float
     return angle
 
 
-RAW_FIELDS = ("x", "y", "z", "intensity", "time")
-"""Of .bin files, unless others are named."""
+RAW_FIELDS = ("x", "y", "z", "intensity", "time")  # Of .bin files, unless others are named
 _RAW_NAMES = ("x", "y", "z", "intensity", "ring", "time", "_")
-_LARGEST = 2**31
-"""Bytes of a file that is read whole."""
-_SLACK = 1.5
-"""Scans that the times of one may span: stamps are not exact."""
+_LARGEST = 2**31  # Bytes of a file that is read whole
+_SLACK = 1.5  # Scans that the times of one may span: stamps are not exact
 _ARGOVERSE_SENSORS = (("up_lidar", 0), ("down_lidar", 32))
 _ARGOVERSE_RINGS = 32
 _SWEEP, _POSES, _MOUNTS = "lidar.feather", "city_SE3_egovehicle.feather", "egovehicle_SE3_sensor.feather"
@@ -173,13 +148,7 @@ _SWEEP, _POSES, _MOUNTS = "lidar.feather", "city_SE3_egovehicle.feather", "egove
 def read_turns(
     path: Path, *, topic: str | None = None, fields: Sequence[str] = RAW_FIELDS, most: int = 100
 ) -> list[MeasuredLidar]:
-    """Read what was recorded of one or more lidars.
-
-    Args:
-        path: a .bin file or a folder of them, an Argoverse 2 sweep (its folder, or the .feather file), or a recording.
-        topic: of a recording; None: the only one with point clouds.
-        fields: columns of .bin files, float32 each: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
-    """
+    """Read what was recorded of one or more lidars (fields: columns of .bin files, float32 each)."""
     if path.is_file() and path.suffix == ".feather":
         return _read_argoverse(path)
     if path.is_dir() and (path / _SWEEP).is_file():
@@ -202,15 +171,7 @@ def raw_files(path: Path) -> list[Path]:
 
 
 def raw_table(file: Path, fields: Sequence[str]) -> Table:
-    """Read a raw .bin file.
-
-    Args:
-        file: of float32 numbers.
-        fields: its columns: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
-
-    Returns:
-        A row a point, without the columns that do not matter.
-    """
+    """Read a raw .bin file: a row a point (file of float32 numbers; fields: its columns)."""
     unknown = [name for name in fields if name not in _RAW_NAMES]
     twice = [name for name in fields if name != "_" and list(fields).count(name) > 1]
     if unknown or twice or not {"x", "y", "z"} <= set(fields):

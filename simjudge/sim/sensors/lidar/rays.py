@@ -27,24 +27,16 @@ from simjudge.sim.sensors.lidar.lidar import Lidar, Returns, lidar_beams
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarRays(ShortRepr):
-    """All rays of N beams of S rays, beam by beam.
+    """All rays of N beams of S rays, beam by beam."""
 
-    Attributes:
-        origin, direction: (N S, 3), world, metres and unit.
-        time: (N,), seconds from the stamp at which each beam fires, 0 or before.
-    """
-
+    # origin, direction: (N S, 3), world, metres and unit.
     origin: FloatArray
     direction: FloatArray
-    time: FloatArray
+    time: FloatArray  # (N,), seconds from the stamp at which each beam fires, 0 or before
 
 
 def turn_rays(lidar: Lidar, sensor: Keyframes) -> LidarRays:
-    """Aim all beams of one turn.
-
-    Args:
-        sensor: poses of its frame in the world (one body), seconds from the stamp, which is the end of the turn.
-    """
+    """Aim all beams of one turn (sensor: poses of its frame in the world (one body), seconds from the stamp)."""
     beams = lidar_beams(lidar)
     time = beams.time - lidar.window
     count, samples = beams.directions.shape[:2]
@@ -74,29 +66,18 @@ _STRONGEST, _FIRST, _LAST, _MEAN = range(4)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeamReturns(ShortRepr):
-    """Returns of N beams, up to M each: 2 with dual, else 1.
+    """Returns of N beams, up to M each: 2 with dual, else 1."""
 
-    Attributes:
-        range: (N, M), metres; NaN where there is none. With dual the strongest comes first.
-        intensity: (N, M), likewise.
-        sample: int64 (N, M), the ray with the largest intensity in the group, the nearest of equal ones; -1 for none.
-    """
-
-    range: FloatArray
-    intensity: FloatArray
+    range: FloatArray  # (N, M), metres; NaN where there is none. With dual the strongest comes first
+    intensity: FloatArray  # (N, M), likewise
+    # int64 (N, M), the ray with the largest intensity in the group, the nearest of equal ones; -1 for none.
     sample: npt.NDArray[np.int64]
 
 
 def beam_returns(
     ranges: FloatArray, intensity: FloatArray, resolution: float, returns: Returns, threshold: float = 0.0
 ) -> BeamReturns:
-    """Find the returns of beams.
-
-    Args:
-        ranges: (N, S), metres, of each beam's rays; inf or NaN where a ray hit nothing that can be measured.
-        intensity: (N, S), 0 or more, of the light that came back along each ray.
-        resolution: metres; neighbours closer than this are one group.
-    """
+    """Find the returns of beams (ranges (N, S); intensity (N, S), 0 or more; resolution: metres)."""
     count, samples = ranges.shape
     most = 2 if returns == "dual" else 1
     found = BeamReturns(

@@ -27,51 +27,37 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RayHits(ShortRepr):
-    """What the S rays of each of N beams hit, beam by beam.
+    """What the S rays of each of N beams hit, beam by beam."""
 
-    Attributes:
-        distance: (N S,), metres along the ray; inf where nothing is hit.
-        thing: int64 (N S,), a number of what was hit; -1 where nothing is.
-        reflected: (N S,), the share of the light that comes back from there: reflectance times |cosine| of the angle
-            between the ray and the surface's normal.
-    """
-
-    distance: FloatArray
-    thing: Indices
+    distance: FloatArray  # (N S,), metres along the ray; inf where nothing is hit
+    thing: Indices  # int64 (N S,), a number of what was hit; -1 where nothing is
+    # (N S,), the share of the light that comes back from there: reflectance times |cosine| of the angle between the ray
+    # and the surface's normal.
     reflected: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scan(ShortRepr):
-    """The points of one turn, in the order in which they were measured. Columns of P points.
+    """The points of one turn, in the order in which they were measured. Columns of P points."""
 
-    Attributes:
-        points: (P, 3), x, y, z, metres, in the sensor's frame at the point's own instant; where the lidar deskews, at
-            the stamp.
-        intensity: (P,), as the device reports it.
-        ring, column: int64 (P,), of the beam.
-        time: (P,), seconds from the stamp, 0 or before.
-        range, azimuth, elevation: (P,), what was measured, metres and radians, in the sensor's frame at the point's own
-            instant.
-        true_points: (P, 3), the points without noise, in the frame of `points`.
-        thing: int64 (P,), what was hit (of several things in one return, the one that gave the most light of one ray).
-        beams: number of beams that were fired.
-    """
-
+    # (P, 3), x, y, z, metres, in the sensor's frame at the point's own instant; where the lidar deskews, at the stamp.
     points: FloatArray
-    intensity: FloatArray
+    intensity: FloatArray  # (P,), as the device reports it
+    # ring, column: int64 (P,), of the beam.
     ring: Indices
     column: Indices
-    time: FloatArray
+    time: FloatArray  # (P,), seconds from the stamp, 0 or before
+    # range, azimuth, elevation: (P,), what was measured, metres and radians, in the sensor's frame at the point's own
+    # instant.
     range: FloatArray
     azimuth: FloatArray
     elevation: FloatArray
-    true_points: FloatArray
+    true_points: FloatArray  # (P, 3), the points without noise, in the frame of `points`
+    # int64 (P,), what was hit (of several things in one return, the one that gave the most light of one ray).
     thing: Indices
-    beams: int
+    beams: int  # number of beams that were fired
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.range)
 
 
@@ -84,13 +70,10 @@ def measure(
 ) -> Scan | None:
     """Make a scan of what the rays of one turn hit.
 
-    Args:
-        sensor: poses of the sensor's frame, seconds from the stamp; used where the lidar deskews.
-        random: makes the noise. The same numbers are drawn whatever was hit.
-
-    Returns:
-        The points; None where a filter loses the whole cloud. Beams that hit nothing between the lidar's nearest and
-        farthest range, or from which too little light comes back, have none.
+    `sensor`: poses of the sensor's frame, seconds from the stamp; used where the lidar deskews; `random`: makes the
+    noise. The same numbers are drawn whatever was hit. Returns the points; None where a filter loses the whole cloud.
+    Beams that hit nothing between the lidar's nearest and farthest range, or from which too little light comes back,
+    have none.
     """
     beams = lidar_beams(lidar)
     ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)
@@ -115,7 +98,7 @@ def measure(
     points = unit_directions(cloud.azimuth, cloud.elevation) * cloud.range[:, None]
     true_points = unit_directions(exact.azimuth, exact.elevation) * exact.range[:, None]
     if lidar.deskew:
-        points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
+        points, true_points = (deskewed(cloud_points, cloud.time, sensor) for cloud_points in (points, true_points))
     thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
         points,
@@ -189,16 +172,7 @@ def _noisy(
 
 
 def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatArray:
-    """Move points of their own instants to the sensor's frame at the stamp.
-
-    Args:
-        points: (P, 3), metres, each in the sensor's frame at its own instant.
-        time: (P,), seconds from the stamp.
-        sensor: poses of the sensor's frame, seconds from the stamp.
-
-    Returns:
-        (P, 3), metres, in the sensor's frame at the stamp.
-    """
+    """Move points of their own instants to the sensor's frame at the stamp: (P, 3); points (P, 3); time (P,)."""
     rotation, position = sensor.at(time)
     (end_rotation,), (end_position,) = sensor.at(np.zeros(1))
     world = np.einsum("nij,nj->ni", rotation, points) + position
@@ -206,14 +180,14 @@ def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatAr
     return moved
 
 
+# As velodyne_pointcloud publishes its points: `time` is in seconds from the message's stamp.
 POINT = np.dtype(
     [("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4"), ("ring", "u2"), ("time", "f4")], align=False
 )
-"""As velodyne_pointcloud publishes its points: `time` is in seconds from the message's stamp."""
+# The truth beside each point, in the same order.
 TRUE_POINT = np.dtype(
     [("x", "f4"), ("y", "f4"), ("z", "f4"), ("class_id", "u2"), ("instance", "u2"), ("ring", "u2"), ("time", "f4")]
 )
-"""The truth beside each point, in the same order."""
 
 
 def point_table(scan: Scan) -> Table:
@@ -225,11 +199,7 @@ def point_table(scan: Scan) -> Table:
 
 
 def true_point_table(scan: Scan, class_id: npt.NDArray[np.int64], instance: npt.NDArray[np.int64]) -> Table:
-    """The points of a scan without noise, and what they lie on.
-
-    Args:
-        class_id, instance: (P,), of each point; 0 where it lies on nothing labelled.
-    """
+    """The points of a scan without noise, and what they lie on (class_id, instance (P,))."""
     table = np.empty(len(scan), TRUE_POINT)
     table["x"], table["y"], table["z"] = scan.true_points.T
     table["class_id"], table["instance"] = class_id, instance
@@ -250,9 +220,6 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
 
     REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
     (sensor_msgs/LaserScan): the end of the turn less the window.
-
-    Returns:
-        The message; ranges in metres, counter-clockwise (angle_increment is below 0 where the head turns clockwise).
     """
     if not makes_laser_scans(lidar):
         raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")
@@ -278,11 +245,7 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
 
 
 def scan_points(message: Any) -> FloatArray:
-    """The points of a LaserScan.
-
-    Returns:
-        (N, 3), in the scanner's frame, metres; beams without a return within range_min to range_max have none.
-    """
+    """The points of a LaserScan: (N, 3)."""
     ranges = np.asarray(message.ranges, np.float64)
     angle = message.angle_min + message.angle_increment * np.arange(len(ranges))
     hit = np.isfinite(ranges) & (ranges >= message.range_min) & (ranges <= message.range_max)

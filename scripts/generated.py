@@ -1,0 +1,29 @@
+"""Writes each file that a program makes: `make generated`. With --check it only names those that are old."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parent
+MAKERS = ("changelog_rst", "draw_rooms", "ros_page", "schemas")  # each has files(): what they should say, by path
+
+
+def main(arguments: list[str]) -> str:
+    """Write what is not as it should be, or (--check) say which files that are; the reason to fail, else empty."""
+    old = []
+    for maker in MAKERS:
+        for path, text in runpy.run_path(str(SCRIPTS / f"{maker}.py"))["files"]().items():
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                old.append(str(path.relative_to(SCRIPTS.parent)))
+                if "--check" not in arguments:
+                    path.write_text(text, encoding="utf-8")
+    if "--check" in arguments and old:
+        return f"not what the sources say any more: {', '.join(old)}; run: make generated"
+    sys.stdout.write("".join(f"{name}: written anew\n" for name in old))
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

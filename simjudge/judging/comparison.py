@@ -44,17 +44,12 @@ Source: TypeAlias = FrameSet | CloudSet | Path | str
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, and what its result.json says beside the numbers.
+    """A comparison, and what its result.json says beside the numbers."""
 
-    Attributes:
-        result: numbers, and the contexts of every class.
-        losses: what was left out; saving adds damaged pictures of the gallery.
-    """
-
-    result: PairResult
+    result: PairResult  # numbers, and the contexts of every class
     parameters: dict[str, Any]
     inputs: dict[str, Any]
-    losses: Losses
+    losses: Losses  # what was left out; saving adds damaged pictures of the gallery
 
     def content(self) -> dict[str, Any]:
         """The content of result.json (docs/reference/results.md)."""
@@ -66,11 +61,7 @@ class Comparison:
         return ContextTable(context_table(self.result))
 
     def save(self, out: Path, per_kind: int = PER_KIND) -> None:
-        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
-
-        Args:
-            per_kind: the most contexts of each kind and class that the gallery shows.
-        """
+        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all."""
         sets = (self.result.a.frames, self.result.b.frames)
         height, width = self.parameters["patch"]
         with atomic_result(out) as folder:
@@ -91,11 +82,7 @@ def compare_sets(
     progress: ProgressBar = no_progress,
     run: PartRunner | None = None,
 ) -> Comparison:
-    """Read both sets, detect where a detector is given, and compare.
-
-    Args:
-        run: who does the parts of the join; all cores of this machine where not given.
-    """
+    """Read both sets, detect where a detector is given, and compare."""
     sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
     sets = (sides[0].frames, sides[1].frames)
@@ -179,11 +166,7 @@ def _read_pictures(
 def detect_input(
     given: InputSet, detector: Detector, settings: MethodSettings, log: Log, progress: ProgressBar
 ) -> InputSet:
-    """Run a detector on a set, unless its predictions were given.
-
-    Args:
-        log: receives a line where the set's own predictions do not count.
-    """
+    """Run a detector on a set, unless its predictions were given."""
     from simjudge.detectors.detection import detect  # noqa: PLC0415 - slow to import
 
     if given.predictions_path is not None:
@@ -211,8 +194,7 @@ def _check_classes(sides: Sequence[InputSet], detector: Detector, settings: Meth
 def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
     """The frames of both sets that are pairs, in the same order; what has no partner is counted.
 
-    Args:
-        tolerance: how far the stamps of a pair may lie apart, seconds.
+    `tolerance`: how far the stamps of a pair may lie apart, seconds.
     """
     in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
     if len(in_a) == 0:

@@ -123,11 +123,7 @@ MOST_CLASSES = 4
 
 
 def with_neighbours(items: Sequence[GalleryItem], result: PairResult) -> list[GalleryItem]:
-    """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it.
-
-    Returns:
-        The items, in the same order. The neighbours are the most similar ones, one of each frame first.
-    """
+    """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it."""
     sizes = {k: len(one.rows_a) + len(one.rows_b) for k, one in result.classes.items()}
     out = list(items)
     for class_id in sorted(sizes, key=lambda k: -sizes[k])[:MOST_CLASSES]:
@@ -175,12 +171,7 @@ def _nearest(
 def comparison_parameters(
     settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
 ) -> dict[str, Any]:
-    """The entry `parameters` of result.json.
-
-    Args:
-        overall: the numbers of all classes together; None while nothing is compared.
-        painted: what the patches are painted from; None while this is not known.
-    """
+    """The entry `parameters` of result.json."""
     return (
         method_parameters(settings, painted)
         | certainty_parameters(settings, overall)
@@ -193,11 +184,7 @@ def comparison_parameters(
 
 
 def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
-    """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
-
-    Args:
-        painted: what the patches are painted from; None while this is not known.
-    """
+    """The part of `parameters` that says what a context is: preset and `Method`, and the classes if not all count."""
     method = settings.method
     chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
     return (
@@ -240,12 +227,7 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
 
 
 def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
-    """The part of `parameters` that says how certainty was found.
-
-    Args:
-        overall: the numbers of all classes together, which say how many draws were made; None while nothing is
-            compared: what was asked for.
-    """
+    """The part of `parameters` that says how certainty was found."""
     return {
         "margin": settings.margin,
         "draws": settings.draws if overall is None else overall.draws,

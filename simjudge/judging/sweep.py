@@ -38,21 +38,13 @@ class SweptPoint:
 
 @dataclass(frozen=True)
 class SweptPoints:
-    """What a sweep finds.
+    """What a sweep finds."""
 
-    Attributes:
-        points: along theta and along the patch.
-        painted: what the patches were painted from.
-        drawn: the sampling units of both sets.
-        settings: as they were given, and the patch that was chosen.
-        losses: frames that could not take part.
-    """
-
-    points: list[SweptPoint]
-    painted: PaintedGeometry
-    drawn: SampleUnits
-    settings: SweepSettings
-    losses: Losses
+    points: list[SweptPoint]  # along theta and along the patch
+    painted: PaintedGeometry  # what the patches were painted from
+    drawn: SampleUnits  # the sampling units of both sets
+    settings: SweepSettings  # as they were given, and the patch that was chosen
+    losses: Losses  # frames that could not take part
 
 
 @dataclass(frozen=True)
@@ -110,9 +102,6 @@ def sweep_pair(
     """Compare two sets along theta (at the method's patch) and along the patch size (at the method's theta).
 
     All thresholds of one patch size come from a single join at the lowest of them.
-
-    Args:
-        settings: of the sweep. Where predictions come from, and which classes count, is settled before.
     """
     losses = Losses()
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=False)

@@ -63,11 +63,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a CSV table whose columns are all that any row has, in order of appearance.
-
-    Args:
-        rows: cells by column; a row leaves empty what it has not.
-    """
+    """Write a CSV table whose columns are all that any row has, in order of appearance."""
     held = list(rows)
     columns = list(dict.fromkeys(name for row in held for name in row))
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -87,16 +83,11 @@ def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class NamedComparison:
-    """A comparison as a check sees it.
-
-    Attributes:
-        entries: all classes together first, then class by class.
-        measures: what else the detector does; empty where that was not judged.
-    """
+    """A comparison as a check sees it."""
 
     name: str
-    entries: tuple[ResultEntry, ...]
-    measures: tuple[DetectorMeasure, ...] = ()
+    entries: tuple[ResultEntry, ...]  # all classes together first, then class by class
+    measures: tuple[DetectorMeasure, ...] = ()  # what else the detector does; empty where that was not judged
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
@@ -106,13 +97,9 @@ class NamedComparison:
 
 @dataclass(frozen=True)
 class GapLimit:
-    """When a comparison counts as failed: a difference beyond chance that may be as large as the margin, or larger.
+    """When a comparison counts as failed: a difference beyond chance that may be as large as the margin, or larger."""
 
-    Attributes:
-        margin: difference of performance; None for the margin of each comparison.
-    """
-
-    margin: float | None = None
+    margin: float | None = None  # difference of performance; None for the margin of each comparison
 
     @classmethod
     def parse(cls, given: str) -> GapLimit:
@@ -133,11 +120,7 @@ class GapLimit:
         return "gap" if self.margin is None else f"gap:{self.margin:g}"
 
     def exceeded(self, entry: ResultEntry, p_adjusted: float | None) -> bool:
-        """Whether a comparison shows such a gap.
-
-        Args:
-            p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
-        """
+        """Whether a comparison shows such a gap."""
         low, high = entry.numbers.gap_low, entry.numbers.gap_high
         if p_adjusted is None or low is None or high is None:
             return False
@@ -195,15 +178,10 @@ def _at_least(p: float | None, least: float) -> float | None:
 
 @dataclass(frozen=True)
 class ResultEntry:
-    """The numbers of one class, or of all classes together.
+    """The numbers of one class, or of all classes together."""
 
-    Attributes:
-        key: the class id as written in the file, or "overall".
-        label: what to call it on the page.
-    """
-
-    key: str
-    label: str
+    key: str  # the class id as written in the file, or "overall"
+    label: str  # what to call it on the page
     numbers: EntryNumbers
 
     @property
@@ -233,27 +211,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Result:
-    """One result folder.
+    """One result folder."""
 
-    Attributes:
-        name: what to call it, the folder's name.
-        header: version, parameters, inputs, class_names, losses as in the file.
-        overall: all classes together; None where the folder holds only a sweep.
-        classes: one entry a class, by class id.
-        contexts: the table `contexts.parquet`; None where the folder holds only a sweep.
-        curves: the sweep, empty where there is none.
-        sweep_header: as `header`, of sweep.json.
-        control: by "a" and "b", that of each set; empty where nothing was drawn.
-    """
-
-    name: str
+    name: str  # what to call it, the folder's name
     folder: Path
-    header: Mapping[str, Any]
-    overall: ResultEntry | None
-    classes: tuple[ResultEntry, ...]
-    contexts: ContextTable | None
-    curves: tuple[Curve, ...] = ()
-    sweep_header: Mapping[str, Any] = field(default_factory=dict)
+    header: Mapping[str, Any]  # version, parameters, inputs, class_names, losses as in the file
+    overall: ResultEntry | None  # all classes together; None where the folder holds only a sweep
+    classes: tuple[ResultEntry, ...]  # one entry a class, by class id
+    contexts: ContextTable | None  # the table `contexts.parquet`; None where the folder holds only a sweep
+    curves: tuple[Curve, ...] = ()  # the sweep, empty where there is none
+    sweep_header: Mapping[str, Any] = field(default_factory=dict)  # as `header`, of sweep.json
+    # by "a" and "b", that of each set; empty where nothing was drawn
     control: Mapping[str, Control] = field(default_factory=dict)
 
     @property

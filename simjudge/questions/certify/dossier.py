@@ -133,12 +133,7 @@ UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: n
 
 
 def describe_inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
-    """What was compared, and whether it is still the same where it can be found.
-
-    Returns:
-        For A, then B, the facts of dossier.json; "rendered" is None where simjudge did not render the set, or where
-        nothing says how.
-    """
+    """What was compared, and whether it is still the same where it can be found."""
     found = []
     for side in ("a", "b"):
         given = result.header["inputs"].get(side) or {}
@@ -198,11 +193,7 @@ _EDGES = ("x0", "y0", "x1", "y1")
 
 
 def context_masks(result: Result, contexts: ContextTable) -> Masks:
-    """The mask of every context of a result.
-
-    Returns:
-        Masks in the order of the contexts; none where an object has none.
-    """
+    """The mask of every context of a result."""
     return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
 
 
@@ -316,17 +307,12 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class Dossier:
-    """A dossier that was written.
-
-    Attributes:
-        digest: SHA-256 of its manifest, and so of the whole dossier.
-        losses: what has changed since the results were made.
-    """
+    """A dossier that was written."""
 
     path: Path
-    digest: str
+    digest: str  # SHA-256 of its manifest, and so of the whole dossier
     sentences: list[str]
-    losses: Losses
+    losses: Losses  # what has changed since the results were made
 
 
 def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = no_log) -> Dossier:

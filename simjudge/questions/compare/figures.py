@@ -67,16 +67,11 @@ class Card:
 
 @dataclass(frozen=True)
 class NeighbourGrid:
-    """A context of A with contexts that are similar to it.
+    """A context of A with contexts that are similar to it."""
 
-    Attributes:
-        heading: of which kind the context is.
-        of_a, of_b: drawings of similar contexts of A and of B.
-    """
-
-    heading: str
+    heading: str  # of which kind the context is
     reference: Markup
-    of_a: tuple[Markup, ...]
+    of_a: tuple[Markup, ...]  # of_a, of_b: drawings of similar contexts of A and of B
     of_b: tuple[Markup, ...]
     lines: tuple[str, ...]
 
@@ -92,22 +87,15 @@ class Shelf:
 
 @dataclass
 class Gallery:
-    """The cards of all classes of a result.
+    """The cards of all classes of a result."""
 
-    Attributes:
-        shelves: by class id as written in the result.
-        grids: contexts with their neighbours, by class id as written in the result.
-        colours: class name to the colour of its boxes.
-        shown, chosen: how many cards are on the page, and how many could be.
-        drawn: how many of the drawings have no picture under the boxes.
-    """
-
-    shelves: dict[str, list[Shelf]] = field(default_factory=dict)
+    shelves: dict[str, list[Shelf]] = field(default_factory=dict)  # by class id as written in the result
+    # contexts with their neighbours, by class id as written in the result
     grids: dict[str, list[NeighbourGrid]] = field(default_factory=dict)
-    colours: dict[str, str] = field(default_factory=dict)
-    shown: int = 0
+    colours: dict[str, str] = field(default_factory=dict)  # class name to the colour of its boxes
+    shown: int = 0  # shown, chosen: how many cards are on the page, and how many could be
     chosen: int = 0
-    drawn: int = 0
+    drawn: int = 0  # how many of the drawings have no picture under the boxes
     pictures: int = 0
 
 
@@ -333,11 +321,7 @@ _BESIDE = 40.0
 
 
 def neighbour_figures(result: Result) -> dict[tuple[str, str], Callable[[], ReportFigure]]:
-    """List the contexts that are shown with their neighbours.
-
-    Returns:
-        Figures by key of the class and kind of the context, not drawn yet.
-    """
+    """List the contexts that are shown with their neighbours."""
     if result.contexts is None or not (result.folder / RESULT).is_file():
         return {}
     items, crops = load_gallery(result, result.contexts)
@@ -426,19 +410,14 @@ _FADED = f"Faded: fewer than {FEW_CONTEXTS} contexts."
 
 @dataclass(frozen=True)
 class ClassFigure:
-    """A figure that every class of a result has.
-
-    Attributes:
-        draw: takes the result and the key of the class.
-        has_legend: whether `draw` takes `legend`: the page names the lines once for all figures.
-    """
+    """A figure that every class of a result has."""
 
     name: str
     heading: str
-    draw: Callable[..., ReportFigure]
+    draw: Callable[..., ReportFigure]  # takes the result and the key of the class
     note: str
     group: str
-    has_legend: bool = False
+    has_legend: bool = False  # whether `draw` takes `legend`: the page names the lines once for all figures
 
 
 CLASS_FIGURES = (
@@ -473,11 +452,7 @@ CLASS_FIGURES = (
 
 
 def result_figures(result: Result) -> Figures:
-    """List the figures of a result.
-
-    Returns:
-        Figures by the names of their files: of the whole result, of each class, of the sweep.
-    """
+    """List the figures of a result."""
     out: dict[str, Callable[[], ReportFigure]] = {}
     if result.contexts is not None:
         out = {name: partial(draw, result) for name, draw in _WHOLE.items()}
@@ -493,16 +468,7 @@ def result_figures(result: Result) -> Figures:
 
 
 def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Save every figure of some results (`save_figure`).
-
-    Args:
-        results: the results. Each has a subfolder of its name, with a file for each figure and class. Several also have
-            one figure together.
-        folder: where; made if it does not exist, files of the same names are replaced.
-
-    Returns:
-        The files that were written. What has no data has no file.
-    """
+    """Save every figure of some results (`save_figure`)."""
     drawn = [result for result in results if result.contexts is not None]
     together: Figures = {"w1_vs_overlap": partial(w1_vs_overlap, drawn)} if len(drawn) > 1 else {}
     named = [(folder, together)]

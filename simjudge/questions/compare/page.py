@@ -69,24 +69,16 @@ from simjudge.results.verdict_words import verdict_words
 
 @dataclass(frozen=True)
 class SweepCharts:
-    """How the answer depends on theta and on the patch.
+    """How the answer depends on theta and on the patch."""
 
-    Attributes:
-        axes: for each setting that was varied a heading, and its charts by name.
-        keys: label and colour name of each class that is drawn.
-    """
-
+    # for each setting that was varied a heading, and its charts by name
     axes: list[tuple[str, list[tuple[str, Markup]]]]
-    keys: list[tuple[str, str]]
+    keys: list[tuple[str, str]]  # label and colour name of each class that is drawn
     has_noise: bool
 
 
 def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
-    """Draw the sweep of a result.
-
-    Returns:
-        The charts; None for a result without a sweep.
-    """
+    """Draw the sweep of a result."""
     if not result.curves:
         return None
     shown = sweep_entries(result.curves)
@@ -109,78 +101,51 @@ TABLE_COLUMNS = 8
 
 @dataclass(frozen=True)
 class NumberTable:
-    """All numbers of some classes.
-
-    Attributes:
-        groups: heading of a group, and its rows: name, meaning, cells.
-    """
+    """All numbers of some classes."""
 
     heads: list[str]
+    # heading of a group, and its rows: name, meaning, cells
     groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
 
 
 @dataclass(frozen=True)
 class ResultView:
-    """Everything that the page shows of one result.
+    """Everything that the page shows of one result."""
 
-    Attributes:
-        result, names: the result, and what its sets are called.
-        hero: the verdict on all that was judged; None for a sweep.
-        measures, measure_notes: what else the detector does, and what must be known of it.
-        verdicts, axis: the rows of the verdict table, and their axis.
-        next_step: what to do after the verdict.
-        balance: how unlike the objects of like contexts are; empty where they are alike.
-        control: what the same judge says between halves of each set; empty where nothing was drawn.
-        patch_note: that the patch is smaller than the objects; empty where it is not.
-        facts: what the numbers of all classes together mean.
-        unsectioned: how many classes have no section.
-        uncharted: how many sections have no charts.
-        is_sorted: whether classes are ordered by their gap.
-        maps: whether each class has context maps.
-        where: kinds of contexts, and the confusion of classes.
-        losses: what was lost from the input.
-        sweep: the sweep, None without one.
-    """
-
-    result: Result
+    result: Result  # result, names: the result, and what its sets are called
     names: SetNames
-    hero: ClassVerdict | None
-    measures: list[MeasureRow]
+    hero: ClassVerdict | None  # the verdict on all that was judged; None for a sweep
+    measures: list[MeasureRow]  # measures, measure_notes: what else the detector does, and what must be known of it
     measure_notes: list[str]
-    verdicts: list[ClassVerdict]
+    verdicts: list[ClassVerdict]  # verdicts, axis: the rows of the verdict table, and their axis
     axis: Markup
     overlap: Markup
-    next_step: str
-    balance: str
-    control: str
-    patch_note: str
-    facts: list[str]
+    next_step: str  # what to do after the verdict
+    balance: str  # how unlike the objects of like contexts are; empty where they are alike
+    control: str  # what the same judge says between halves of each set; empty where nothing was drawn
+    patch_note: str  # that the patch is smaller than the objects; empty where it is not
+    facts: list[str]  # what the numbers of all classes together mean
     sections: list[Section]
-    unsectioned: int
-    uncharted: int
-    is_sorted: bool
-    maps: bool
+    unsectioned: int  # how many classes have no section
+    uncharted: int  # how many sections have no charts
+    is_sorted: bool  # whether classes are ordered by their gap
+    maps: bool  # whether each class has context maps
     gallery: Gallery
-    where: WhereView
+    where: WhereView  # kinds of contexts, and the confusion of classes
     tables: list[NumberTable]
     notes: list[str]
     inputs: list[tuple[str, list[str]]]
     parameters: list[tuple[str, str]]
-    losses: list[str]
-    sweep: SweepCharts | None
+    losses: list[str]  # what was lost from the input
+    sweep: SweepCharts | None  # the sweep, None without one
 
 
 @dataclass(frozen=True)
 class PageShare:
-    """What one of several results may take of the page.
+    """What one of several results may take of the page."""
 
-    Attributes:
-        results: how many results share the page.
-        maps: whether each class gets context maps.
-    """
-
-    results: int
-    maps: bool
+    results: int  # how many results share the page
+    maps: bool  # whether each class gets context maps
 
 
 def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
@@ -348,18 +313,12 @@ ROWS_TOGETHER = 60
 
 @dataclass(frozen=True)
 class ResultsTogether:
-    """Several results side by side.
+    """Several results side by side."""
 
-    Attributes:
-        verdicts: all classes together of each result, then class by class where they are few.
-        axis: the axis of W1 below their rows.
-        heads: what the columns of the table of main numbers are called.
-    """
-
-    verdicts: list[ClassVerdict]
-    axis: Markup
+    verdicts: list[ClassVerdict]  # all classes together of each result, then class by class where they are few
+    axis: Markup  # the axis of W1 below their rows
     overlap: Markup
-    heads: list[str]
+    heads: list[str]  # what the columns of the table of main numbers are called
     rows: list[tuple[str, list[TableCell]]]
     notes: list[str]
 
@@ -367,11 +326,7 @@ class ResultsTogether:
 def write_report(
     folders: Sequence[Path], out: Path, title: str = "", labels: Mapping[str, str] | None = None
 ) -> tuple[list[Result], Losses]:
-    """Read result folders and write the page.
-
-    Returns:
-        The results with these names, and what could not be shown (damaged crops).
-    """
+    """Read result folders and write the page."""
     results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
     page = render_page(results, losses, title)
@@ -421,14 +376,7 @@ SETS = ("a", "b")
 
 
 def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Result]:
-    """Give sets and results the names that a person chose; the files keep theirs.
-
-    Args:
-        labels: new name by old name: "a" or "b" for these sets of every result, the name of a set, or of a result.
-
-    Returns:
-        The results with these names. A set's own name counts before its letter.
-    """
+    """Give sets and results the names that a person chose; the files keep theirs."""
     known = {r.name for r in results} | {r.set_name(which) for r in results for which in SETS}
     letters = {old.lower(): new for old, new in labels.items() if old.lower() in SETS}
     for old in labels:

@@ -42,19 +42,10 @@ KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 
 
 class ShownResult(KeptResult):
-    """What a comparison and a sweep have in common.
-
-    Attributes:
-        saved: the result as figures and pages read it.
-    """
+    """What a comparison and a sweep have in common. `saved`: the result as figures and pages read it."""
 
     def __init__(self, saved: Result, folder: Path | None, fresh: Comparison | Sweep | None = None) -> None:
-        """Wrap a result.
-
-        Args:
-            folder: where it lies; None for one that was not saved.
-            fresh: what was computed; None for a result that was read again.
-        """
+        """Wrap a result."""
         super().__init__(folder, None if fresh is None else fresh.save)
         self.saved, self._fresh = saved, fresh
 

@@ -149,11 +149,7 @@ def is_latex_table(path: Path) -> bool:
 
 
 def write_latex(path: Path, results: Sequence[Result]) -> None:
-    """Write the table of each result, one after the other.
-
-    Args:
-        path: the .tex file, to be read by a paper; it is replaced at once or not at all.
-    """
+    """Write the table of each result, one after the other."""
     tables = [latex_table(result_table(result), _caption(result)) for result in results]
     with atomic_file(path) as temporary:
         temporary.write_text("\n".join([f"{_FIRST_LINE}; needs \\usepackage{{booktabs}}", *tables]), encoding="utf-8")
@@ -165,11 +161,7 @@ def result_table(result: Result) -> SummaryTable:
 
 
 def latex_table(table: SummaryTable, caption: str = "") -> str:
-    """Write a table as LaTeX, with the rules of the package booktabs.
-
-    Returns:
-        Lines of LaTeX; every character of the cells is set as it is.
-    """
+    """Write a table as LaTeX, with the rules of the package booktabs."""
     columns = "".join("l" if n < table.text_columns else "r" for n in range(len(table.columns)))
     lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", _row(table.columns), "\\midrule"]
     lines += [_row(row) for row in table.rows] + ["\\bottomrule", "\\end{tabular}"]
@@ -248,18 +240,13 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A row of the table: what it is called, what it means, which fields it shows and how.
-
-    Attributes:
-        fields: one field, or several that stand together.
-        pattern: how they stand together, one {} a field.
-    """
+    """A row of the table: what it is called, what it means, which fields it shows and how."""
 
     label: str
     meaning: str
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # one field, or several that stand together
     kind: str = "number"
-    pattern: str = "{}"
+    pattern: str = "{}"  # how they stand together, one {} a field
 
 
 @dataclass(frozen=True)
@@ -416,11 +403,7 @@ class Footnotes:
 
 
 def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any], notes: Footnotes) -> TableCell:
-    """Write what a row says about an entry.
-
-    Args:
-        notes: takes up the reason for each undefined value, which is a dash in the cell.
-    """
+    """Write what a row says about an entry."""
     texts, marks = [], []
     for field in row.fields:
         value = _value(entry, field)
@@ -440,12 +423,7 @@ def is_number_table(path: Path) -> bool:
 
 
 def write_csv(path: Path, results: Iterable[Result]) -> None:
-    """Write one row for each result and class, "overall" among them, with the field names of docs/reference/results.md.
-
-    Args:
-        path: the CSV file; it is replaced at once or not at all.
-        results: the results; one that holds a sweep alone has no row.
-    """
+    """Write one row a result and class, "overall" among them, with the field names of docs/reference/results.md."""
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow([*_START, *FIELDS, *(f"w1_q{q}" for q in QUANTILES)])

@@ -69,8 +69,7 @@ PICTURES, POSES = "pictures", "poses.csv"
 def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], rate: float) -> None:
     """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
 
-    Args:
-        rate: pictures a second, for the stamps.
+    `rate`: pictures a second, for the stamps.
     """
     still = StillPoses("poses", tuple(pose.camera for pose in poses), rate)
     rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
@@ -107,11 +106,7 @@ def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
 
 
 def read_cover_sets(a: FrameSet | str | Path, b: FrameSet | str | Path | None) -> tuple[FrameSet, FrameSet | None]:
-    """The labelled frames of both sets, with A's class ids.
-
-    Args:
-        b: simulated pictures that there are already; None for none.
-    """
+    """The labelled frames of both sets, with A's class ids."""
     sets = []
     for source in (a, b):
         if source is None:

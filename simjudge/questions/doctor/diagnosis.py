@@ -67,21 +67,15 @@ ONE_TYPE, QOS, PUBLISHED, HEARD, ONE_CLOCK_PUBLISHER, NOW, CAMERA_IN_WORLD = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
-
-    Attributes:
-        about: the topic or file that it is about; "" for all.
-        note: where it is worst, or why it was not checked.
-        mend: a command that mends it, as it can be typed; "" where nothing is to mend.
-    """
+    """What one check found."""
 
     check: str
     verdict: str
-    about: str = ""
+    about: str = ""  # the topic or file that it is about; "" for all
     figure: str = ""
     limit: str = ""
-    note: str = ""
-    mend: str = ""
+    note: str = ""  # where it is worst, or why it was not checked
+    mend: str = ""  # a command that mends it, as it can be typed; "" where nothing is to mend
 
     @classmethod
     def measured(
@@ -122,15 +116,7 @@ OWN_DETECTOR = "MODEL.onnx"
 
 
 def fitting_detector(frames: FrameSet | None) -> str:
-    """Choose a detector for the classes of a set.
-
-    Args:
-        frames: the set; None where it cannot be read.
-
-    Returns:
-        The name of a shipped one that has a class in common, the first where nothing is labelled; `OWN_DETECTOR` where
-        none has.
-    """
+    """Choose a detector for the classes of a set."""
     if has_only_label_pictures(frames):
         return OWN_DETECTOR
     if frames is None or not len(frames.objects):
@@ -145,11 +131,7 @@ def fitting_detector(frames: FrameSet | None) -> str:
 
 
 def has_only_label_pictures(frames: FrameSet | None) -> bool:
-    """Whether the ground truth of a set is its label pictures.
-
-    Args:
-        frames: the set; None where it cannot be read.
-    """
+    """Whether the ground truth of a set is its label pictures."""
     return frames is not None and frames.semantic is not None and not len(frames.objects)
 
 
@@ -158,37 +140,24 @@ YES, WITH_LOSS, NO = "yes", "with loss", "no"
 
 @dataclass(frozen=True)
 class Question:
-    """A question that simjudge answers, and what it takes.
+    """A question that simjudge answers, and what it takes."""
 
-    Attributes:
-        name: for `--for`.
-        needs: checks without which it cannot be answered.
-        wants: checks without which it is answered less well, each with what is lost then.
-        holds: checks whose subject must be there, good or not.
-        command: that answers it, with {path}, {task}, {model} and {poses} to be filled in.
-    """
-
-    name: str
+    name: str  # for `--for`
     text: str
-    needs: Sequence[str]
-    wants: dict[str, str]
-    command: str
-    holds: Sequence[str] = ()
+    needs: Sequence[str]  # checks without which it cannot be answered
+    wants: dict[str, str]  # checks without which it is answered less well, each with what is lost then
+    command: str  # that answers it, with {path}, {task}, {model} and {poses} to be filled in
+    holds: Sequence[str] = ()  # checks whose subject must be there, good or not
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether a question can be answered.
-
-    Attributes:
-        lacking: findings that stand in its way.
-        losses: what is lost where it is answered with loss.
-    """
+    """Whether a question can be answered."""
 
     question: Question
     answer: str
-    lacking: Sequence[Finding]
-    losses: Sequence[str]
+    lacking: Sequence[Finding]  # findings that stand in its way
+    losses: Sequence[str]  # what is lost where it is answered with loss
 
 
 _TIMES = {

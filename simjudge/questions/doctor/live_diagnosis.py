@@ -51,33 +51,23 @@ _QUIET = ("/diagnostics", "/clicked_point", "/initialpose", "/goal_pose", "/move
 
 @dataclass(frozen=True)
 class TopicEnd:
-    """A publisher or a subscription.
-
-    Attributes:
-        reliable: whether it offers, or asks for, reliable delivery.
-        latched: whether it offers, or asks for, the last messages for late subscribers (transient local).
-    """
+    """A publisher or a subscription."""
 
     node: str
     type: str
-    reliable: bool
-    latched: bool
+    reliable: bool  # whether it offers, or asks for, reliable delivery
+    latched: bool  # whether it offers, or asks for, the last messages for late subscribers (transient local)
 
 
 @dataclass(frozen=True)
 class GraphTopic:
-    """A topic of a running graph.
-
-    Attributes:
-        types: the message types that somebody uses on it.
-        trouble: why it could not be listened to; "" where it could.
-    """
+    """A topic of a running graph."""
 
     name: str
-    types: Sequence[str]
+    types: Sequence[str]  # the message types that somebody uses on it
     publishers: Sequence[TopicEnd]
     subscriptions: Sequence[TopicEnd]
-    trouble: str = ""
+    trouble: str = ""  # why it could not be listened to; "" where it could
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> GraphTopic:
@@ -87,11 +77,7 @@ class GraphTopic:
 
 
 def check_graph(topics: Sequence[GraphTopic], survey: RecordingSurvey, camera: TopicSurvey | None) -> list[Finding]:
-    """Make all checks of a running graph.
-
-    Args:
-        camera: the images that are looked at; None where there are none.
-    """
+    """Make all checks of a running graph."""
     return [
         _one_type(topics),
         _qos(topics),

@@ -94,29 +94,22 @@ class DrivesFile(OpenFields):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveResultTables(ShortRepr):
-    """The tables of a result.
+    """The tables of a result."""
 
-    Attributes:
-        windows: float64 by column: WINDOW_COLUMNS, each metric's performance, and its W1 as "w1 METRIC" (NaN for what
-            was not compared).
-        lines: float64 by column: LINE_COLUMNS.
-    """
-
+    # float64 by column: WINDOW_COLUMNS, each metric's performance, and its W1 as "w1 METRIC" (NaN for what was not
+    # compared)
     windows: Mapping[str, FloatArray]
-    lines: Mapping[str, FloatArray]
+    lines: Mapping[str, FloatArray]  # float64 by column: LINE_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
 class SavedDrives:
-    """One result folder of a comparison of drives.
-
-    Attributes:
-        fresh: the tables of a result that was just computed; None: they are read from the folder.
-    """
+    """One result folder of a comparison of drives."""
 
     name: str
     folder: Path
     content: Mapping[str, Any]
+    # the tables of a result that was just computed; None: they are read from the folder
     fresh: DriveResultTables | None = None
 
     @classmethod
@@ -277,8 +270,7 @@ def misleading_places(result: SavedDrives) -> list[str]:
 def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
     """Mean W1 of the real stretches at each place of the course.
 
-    Returns:
-        Metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
+    Returns metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
     """
     import numpy as np  # noqa: PLC0415 - the sentences alone need it not
 
@@ -314,11 +306,7 @@ def table_row(row: Row) -> Sequence[str]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with some significant digits.
-
-    Args:
-        value: None where there is none.
-    """
+    """A number with some significant digits."""
     # Adding 0 takes the sign from -0.
     return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
 

@@ -56,31 +56,20 @@ _FULL = 255
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EngineView(ShortRepr):
-    """What one engine showed from one pose.
+    """What one engine showed from one pose."""
 
-    Attributes:
-        image: (H, W, 3), uint8 RGB, through the camera's whole chain.
-        objects: boxes of everything labelled, by instance; all of frame 0.
-        light_seconds: time that the light took, seconds.
-        label_seconds: time that the labels took, seconds.
-    """
-
-    image: RgbImage
-    objects: Objects
-    light_seconds: float
-    label_seconds: float
+    image: RgbImage  # (H, W, 3), uint8 RGB, through the camera's whole chain
+    objects: Objects  # boxes of everything labelled, by instance; all of frame 0
+    light_seconds: float  # time that the light took, seconds
+    label_seconds: float  # time that the labels took, seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxDifferences(ShortRepr):
-    """How the boxes of two engines differ.
+    """How the boxes of two engines differ."""
 
-    Attributes:
-        corners: float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have.
-        lonely: things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side.
-    """
-
-    corners: FloatArray
+    corners: FloatArray  # float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have
+    # things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side
     lonely: list[tuple[str, int, int, float]] = field(default_factory=list)
     small: int = 0
 
@@ -98,12 +87,7 @@ class BoxDifferences(ShortRepr):
 def capture_views(
     engine: Engine, camera: Camera, poses: Sequence[Pose], seed: int, advance: Advance
 ) -> list[EngineView]:
-    """Capture a scene from every pose, the scene as the engine has it now.
-
-    Args:
-        camera: the camera with its chain; its random filters are seeded by the pose's number.
-        advance: receives how many poses are done, and how many there are.
-    """
+    """Capture a scene from every pose, the scene as the engine has it now."""
     capture = Capture(engine, camera, Labelling(min_size=1, min_visible=0), seed)
     views = []
     for number, pose in enumerate(poses):
@@ -142,18 +126,13 @@ def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDiffer
 def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
     """Absolute difference of two images, four times as strong; white where they differ by 64 levels or more.
 
-    Args:
-        a: (H, W, 3), uint8 RGB.
+    `a`: (H, W, 3), uint8 RGB.
     """
     return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * _AMPLIFICATION, _FULL), np.uint8)
 
 
 def root_mean_square(a: RgbImage, b: RgbImage) -> float:
-    """Root mean square of the difference of two images, levels of 255.
-
-    Args:
-        a: (H, W, 3), uint8 RGB.
-    """
+    """Root mean square of the difference of two images, levels of 255. `a`: (H, W, 3), uint8 RGB."""
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2)))
 
 
@@ -275,20 +254,14 @@ def _boxed(view: EngineView) -> RgbImage:
 
 @dataclass(frozen=True)
 class EngineComparison:
-    """Two engines side by side.
+    """Two engines side by side."""
 
-    Attributes:
-        path: folder with the page, both data sets, numbers.json and, with a detector, the judge's result.
-        engines: name and variant of both engines.
-        numbers: what numbers.json holds: seconds an image, differences, and whether the engines agree.
-        losses: rows of a pose file that could not be used.
-    """
-
-    path: Path
+    path: Path  # folder with the page, both data sets, numbers.json and, with a detector, the judge's result
     page_path: Path
-    engines: tuple[tuple[str, str], tuple[str, str]]
+    engines: tuple[tuple[str, str], tuple[str, str]]  # name and variant of both engines
+    # what numbers.json holds: seconds an image, differences, and whether the engines agree
     numbers: dict[str, Any] = field(repr=False)
-    losses: Losses = field(default_factory=Losses, repr=False)
+    losses: Losses = field(default_factory=Losses, repr=False)  # rows of a pose file that could not be used
 
     def __str__(self) -> str:
         """One line for people."""

@@ -92,11 +92,7 @@ def _scene_tried(found: Explanation) -> bool:
 
 
 def filter_words(cause: CauseShare) -> str:
-    """How a cause was undone, in short.
-
-    Returns:
-        Filters with their parameters, and the set that they change where it is A.
-    """
+    """How a cause was undone, in short."""
     if any(each["name"] == PIXELS_OF_A for each in cause.filters):
         return "A's pixels there"
     parts = [f"{each['name']} {_parameters(each['parameters'])}".strip() for each in cause.filters]
@@ -303,11 +299,7 @@ _COLOURS = {EXPLAINS: "a", WIDENS: "b"}
 
 
 def waterfall_figure(found: Explanation) -> ReportFigure:
-    """Draw how the gap falls while one cause after another is undone, with 95 % intervals.
-
-    Returns:
-        The figure: the whole on top, then a bar a cause that shares in it, and what is left.
-    """
+    """Draw how the gap falls while one cause after another is undone, with 95 % intervals."""
     shared, whole = found.shared, found.certainty.gap or 0.0
     rows = len(shared) + 2
     sure = found.certainty

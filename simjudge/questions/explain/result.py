@@ -43,8 +43,7 @@ def all_subsets(causes: Sequence[str]) -> list[Causes]:
 def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
     """Share a gap by Shapley values, in the truth and in every resample.
 
-    Returns:
-        By cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
+    Returns by cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
     """
     count = len(causes)
     found = {}
@@ -63,11 +62,8 @@ def forward_order(
 ) -> dict[str, FloatArray]:
     """Share a gap step by step: at each step the cause is undone that lowers the gap most.
 
-    Args:
-        gaps: gives the gap, (D,) each, for some sets of causes that are undone.
-
-    Returns:
-        By cause, in this order, (D,): by how much it lowered the gap in its turn.
+    `gaps`: gives the gap, (D,) each, for some sets of causes that are undone; returns by cause, in this order, (D,): by
+    how much it lowered the gap in its turn.
     """
     undone: Causes = frozenset()
     [left] = gaps([undone])
@@ -85,10 +81,8 @@ def forward_order(
 def resampled_interval(values: FloatArray) -> tuple[float, float]:
     """A 95 % interval around the truth, as wide as resamples spread.
 
-    Resamples of W1 are biased, so that their spread counts and not their place (method, section 6).
-
-    Args:
-        values: (D,), the truth first.
+    Resamples of W1 are biased, so that their spread counts and not their place (method, section 6). `values`: (D,), the
+    truth first.
     """
     draws = values[1:][np.isfinite(values[1:])]
     if not len(draws):
@@ -100,12 +94,7 @@ def resampled_interval(values: FloatArray) -> tuple[float, float]:
 def share_of_whole(value: FloatArray, whole: FloatArray) -> FloatArray:
     """A part as a share of the whole, to first order: a draw whose whole gap is next to 0 has no ratio.
 
-    Args:
-        value: (D,) the part, the truth first.
-        whole: (D,) the whole, whose truth is not 0.
-
-    Returns:
-        float64 (D,).
+    `value`: (D,) the part, the truth first; `whole`: (D,) the whole, whose truth is not 0; returns float64 (D,).
     """
     share = float(value[0] / whole[0])
     return np.asarray(share + (value - value[0] - share * (whole - whole[0])) / whole[0])
@@ -114,14 +103,7 @@ def share_of_whole(value: FloatArray, whole: FloatArray) -> FloatArray:
 def order_certainty(shares: Mapping[str, FloatArray]) -> tuple[float | None, float | None]:
     """How sure the order of causes is.
 
-    Resamples are moved so that their mean is the truth.
-
-    Args:
-        shares: by cause, (D,), the truth first.
-
-    Returns:
-        The share of resamples in which the first cause is first, and in which all causes keep their order; None where
-        nothing was resampled, or there is nothing to order.
+    Resamples are moved so that their mean is the truth. `shares`: by cause, (D,), the truth first.
     """
     if len(shares) < 2:
         return None, None
@@ -169,28 +151,18 @@ class Interval:
 
 @dataclass(frozen=True)
 class CauseShare:
-    """One cause of a gap.
+    """One cause of a gap."""
 
-    Attributes:
-        name, words: as files and as sentences write it.
-        side: whose pictures or labels were changed to undo it, "a" or "b".
-        filters: names and parameters of the filters that undo it.
-        alone: by how much the gap falls if it alone is undone.
-        after_others: by how much the gap falls if it is undone last.
-        w1: its part of the gap; None where it was left out of the sharing, because neither way showed anything.
-        share: the same as a share of the gap; None where the gap itself cannot be told from 0.
-        at_end: names of parameters at the end of the range that is looked for.
-    """
-
-    name: str
+    name: str  # name, words: as files and as sentences write it
     words: str
-    side: str
-    filters: tuple[dict[str, Any], ...]
-    alone: Interval
-    after_others: Interval
+    side: str  # whose pictures or labels were changed to undo it, "a" or "b"
+    filters: tuple[dict[str, Any], ...]  # names and parameters of the filters that undo it
+    alone: Interval  # by how much the gap falls if it alone is undone
+    after_others: Interval  # by how much the gap falls if it is undone last
+    # its part of the gap; None where it was left out of the sharing, because neither way showed anything
     w1: Interval | None = None
-    share: Interval | None = None
-    at_end: tuple[str, ...] = ()
+    share: Interval | None = None  # the same as a share of the gap; None where the gap itself cannot be told from 0
+    at_end: tuple[str, ...] = ()  # names of parameters at the end of the range that is looked for
 
     @property
     def verdict(self) -> str:

@@ -68,38 +68,25 @@ KIND_COLUMNS = (
 
 @dataclass(frozen=True)
 class KindRow:
-    """The comparisons of one net, one class and one kind of pair together.
-
-    Attributes:
-        compared: how many of them have a W1.
-        w1: least, mean and most W1; None where nothing was compared.
-        pairs: which sets have the least and the most, as "B predicts A"; empty where nothing was compared.
-        noise: mean noise; None where there is none.
-        gap: least, mean and most gap; None where there is none.
-        relative: mean W1 as a share of the mean performance; None where undefined.
-        gaps: how many comparisons show a gap in the study.
-    """
+    """The comparisons of one net, one class and one kind of pair together."""
 
     net: str
     label: str
     kind: str
     comparisons: int
-    compared: int
-    w1: tuple[float, float, float] | None
+    compared: int  # how many of them have a W1
+    w1: tuple[float, float, float] | None  # least, mean and most W1; None where nothing was compared
+    # which sets have the least and the most, as "B predicts A"; empty where nothing was compared
     pairs: tuple[str, str]
-    noise: float | None
-    gap: tuple[float, float, float] | None
-    relative: float | None
+    noise: float | None  # mean noise; None where there is none
+    gap: tuple[float, float, float] | None  # least, mean and most gap; None where there is none
+    relative: float | None  # mean W1 as a share of the mean performance; None where undefined
     overlap: tuple[float, float, float] | None
-    gaps: int
+    gaps: int  # how many comparisons show a gap in the study
 
 
 def kind_rows(result: ManySetsResult) -> list[KindRow]:
-    """Gather least, mean and most by net, class and kind of pair.
-
-    Returns:
-        A row for each net, class and kind that was compared; all classes together first.
-    """
+    """Gather least, mean and most by net, class and kind of pair."""
     rows = []
     for net in result.nets:
         for key, label in entry_labels(result).items():
@@ -130,11 +117,7 @@ def kind_sentences(result: ManySetsResult) -> list[str]:
 
 
 def write_kind_csv(result: ManySetsResult, path: Path) -> None:
-    """Write the table by kind.
-
-    Args:
-        path: the CSV file; it is replaced at once or not at all.
-    """
+    """Write the table by kind."""
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(KIND_COLUMNS)
@@ -284,60 +267,40 @@ class SetsCell:
 
 @dataclass(frozen=True)
 class ClassFiguresView:
-    """The figures of one class.
-
-    Attributes:
-        scatter, matrix, overlap: its figures; empty where nothing was compared.
-        is_open: whether they are unfolded when the page opens.
-    """
+    """The figures of one class."""
 
     label: str
-    scatter: Markup
+    scatter: Markup  # scatter, matrix, overlap: its figures; empty where nothing was compared
     matrix: Markup
     overlap: Markup
-    is_open: bool
+    is_open: bool  # whether they are unfolded when the page opens
 
 
 @dataclass(frozen=True)
 class ExampleView:
-    """Contexts with their neighbours, of one comparison.
-
-    Attributes:
-        contexts: what is shown and the figure.
-    """
+    """Contexts with their neighbours, of one comparison."""
 
     heading: str
-    contexts: list[tuple[str, Markup]]
+    contexts: list[tuple[str, Markup]]  # what is shown and the figure
 
 
 @dataclass(frozen=True)
 class SetsView:
-    """Everything that a page shows of a comparison of many sets.
-
-    Attributes:
-        samples: "objects", or "patches" of label pictures.
-        sentences: what the numbers say, a sentence a net.
-        bars, pointwise: figures; empty where they have no data.
-        folded: how many classes have no figures on the page.
-        sets: name, domain and size of each set.
-        pictures: name and data URIs of the pictures of each set.
-        examples: contexts with their neighbours, for each net of the comparison with the largest gap.
-        losses: what was lost from the input.
-    """
+    """Everything that a page shows of a comparison of many sets."""
 
     name: str
-    samples: str
-    sentences: list[str]
-    bars: Markup
+    samples: str  # "objects", or "patches" of label pictures
+    sentences: list[str]  # what the numbers say, a sentence a net
+    bars: Markup  # bars, pointwise: figures; empty where they have no data
     pointwise: Markup
     classes: list[ClassFiguresView]
-    folded: int
+    folded: int  # how many classes have no figures on the page
     kinds: list[list[SetsCell]]
     pairs: list[list[SetsCell]]
-    sets: list[tuple[str, str, str]]
-    pictures: list[tuple[str, list[str]]]
-    examples: list[ExampleView]
-    losses: tuple[str, ...]
+    sets: list[tuple[str, str, str]]  # name, domain and size of each set
+    pictures: list[tuple[str, list[str]]]  # name and data URIs of the pictures of each set
+    examples: list[ExampleView]  # contexts with their neighbours, for each net of the comparison with the largest gap
+    losses: tuple[str, ...]  # what was lost from the input
     parameters: list[tuple[str, str]]
 
 
@@ -487,8 +450,7 @@ _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "m
 class SetsComparisonResult(KeptResult):
     """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
 
-    Attributes:
-        saved: the result as figures and pages read it.
+    `saved`: the result as figures and pages read it.
     """
 
     def __init__(self, saved: ManySetsResult, folder: Path) -> None:

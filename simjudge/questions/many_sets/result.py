@@ -73,35 +73,25 @@ class ManySetsFile(OpenFields):
 
 @dataclass(frozen=True)
 class Example:
-    """A comparison that is saved as a result of its own, with contexts and gallery.
-
-    Attributes:
-        a, b: names of the predicted and of the predicting set.
-    """
+    """A comparison that is saved as a result of its own, with contexts and gallery."""
 
     folder: Path
-    a: str
+    a: str  # a, b: names of the predicted and of the predicting set
     b: str
     net: str
 
 
 @dataclass(frozen=True)
 class SetsComparison:
-    """How well one set predicts another one, as a net sees them.
-
-    Attributes:
-        kind: "real-real", "real-sim" (whatever the direction) or "sim-sim".
-        paired: frames of A and B are pairs; the entries then have `pointwise_mean_difference`.
-        classes: one entry a class, by class id.
-    """
+    """How well one set predicts another one, as a net sees them."""
 
     a: str
     b: str
     net: str
-    kind: str
-    paired: bool
+    kind: str  # "real-real", "real-sim" (whatever the direction) or "sim-sim"
+    paired: bool  # frames of A and B are pairs; the entries then have `pointwise_mean_difference`
     overall: ResultEntry
-    classes: tuple[ResultEntry, ...]
+    classes: tuple[ResultEntry, ...]  # one entry a class, by class id
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:
@@ -111,18 +101,12 @@ class SetsComparison:
 
 @dataclass(frozen=True)
 class ManySetsResult:
-    """A comparison of many sets.
+    """A comparison of many sets."""
 
-    Attributes:
-        header: version, parameters, sets, class_names and losses, as in the file.
-        comparisons: in the order in which they were asked for.
-        losses: what was left out, a line a kind.
-        examples: comparisons that are saved beside it as results of their own; a result that was not loaded has none.
-    """
-
-    header: Mapping[str, Any]
-    comparisons: tuple[SetsComparison, ...]
-    losses: tuple[str, ...]
+    header: Mapping[str, Any]  # version, parameters, sets, class_names and losses, as in the file
+    comparisons: tuple[SetsComparison, ...]  # in the order in which they were asked for
+    losses: tuple[str, ...]  # what was left out, a line a kind
+    # comparisons that are saved beside it as results of their own; a result that was not loaded has none
     examples: tuple[Example, ...] = ()
 
     @property
@@ -185,11 +169,7 @@ def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence
 def save_many_sets(
     content: Mapping[str, Any], out: Path, examples: Mapping[str, Callable[[Path], None]] | None = None
 ) -> None:
-    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all.
-
-    Args:
-        examples: by name of the folder within `examples`, what writes that result.
-    """
+    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all."""
     rows = many_sets_from_content(content).rows()
     with atomic_result(out) as folder:
         for name, save in (examples or {}).items():

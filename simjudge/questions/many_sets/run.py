@@ -79,11 +79,7 @@ def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[s
 def wanted_comparisons(
     predictions: Mapping[str, Any], nets: list[str], pairs: Sequence[Sequence[str]] | None
 ) -> list[WantedComparison]:
-    """The comparisons to make, each once.
-
-    Args:
-        pairs: each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
-    """
+    """The comparisons to make, each once."""
     if pairs is None:
         every = [WantedComparison(a, b, net) for a, b in permutations(predictions, 2) for net in nets]
         return _predicted(every, predictions)
@@ -130,22 +126,14 @@ DRAWS_A_TEST = 100
 
 @dataclass
 class JudgedSets:
-    """Sets with what nets found in them: what all comparisons of many sets share.
-
-    Attributes:
-        judged: by set and net: the frames that are labelled and predicted.
-        settings: of the comparisons, with the draws of the whole study, and one patch for all sets.
-        twins: pairs of sets whose frames of one name or stamp show the same.
-        losses: what was left out, once for each set and net, and once for each pair of twins.
-        painted: what patches were painted from, by pair of sets.
-    """
+    """Sets with what nets found in them: what all comparisons of many sets share."""
 
     inputs: dict[tuple[str, str], InputSet]
-    judged: dict[tuple[str, str], JudgedSet]
-    settings: CompareSettings
-    twins: set[frozenset[str]]
-    losses: Losses
-    painted: dict[frozenset[str], PaintedGeometry]
+    judged: dict[tuple[str, str], JudgedSet]  # by set and net: the frames that are labelled and predicted
+    settings: CompareSettings  # of the comparisons, with the draws of the whole study, and one patch for all sets
+    twins: set[frozenset[str]]  # pairs of sets whose frames of one name or stamp show the same
+    losses: Losses  # what was left out, once for each set and net, and once for each pair of twins
+    painted: dict[frozenset[str], PaintedGeometry]  # what patches were painted from, by pair of sets
 
 
 def read_judged_sets(
@@ -155,16 +143,7 @@ def read_judged_sets(
     twins: set[frozenset[str]],
     log: Log,
 ) -> JudgedSets:
-    """Read every set with the predictions of every net that is asked for, under one numbering of classes.
-
-    Args:
-        predictions: by name of the set and name of the net, the set with its labels and the net's predictions.
-        wanted: the comparisons; sets and nets that none of them needs are not read.
-        twins: pairs of sets whose frames of one name or stamp show the same.
-
-    Returns:
-        The sets, and as many draws as the number of comparisons asks for.
-    """
+    """Read every set with the predictions of every net that is asked for, under one numbering of classes."""
     inputs = {}
     for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
         source = predictions[name][net]
@@ -270,14 +249,10 @@ CONTEXTS_A_KIND = 1
 
 @dataclass(frozen=True)
 class ExampleComparison:
-    """A comparison of a study, to be saved with its contexts and gallery.
-
-    Attributes:
-        a, b: names of the predicted and of the predicting set.
-    """
+    """A comparison of a study, to be saved with its contexts and gallery."""
 
     folder: str
-    a: str
+    a: str  # a, b: names of the predicted and of the predicting set
     b: str
     net: str
     study: JudgedSets
@@ -305,11 +280,7 @@ class ExampleComparison:
 def example_comparisons(
     study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
 ) -> list[ExampleComparison]:
-    """Choose for each net the comparison with the largest gap.
-
-    Returns:
-        One comparison a net, of the first MOST_EXAMPLES nets; none for a net whose sets have no contexts in common.
-    """
+    """Choose for each net the comparison with the largest gap."""
     best: dict[str, tuple[float, WantedComparison]] = {}
     for each, overall in comparisons:
         if overall.mean_w1 is None:
@@ -353,15 +324,6 @@ def compare_many_sets(
 
     The numbers of each pair and net are those of `simjudge.compare` with as many draws. Beside them stand p
     values and verdicts that are corrected for the number of comparisons of the study.
-
-    Args:
-        predictions: by name of the set and name of the net, the set with its labels and the net's predictions. A set
-            needs those of the nets that its comparisons are made for.
-        out: folder to save the result in; None saves nothing.
-        pairs: the comparisons to make, each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
-        twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
-            relabelled within pairs.
-        settings: of all comparisons.
     """
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))
     check_names(predictions, domains, nets)

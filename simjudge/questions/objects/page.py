@@ -71,14 +71,7 @@ _CUBOID_MARGIN = 2.0
 
 
 def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFile) -> ResultPicture | None:
-    """Draw the pair of scans with the most true cuboids, in the frame of the real lidar.
-
-    Args:
-        virtual: the virtual one; its scan is moved by the poses of both where they are known.
-
-    Returns:
-        The picture; None where there is no cuboid to show, or the scan cannot be read.
-    """
+    """Draw the pair of scans with the most true cuboids, in the frame of the real lidar."""
     pair = _scans(real, virtual)
     if pair is None:
         return None
@@ -246,8 +239,7 @@ _MOST = 2000
 def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title: str) -> ReportFigure:
     """Draw one metric of one subject: both series, and virtual less real with its interval and the floor.
 
-    Args:
-        start: the stamp that times are counted from, seconds.
+    `start`: the stamp that times are counted from, seconds.
     """
     kept = _thinned(len(pair.time))
     time, real, virtual = (values[kept] for values in (pair.time - start, pair.real, pair.virtual))
@@ -396,34 +388,23 @@ _WIDEST_PX = 1600
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the table.
-
-    Attributes:
-        value: what it is ordered by; "" for nothing.
-        colour: of the chip around it; "" for none.
-    """
+    """A cell of the table."""
 
     text: str
-    value: str = ""
-    colour: str = ""
+    value: str = ""  # what it is ordered by; "" for nothing
+    colour: str = ""  # of the chip around it; "" for none
 
 
 @dataclass(frozen=True)
 class SensorSection:
-    """What the page says of one sensor.
-
-    Attributes:
-        rows: how many there are in all.
-        families: the cells of the rows of whole pictures or scans and of all objects, by family.
-        single: those of single objects, the clearest first.
-        rest: what else single objects say, in words; "" for nothing.
-    """
+    """What the page says of one sensor."""
 
     sensor: str
-    rows: int
+    rows: int  # how many there are in all
+    # the cells of the rows of whole pictures or scans and of all objects, by family
     families: Mapping[str, Sequence[Sequence[Cell]]]
-    single: Sequence[Sequence[Cell]]
-    rest: str
+    single: Sequence[Sequence[Cell]]  # those of single objects, the clearest first
+    rest: str  # what else single objects say, in words; "" for nothing
     charts: Sequence[Markup]
 
 

@@ -162,31 +162,21 @@ class ObjectsFile(OpenFields):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesPair(ShortRepr):
-    """One metric of one subject over time, in real and in virtual.
+    """One metric of one subject over time, in real and in virtual."""
 
-    Attributes:
-        time: float64 (N,), seconds, the common times.
-        real, virtual: float64 (N,), NaN where there is no value.
-    """
-
-    time: FloatArray
-    real: FloatArray
+    time: FloatArray  # float64 (N,), seconds, the common times
+    real: FloatArray  # real, virtual: float64 (N,), NaN where there is no value
     virtual: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultPicture(ShortRepr):
-    """A picture that belongs to a result.
+    """A picture that belongs to a result."""
 
-    Attributes:
-        name: of its file, without the suffix.
-        pixels: uint8 (H, W, 3), red first.
-    """
-
-    name: str
+    name: str  # of its file, without the suffix
     title: str
     note: str
-    pixels: RgbImage
+    pixels: RgbImage  # uint8 (H, W, 3), red first
 
 
 @dataclass(frozen=True)
@@ -312,11 +302,7 @@ def row_title(row: Row) -> str:
 
 
 def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
-    """A number of a row.
-
-    Args:
-        value: None where there is none.
-    """
+    """A number of a row."""
     if value is None:
         return "-"
     return f"{_plain(value, digits)} {unit}".rstrip()
@@ -329,33 +315,21 @@ def _plain(value: float, digits: int, sign: str = "") -> str:
 
 
 def floor_times(value: float | None) -> str:
-    """The size of a difference in floors.
-
-    Args:
-        value: None where there is none.
-    """
+    """The size of a difference in floors."""
     if value is None:
         return "-"
     return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def row_p(value: float | None) -> str:
-    """A p value.
-
-    Args:
-        value: None where there is none.
-    """
+    """A p value."""
     if value is None:
         return "-"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed(value: float | None, unit: str = "") -> str:
-    """A difference of a row, with its sign.
-
-    Args:
-        value: None where there is none.
-    """
+    """A difference of a row, with its sign."""
     if value is None:
         return "-"
     return f"{_plain(value, 3, '+')} {unit}".rstrip()
@@ -546,11 +520,7 @@ def metric_family(metric: str) -> str:
 
 
 def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Put rows into families.
-
-    Returns:
-        The rows of each family that has some, families in order; rows of one family stay in theirs.
-    """
+    """Put rows into families."""
     groups: dict[str, list[Row]] = {family: [] for family in FAMILIES}
     for row in rows:
         groups[metric_family(row["metric"])].append(row)

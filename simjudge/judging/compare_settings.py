@@ -84,7 +84,7 @@ def _object_metrics() -> tuple[str, ...]:
     return tuple(metrics)
 
 
-def _by_preset(name: str, **changed: Any) -> dict[str, Any]:
+def _by_preset(name: str, **changed: Any) -> dict[str, object]:
     return {preset: getattr(method, name) for preset, method in PRESETS.items()} | changed
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -47,11 +47,16 @@ class Comparison:
     """A comparison, and what its result.json says beside the numbers."""
 
     result: PairResult  # numbers, and the contexts of every class
-    parameters: dict[str, Any]
-    inputs: dict[str, Any]
+    parameters: Mapping[str, object]
+    inputs: Mapping[str, object]
     losses: Losses  # what was left out; saving adds damaged pictures of the gallery
 
-    def content(self) -> dict[str, Any]:
+    @property
+    def name(self) -> str:
+        """What is compared with what."""
+        return f"{self.result.a.frames.name} against {self.result.b.frames.name}"
+
+    def content(self) -> dict[str, object]:
         """The content of result.json (docs/reference/results.md)."""
         return result_content(self.result, self.parameters, self.inputs, self.losses)
 
@@ -63,12 +68,11 @@ class Comparison:
     def save(self, out: Path, per_kind: int = PER_KIND) -> None:
         """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all."""
         sets = (self.result.a.frames, self.result.b.frames)
-        height, width = self.parameters["patch"]
+        method = self.result.settings.method
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
-            min_score = float(self.parameters["min_score"])
             items = with_neighbours(select_items(self.contexts, per_kind), self.result)
-            shown = save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score, items=items)
+            shown = save_gallery(folder, *sets, self.contexts, method.patch, min_score=method.min_score, items=items)
             self.losses.extend(shown)
             write_json(folder / RESULT, self.content())
 
@@ -102,7 +106,7 @@ def compare_sets(
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
     _log_method(result, settings, log)
-    inputs: dict[str, Any] = {
+    inputs: dict[str, object] = {
         key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -213,15 +213,15 @@ class InputSet:
     # of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory
     format: str
     # rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures
-    range_image: Mapping[str, Any] | None = None
+    range_image: Mapping[str, object] | None = None
     # new names that classes of the set were given, by the name that the set has
     rename: Mapping[str, str] = field(default_factory=dict)
 
-    def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
+    def describe(self, compared: FrameSet, false_positives: int) -> dict[str, object]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
-        more: dict[str, Any] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
+        more: dict[str, object] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
         more |= {"rename": dict(self.rename)} if self.rename else {}
         return more | {
             "path": "" if path is None else str(path),
@@ -264,7 +264,7 @@ def read_input(
     return InputSet(path, predictions, frames, form)
 
 
-def describe_model(settings: MethodSettings) -> dict[str, Any] | None:
+def describe_model(settings: MethodSettings) -> dict[str, object] | None:
     """The entry `inputs.model` of result.json."""
     model = settings.model
     if model is None:

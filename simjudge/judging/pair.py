@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -195,34 +195,50 @@ def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> Painte
 
 def _numbers(a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty) -> ComparisonNumbers:
     by_class = {
-        str(k): entry_numbers([one.comparison], one.certainty, side_numbers("a", a, k), side_numbers("b", b, k))
+        str(k): entry_numbers([one.comparison], one.certainty, side_numbers(a, k), side_numbers(b, k))
         for k, one in classes.items()
     }
     comparisons = [one.comparison for one in classes.values()]
-    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    together = entry_numbers(comparisons, overall, side_numbers(a, None), side_numbers(b, None))
     return ComparisonNumbers(by_class, together)
 
 
-def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
+class SideNumbers(NamedTuple):
     """False positives and average precision of one set."""
+
+    false_positives: int
+    map50: float | None
+    map50_95: float | None
+
+
+def side_numbers(judged_set: JudgedSet, class_id: int | None) -> SideNumbers:
+    """False positives and average precision of one set, of a class or of all."""
     wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
     chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
-    return {
-        f"false_positives_{side}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
-        f"map50_{side}": _mean_defined([pair[0] for pair in chosen]),
-        f"map50_95_{side}": _mean_defined([pair[1] for pair in chosen]),
-    }
+    count = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
+    return SideNumbers(count, *(_mean_defined([pair[number] for pair in chosen]) for number in (0, 1)))
 
 
 def entry_numbers(
-    comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
+    comparisons: list[ClassComparison],
+    certainty: Certainty | None,
+    of_a: SideNumbers | None = None,
+    of_b: SideNumbers | None = None,
 ) -> EntryNumbers:
     """The numbers of one class, or of all together where comparisons of several classes are given."""
     reduced = reduce_comparisons(comparisons)
     out = reduced if certainty is None else reduced.judged(certainty)
-    for side in sides:
-        out = replace(out, **side)
-    return out
+    if of_a is None or of_b is None:
+        return out
+    return replace(
+        out,
+        false_positives_a=of_a.false_positives,
+        false_positives_b=of_b.false_positives,
+        map50_a=of_a.map50,
+        map50_b=of_b.map50,
+        map50_95_a=of_a.map50_95,
+        map50_95_b=of_b.map50_95,
+    )
 
 
 def _mean_defined(values: list[float | None]) -> float | None:

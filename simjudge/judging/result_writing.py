@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -170,7 +169,7 @@ def _nearest(
 
 def comparison_parameters(
     settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The entry `parameters` of result.json."""
     return (
         method_parameters(settings, painted)
@@ -183,7 +182,7 @@ def comparison_parameters(
     )
 
 
-def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
+def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, object]:
     """The part of `parameters` that says what a context is: preset and `Method`, and the classes if not all count."""
     method = settings.method
     chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
@@ -208,13 +207,13 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     )
 
 
-def _semantic_parameters(settings: MethodSettings) -> dict[str, Any]:
+def _semantic_parameters(settings: MethodSettings) -> dict[str, object]:
     if settings.task != SEMANTIC:
         return {}
     return {"task": settings.task, "stride": settings.stride, "width": settings.width}
 
 
-def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
+def _lidar_parameters(settings: MethodSettings) -> dict[str, object]:
     if settings.sensor != LIDAR:
         return {}
     return {
@@ -226,7 +225,7 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
     }
 
 
-def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
+def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, object]:
     """The part of `parameters` that says how certainty was found."""
     return {
         "margin": settings.margin,
@@ -237,7 +236,7 @@ def certainty_parameters(settings: CompareSettings | SweepSettings, overall: Ent
     }
 
 
-def describe_units(side: SideUnits) -> dict[str, Any]:
+def describe_units(side: SideUnits) -> dict[str, object]:
     """What an entry of `inputs` says of the sampling units of a set."""
     return {
         "units": side.count,
@@ -250,7 +249,7 @@ def describe_units(side: SideUnits) -> dict[str, Any]:
     }
 
 
-def _balance_content(balance: ClassBalance) -> dict[str, Any]:
+def _balance_content(balance: ClassBalance) -> dict[str, object]:
     return {"differences": dict(balance.differences), "adjusted": balance.model is not None}
 
 
@@ -260,8 +259,8 @@ def false_positives(judged_set: JudgedSet) -> int:
 
 
 def result_content(
-    result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
-) -> dict[str, Any]:
+    result: PairResult, parameters: Mapping[str, object], inputs: Mapping[str, object], losses: Losses
+) -> dict[str, object]:
     """The content of result.json (docs/reference/results.md)."""
     names = result.b.frames.class_names | result.a.frames.class_names
     return {

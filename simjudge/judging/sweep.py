@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
@@ -31,7 +31,7 @@ class SweptPoint:
     patch: tuple[int, int]
     numbers: ComparisonNumbers
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The point as sweep.json has it."""
         return {"theta": self.theta, "patch": list(self.patch), **self.numbers.to_json()}
 
@@ -51,7 +51,8 @@ class SweptPoints:
 class Sweep:
     """The comparisons of a sweep."""
 
-    content: dict[str, Any]
+    name: str  # what is compared with what
+    content: Mapping[str, object]  # of sweep.json
     losses: Losses
 
     def save(self, folder: Path) -> None:
@@ -93,7 +94,7 @@ def sweep_sets(
         "curves": [point.to_json() for point in swept.points],
         "losses": losses.lines(),
     }
-    return Sweep(content, losses)
+    return Sweep(f"{set_a.name} against {set_b.name}", content, losses)
 
 
 def sweep_pair(

@@ -38,7 +38,7 @@ LABEL_SIZE = 12.0
 """Size of the names of axes, points."""
 LINE_WIDTH = 2.0
 """Width of a line that shows data, points."""
-_STYLE: dict[str, Any] = {
+_STYLE: dict[str, object] = {
     "font.family": ["DejaVu Sans"],
     "font.size": TICK_SIZE,
     "text.color": LIGHT["ink"],
@@ -72,7 +72,7 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": TICK_SIZE,
 }
-_SAVED: dict[str, Any] = {
+_SAVED: dict[str, object] = {
     # SVG keeps text as text: small, searchable, editable, and in the page's own font. PDF embeds its fonts as TrueType.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
@@ -335,7 +335,7 @@ class _Panel:
 
     def __init__(self, figure: ReportFigure, axes: Axes, number: int) -> None:
         self.figure, self.axes = figure, axes
-        self.start: dict[str, Any] = {"panel": number, "x_axis": axes.get_xlabel(), "y_axis": axes.get_ylabel()}
+        self.start = (number, axes.get_xlabel(), axes.get_ylabel())
         self.names = [_tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
 
     def marks(self) -> Iterator[DrawnMark]:
@@ -401,13 +401,12 @@ class _Panel:
 
     def _mark(self, label: Any, mark: str, x: float | None, y: float | None, **more: Any) -> DrawnMark:
         series = str(label or "")
-        named: dict[str, Any] = {
-            name: names.get(_middle(at, more.get(f"{name[0]}_end")), "")
-            for name, names, at in zip(("x_name", "y_name"), self.names, (x, y), strict=True)
-        }
-        return DrawnMark(
-            **self.start, series="" if series.startswith("_") else series, mark=mark, x=x, y=y, **named, **more
+        x_name, y_name = (
+            names.get(_middle(at, more.get(end)), "")
+            for names, at, end in zip(self.names, (x, y), ("x_end", "y_end"), strict=True)
         )
+        named = "" if series.startswith("_") else series
+        return DrawnMark(*self.start, named, mark, x, y, x_name=x_name, y_name=y_name, **more)
 
     def _tips(self, artist: Any) -> Sequence[str]:
         return self.figure.tooltips.get(artist.get_gid() or "", [])

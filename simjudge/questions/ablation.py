@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from markupsafe import Markup
 from pydantic import Field
@@ -158,7 +158,7 @@ class AblationResult:
             compare_distance(near[variant], near[self.baseline]),
         )
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """The rows of ablation.csv: one a question, variant and class, all classes together first."""
         for question in QUESTIONS:
             for answer in self.answers(question):
@@ -414,8 +414,8 @@ def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
 
 def home_sentence(result: AblationResult) -> str:
     """How well each net does on images of its own kind."""
-    sets = result.sets.header["sets"]
-    home = {name: sets[name]["nets"][name]["mean_performance"] for name in (result.real, *result.trained)}
+    sets = result.sets.about
+    home = {name: sets[name].nets[name].mean_performance for name in (result.real, *result.trained)}
     words = list_some([f"{name} {format_number(value, 2)}" for name, value in home.items()], len(home))
     return f"Mean performance of each net on the set that it was trained for: {words}."
 

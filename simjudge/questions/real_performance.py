@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class RealPerformance:
     classes: tuple[ClassPerformance, ...]
     losses: Losses
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What control_variates.json holds (docs/reference/results.md)."""
         return {
             "real": self.names[0],

@@ -17,7 +17,7 @@ from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
 from simjudge.judging.judged_set import class_samples, judge_set, object_performance
 from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
-from simjudge.judging.pair import entry_numbers, side_numbers
+from simjudge.judging.pair import SideNumbers, entry_numbers, side_numbers
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.live_comparison import LiveClassComparison
@@ -245,13 +245,9 @@ class LiveJudge:
         return self._classes[class_id]
 
     def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
-        of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
-        live: dict[str, Any] = {
-            f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
-            f"map50_{of_live}": None,
-            f"map50_95_{of_live}": None,
-        }
-        return entry_numbers(comparisons, None, side_numbers(of_reference, self.reference, class_id), live)
+        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0), None, None)
+        known = side_numbers(self.reference, class_id)
+        return entry_numbers(comparisons, None, *((live, known) if self.live_is_a else (known, live)))
 
 
 def _size(frame: FrameSet) -> int:

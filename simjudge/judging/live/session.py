@@ -40,6 +40,7 @@ from simjudge.judging.live.stream_matching import (
 )
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import comparison_parameters, describe_units, false_positives
+from simjudge.judging.units.sampling_units import SideUnits
 
 SIDES = ("ground truth", "detections")
 """The two streams of messages, as people know them."""
@@ -280,10 +281,10 @@ class LiveSession:
             (self._journal.remove if finished else self._journal.close)()
             self._journal = None
 
-    def inputs(self, units: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+    def inputs(self, units: tuple[SideUnits, SideUnits] | None = None) -> dict[str, object]:
         """The entry `inputs` of result.json."""
         live_side = "a" if self.options.live_is_a else "b"
-        live = {
+        live: dict[str, object] = {
             "path": "",
             "name": LIVE,
             "sha256": "",
@@ -298,11 +299,14 @@ class LiveSession:
             "predictions_path": None,
             "predictions_sha256": None,
         }
-        both = {live_side: live, "b" if live_side == "a" else "a": self.described}
-        sides = {side: both[side] | {"units": count} for side, count in zip(("a", "b"), units, strict=True)}
+        both: dict[str, dict[str, object]] = {live_side: live, "b" if live_side == "a" else "a": self.described}
+        drawn_of: list[dict[str, object]] = [{"units": 0}, {"units": 0}]
+        if units is not None:
+            drawn_of = [describe_units(side) for side in units]
+        sides = {side: both[side] | drawn for side, drawn in zip(("a", "b"), drawn_of, strict=True)}
         return {**sides, "model": self._model}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The entry `parameters` of result.json."""
         return comparison_parameters(self.settings, None, self.judge.painted)
 
@@ -335,9 +339,7 @@ class LiveSession:
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)
-        inputs = self.inputs((result.units.sides[0].count, result.units.sides[1].count))
-        for side, drawn in zip(("a", "b"), result.units.sides, strict=True):
-            inputs[side] |= describe_units(drawn)
+        inputs = self.inputs(result.units.sides)
         parameters = comparison_parameters(self.settings, result.numbers.overall, result.painted)
         if resampling is Resampling.LATER:
             parameters["certainty"] = NOT_YET

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
@@ -65,7 +64,7 @@ class ColourDifference(ShortRepr):
     # the same of real and real: a second set, or the two halves of the frames; NaN where one has no pixels
     floor: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The difference for a saved result: plain values, None where there is none."""
         return {
             "subject": self.subject,

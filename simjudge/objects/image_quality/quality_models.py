@@ -120,7 +120,7 @@ def read_niqe_model(path: Path) -> NiqeModel:
     return NiqeModel(origin, *_checked(path, mean, covariance))
 
 
-def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, Any]]) -> None:
+def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, object]]) -> None:
     """Write a model as JSON."""
     content = {
         "niqe_model": model.origin,

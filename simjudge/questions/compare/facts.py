@@ -152,14 +152,14 @@ def balance_sentence(result: Result) -> str:
     if not unlike:
         return ""
     key, covariate, difference = unlike[0]
-    names, balance = result.header.get("class_names") or {}, result.header["balance"]
+    names, balance = result.header.class_names, result.header.balance
     less, more = _OBJECTS.get(covariate, (f"of less {covariate}", f"of more {covariate}"))
     of_class = f" of class {names.get(key, key)}" if len(balance) > 1 else ""
     others = f"; {len(unlike) - 1} more classes are unlike too" if len(unlike) > 2 else ""
     others = "; another class is unlike too" if len(unlike) == 2 else others
     done = (
         "performance is adjusted to like objects"
-        if balance[key]["adjusted"]
+        if balance[key].adjusted
         else "performance could not be adjusted to that, so W1 holds it too"
     )
     return (
@@ -170,8 +170,8 @@ def balance_sentence(result: Result) -> str:
 
 def _unlike_classes(result: Result) -> Iterator[tuple[str, str, float]]:
     """Class, covariate and difference (A less B) where it is above the limit; the largest of each class."""
-    for key, found in (result.header.get("balance") or {}).items():
-        largest = max(found["differences"].items(), key=lambda item: abs(item[1]), default=None)
+    for key, found in result.header.balance.items():
+        largest = max(found.differences.items(), key=lambda item: abs(item[1]), default=None)
         if largest is not None and abs(largest[1]) > UNBALANCED:
             yield key, *largest
 
@@ -201,16 +201,6 @@ def _found(found: Control) -> str:
         f"shows a gap in {found.gaps} of {found.splits} splits into random halves (median "
         f"{format_number(numbers.gap)}, 95 %: up to {format_number(numbers.gap_high)})"
     )
-
-
-WHERE, INVENTED = "where", "where_invented"
-"""Fields of result.json."""
-
-
-def saved_kinds(result: Result, field: str = WHERE) -> KindDifferences | None:
-    """The kinds of contexts that a result holds; None where it has none, as results of earlier versions."""
-    content = result.header.get(field)
-    return None if content is None else KindDifferences.from_json(content)
 
 
 def where_sentence(found: KindDifferences | None) -> str:
@@ -300,7 +290,7 @@ def times_more_frames(entry: ResultEntry) -> float | None:
 
 def _more_frames(result: Result, entry: ResultEntry) -> str:
     factor, m = times_more_frames(entry), f"{entry.margin:g}"
-    paired = (result.header.get("parameters") or {}).get("paired")
+    paired = result.header.parameters.paired
     pairs = "" if paired else " Where both sets show the same places, --paired needs far fewer."
     if factor is None:
         return f"Record more frames.{pairs}"
@@ -314,14 +304,8 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
     )
 
 
-def _is_of_boxes(result: Result) -> bool:
-    """Whether it compares objects in pictures: what explain, fit and cover take."""
-    parameters = result.header.get("parameters") or {}
-    return bool(parameters.get("task", "objects") == "objects" and parameters.get("sensor", "camera") == "camera")
-
-
 def _ways_to_change(result: Result) -> str:
-    if _is_of_boxes(result):
+    if result.header.parameters.compares_boxes:
         return (
             "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
         )
@@ -329,7 +313,7 @@ def _ways_to_change(result: Result) -> str:
 
 
 def _ways_to_cover(result: Result) -> str:
-    return ": simjudge cover searches the poses for that in a scene" if _is_of_boxes(result) else ""
+    return ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
 
 
 def _round_up(count: float) -> int:
@@ -352,7 +336,7 @@ def _within_overlap(result: Result, entry: ResultEntry, names: SetNames) -> str:
     if share is None or share >= SMALL_OVERLAP:
         return ", in contexts that it shows"
     only = f", but only in the {format_percent(share)} of contexts that it shows"
-    if not _is_of_boxes(result):
+    if not result.header.parameters.compares_boxes:
         return only
     return f"{only}. For the others, simjudge cover makes pictures of a scene that look like the rest of {names.a}"
 
@@ -429,15 +413,15 @@ class WhereView:
 
 def where_view(result: Result, names: SetNames) -> WhereView:
     """Gather what the page shows; `names` are those of the sets."""
-    counts = result.header.get("confusion") or {}
+    counts = result.header.confusion
     labels = {entry.key: entry.label for entry in result.classes}
-    labels |= {str(key): str(name) for key, name in (result.header.get("class_names") or {}).items()}
+    labels |= result.header.class_names
     tables = [
         _confusion_table(name, counts[which], labels)
         for which, name in (("a", names.a), ("b", names.b))
         if which in counts
     ]
-    kinds, invented = saved_kinds(result), saved_kinds(result, INVENTED)
+    kinds, invented = result.header.where, result.header.where_invented
     return WhereView(
         _kind_table(kinds, where_sentence(kinds)), _kind_table(invented, invented_sentence(invented)), tables
     )

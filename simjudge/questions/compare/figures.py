@@ -151,9 +151,7 @@ class _CardMaker:
     ) -> None:
         self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
         self.folder = result.folder / "gallery"
-        side = (result.header.get("inputs") or {}).get("a") or {}
-        self.stretch = float((side.get("range_image") or {}).get("pixel_height") or 1.0)
-        self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+        self.stretch, self.classes = result.header.sets["a"].pixel_height, result.header.class_names
         self.colours = box_colours(result)
         count.colours = self.colours
 
@@ -263,7 +261,7 @@ class _CardMaker:
 
 def box_colours(result: Result) -> dict[str, str]:
     """Choose a colour for the boxes of each class, to be seen on pictures."""
-    names = [str(name) for name in (result.header.get("class_names") or {}).values()]
+    names = list(result.header.class_names.values())
     return {name: DARK[colour] for name, colour in zip(names, series_colours(names), strict=True)}
 
 
@@ -277,7 +275,7 @@ def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryIt
     """Read the gallery as saved, or where none was saved, choose it now and without pictures."""
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():
-        patch = result.header.get("parameters", {}).get("patch") or (120, 120)
+        patch = result.header.parameters.patch or (120, 120)
         items = select_items(contexts, PER_KIND)
         return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
     saved = read_gallery(path)
@@ -355,15 +353,15 @@ def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *
     x0, y0, x1, y1 = crop.place
     axes.set(xlim=(x0, x1), ylim=(y1, y0), xticks=[], yticks=[], facecolor=LIGHT["grid"])
     axes.grid(visible=False)
-    axes.set_aspect(_stretch(result))
+    axes.set_aspect(result.header.sets["a"].pixel_height)
     if crop.file is not None:
         path = result.folder / "gallery" / Path(crop.file).name
         try:
             data = path.read_bytes()
         except OSError as error:
             raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
-        axes.imshow(decode_image(data, str(path)), extent=(x0, x1, y1, y0), aspect=_stretch(result))
-    colours, names = box_colours(result), {str(k): str(v) for k, v in result.header.get("class_names", {}).items()}
+        axes.imshow(decode_image(data, str(path)), extent=(x0, x1, y1, y0), aspect=result.header.sets["a"].pixel_height)
+    colours, names = box_colours(result), result.header.class_names
 
     def add(box: Iterable[float], class_id: float, style: str | tuple[int, tuple[float, ...]], width: float) -> None:
         name = names.get(str(int(class_id)), f"class {int(class_id)}")
@@ -379,12 +377,6 @@ def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *
     if is_reference:
         for spine in axes.spines.values():
             spine.set(visible=True, linewidth=2.5, edgecolor=LIGHT["ink"])
-
-
-def _stretch(result: Result) -> float:
-    """How much higher than wide a pixel is: of range images."""
-    side = (result.header.get("inputs") or {}).get("a") or {}
-    return float((side.get("range_image") or {}).get("pixel_height") or 1.0)
 
 
 def _edges_inside(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
@@ -18,6 +17,7 @@ from simjudge.page.number_format import (
     format_percent,
 )
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
 from simjudge.results.verdict_words import verdict_words
 
@@ -70,12 +70,7 @@ class SetNames:
         """Name the sets of a result."""
         given = {which: result.set_name(which) for which in ("a", "b")}
         a, b = (w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items())
-        return cls(a, b, sample_words(result.header))
-
-
-def sample_words(header: Mapping[str, Any]) -> str:
-    """What the comparisons of a result call what has a performance."""
-    return "patches" if (header.get("parameters") or {}).get("task") == "semantic" else "objects"
+        return cls(a, b, result.header.parameters.samples)
 
 
 def headline(entry: ResultEntry) -> str:
@@ -269,9 +264,9 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     )
 
 
-def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, Any]) -> str:
+def undefined_reason(entry: ResultEntry, field: str, parameters: ResultParameters) -> str:
     """Write why a field of an entry is undefined."""
-    if field.startswith("pointwise") and not parameters.get("paired"):
+    if field.startswith("pointwise") and not parameters.paired:
         return "the sets were not compared as pairs"
     if entry.numbers.lacks_gap and field in _DRAWN:
         return NO_GAP
@@ -283,7 +278,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     reasons = (
         (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
         (field == "detectable_gap" and entry.verdict == Verdict.TOO_FEW, "there is too little to show any"),
-        (field in (*_DRAWN, "adjusted_w1") and not parameters.get("draws"), "no draws were asked for"),
+        (field in (*_DRAWN, "adjusted_w1") and not parameters.draws, "no draws were asked for"),
         (field == "adjusted_w1", "the objects of like contexts are alike: nothing had to be adjusted"),
         (field == "relative_w1", "the mean performance in A is 0"),
         (bool(which) and not numbers.number(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
@@ -383,7 +378,7 @@ def _cells(one: DetectorMeasure) -> tuple[str, ...]:
 
 def measure_notes(result: Result) -> list[str]:
     """What must be known of the table."""
-    least = (result.header.get("parameters") or {}).get("min_score")
+    least = result.header.parameters.min_score
     score = "" if least is None else f" of a score of {least:g} or more (--min-score), as where it is deployed"
     said = (
         f"Predictions{score}; average precision is over all scores. p is corrected for the measures (Romano and Wolf), "

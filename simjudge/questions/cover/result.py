@@ -151,7 +151,7 @@ class NewlyCovered:
     mean_w1: float | None  # None where none takes part
     certainty: Certainty
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of cover.json."""
         names = ("noise", "noise_q95", "gap", "gap_low", "gap_high", "p_value", "verdict")
         return {"contexts": self.contexts, "mean_w1": self.mean_w1} | {
@@ -329,7 +329,8 @@ class CoverResult(ShortRepr):
     same_labels: int
     uncovered: tuple[UncoveredContext, ...]
     candidates: int
-    parameters: dict[str, Any] = field(default_factory=dict)
+    patch: tuple[int, int]  # height and width, pixels
+    parameters: dict[str, object] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
     newly_covered: NewlyCovered | None = None
 
@@ -343,7 +344,7 @@ class CoverResult(ShortRepr):
         counts = Counter(each.reason for each in self.uncovered)
         return {reason: counts[reason] for reason in REASONS if counts[reason]}
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of cover.json (docs/guides/cover.md)."""
         return {
             "version": version(),
@@ -382,7 +383,7 @@ class CoverResult(ShortRepr):
         write_rows(folder / UNCOVERED, [vars(each) for each in self.uncovered])
 
 
-def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, Any]]:
+def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, object]]:
     """The rows of curve.csv: O_A and the share resembled by number of pictures, chosen and random."""
     columns = {
         "overlap": curve.overlap,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -141,7 +140,7 @@ def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
         )
 
 
-def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
+def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, object]:
     """Paths and digests of A and B, as cover.json has them; null for sets in memory."""
     return {
         key: None
@@ -151,7 +150,7 @@ def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
     }
 
 
-def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
+def describe_parameters(settings: CoverSettings) -> dict[str, object]:
     """The settings, as cover.json has them."""
     return {
         "model": None if settings.model is None else str(settings.model),
@@ -363,7 +362,7 @@ class _Search:
         rules: ReachRules,
         chosen: Sequence[ChosenPicture],
         rendered: _Rendered,
-        inputs: dict[str, Any],
+        inputs: dict[str, object],
         progress: ProgressBar,
     ) -> CoverResult:
         """Measure the overlap on the rendered pictures, and say why contexts stay uncovered."""
@@ -396,6 +395,7 @@ class _Search:
             same_labels=rendered.same,
             uncovered=uncovered_rows(left, reasons, a),
             candidates=len(pool.candidates),
+            patch=settings.method.patch,
             parameters=describe_parameters(settings) | inputs,
             losses=losses,
             newly_covered=newly,

@@ -287,6 +287,17 @@ def _has_whole_lidar(findings: Sequence[Finding]) -> bool:
 _ORDER = {FAIL: 0, MISSING: 1, PASS: 2, NOT_CHECKED: 3}
 
 
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic of a running graph."""
+
+    topic: str
+    type: str
+    publishers: Sequence[str]  # nodes
+    subscriptions: Sequence[str]  # nodes
+    messages: int
+
+
 @dataclass(frozen=True, repr=False)
 class Diagnosis(SummaryRepr):
     """What of a recording or a data set is usable for which question.
@@ -298,7 +309,7 @@ class Diagnosis(SummaryRepr):
         answers: to all questions.
         notes: what a person should know although nothing is wrong.
         losses: what could not be read.
-        topics: of a running graph, a row each for programs: topic, type, publishers, subscriptions, messages.
+        topics: of a running graph.
         detector: for the lines that run one.
         task: the option that a comparison takes, with a space behind it; empty for none.
     """
@@ -309,7 +320,7 @@ class Diagnosis(SummaryRepr):
     answers: Sequence[Answer]
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
-    topics: Sequence[dict[str, Any]] = ()
+    topics: Sequence[TopicRow] = ()
     detector: str = ANY_DETECTOR
     task: str = ""
 
@@ -317,14 +328,8 @@ class Diagnosis(SummaryRepr):
     def topic_table(self) -> SummaryTable:
         """A row a topic of a running graph."""
         rows = [
-            [
-                topic["topic"],
-                topic["type"],
-                ", ".join(topic["publishers"]),
-                ", ".join(topic["subscriptions"]),
-                str(topic["messages"]),
-            ]
-            for topic in self.topics
+            [row.topic, row.type, ", ".join(row.publishers), ", ".join(row.subscriptions), str(row.messages)]
+            for row in self.topics
         ]
         return SummaryTable(["topic", "type", "published by", "subscribed to by", "messages"], rows, text_columns=4)
 
@@ -411,7 +416,7 @@ class Diagnosis(SummaryRepr):
         )
         return answer.question.command.format(path=quoted(self.path), poses=poses, model=self.detector, task=self.task)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The same for programs."""
         return {
             "path": str(self.path),
@@ -428,7 +433,7 @@ class Diagnosis(SummaryRepr):
             },
             "checks": [dict(vars(each)) for each in self.findings],
             "notes": list(self.notes),
-            **({"topics": list(self.topics)} if self.topics else {}),
+            **({"topics": [dict(vars(row)) for row in self.topics]} if self.topics else {}),
         }
 
     def summary(self) -> Summary:

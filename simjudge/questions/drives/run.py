@@ -99,7 +99,7 @@ class DriveComparison(ShortRepr):
         real, sim = (names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for names in self.names)
         return f"{real} against {sim}"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of drives.json (docs/guides/drives.md)."""
         values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
         return {
@@ -475,7 +475,7 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     @property
     def metrics(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric."""
-        return self.saved.metrics
+        return list(self.content["metrics"])
 
     @property
     def table(self) -> SummaryTable:
@@ -490,7 +490,7 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.metrics)])
+        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.saved.metrics)])
 
     def __repr__(self) -> str:
         """What it is, in a line."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class DrivingFigures(NamedTuple):
     circles: dict[float, tuple[float, float]]
     drift: float  # distance aside after the straight run, metres, left positive
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """The figures as JSON has them."""
         circles = {f"{steering:+.1f}": list(radii) for steering, radii in self.circles.items()}
         return self._asdict() | {"circles": circles}

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class CameraChanges:
         used = self.light is not None and (causes is None or "lighting" in causes)
         return self.light if used and self.light is not None else LightFactors()
 
-    def parameters(self, name: str) -> dict[str, Any]:
+    def parameters(self, name: str) -> dict[str, object]:
         """What undoes a cause, for tables and files."""
         if name == "lens" and self.lens is not None:
             terms = {f"k{number}": round(term, 6) for number, term in enumerate(self.lens.coefficients, 1) if term}

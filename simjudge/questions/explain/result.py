@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import factorial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.method.certainty import Certainty
-from simjudge.method.verdicts import GAPS
+from simjudge.method.verdicts import GAPS, MARGIN
 from simjudge.results.saved_result import write_json, write_rows
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
@@ -150,13 +149,21 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class FilterUse:
+    """A filter, or another change, that undoes a cause."""
+
+    name: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class CauseShare:
     """One cause of a gap."""
 
     name: str  # name, words: as files and as sentences write it
     words: str
     side: str  # whose pictures or labels were changed to undo it, "a" or "b"
-    filters: tuple[dict[str, Any], ...]  # names and parameters of the filters that undo it
+    filters: tuple[FilterUse, ...]  # what undoes it
     alone: Interval  # by how much the gap falls if it alone is undone
     after_others: Interval  # by how much the gap falls if it is undone last
     # its part of the gap; None where it was left out of the sharing, because neither way showed anything
@@ -170,12 +177,12 @@ class CauseShare:
         sign = 0 if self.share is None else self.share.sign
         return {1: UNLISTED if self.name in SCENE_CAUSES else EXPLAINS, -1: WIDENS, 0: CANNOT_TELL_CAUSE}[sign]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The cause as explain.json has it."""
         return {
             "cause": self.name,
             "changed": self.side,
-            "filters": list(self.filters),
+            "filters": [dict(vars(each)) for each in self.filters],
             "alone": self.alone.content(),
             "after_others": self.after_others.content(),
             "w1": None if self.w1 is None else self.w1.content(),
@@ -218,7 +225,7 @@ class Explanation:
     first_sure: float | None
     order_sure: float | None
     without_effect: tuple[str, ...]
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, object] = field(default_factory=dict)
     runs: int = 0
     losses: Losses = field(default_factory=Losses)
     not_tried: Mapping[str, str] = field(default_factory=dict)
@@ -231,11 +238,17 @@ class Explanation:
         return self.certainty.verdict in GAPS and bool(self.certainty.gap)
 
     @property
+    def margin(self) -> float:
+        """Difference of performance from which a gap matters."""
+        margin = self.parameters.get("margin", MARGIN)
+        return margin if isinstance(margin, int | float) else MARGIN
+
+    @property
     def shared(self) -> Sequence[CauseShare]:
         """The causes that have a part of the gap."""
         return [cause for cause in self.causes if cause.w1 is not None]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of explain.json (docs/guides/explain.md)."""
         sure = self.certainty
         return {
@@ -277,8 +290,8 @@ class Explanation:
         write_rows(folder / EXPLANATION_TABLE, [self._row(cause) for cause in self.causes])
 
     @staticmethod
-    def _row(cause: CauseShare) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def _row(cause: CauseShare) -> dict[str, object]:
+        row: dict[str, object] = {
             "cause": cause.name,
             "changed": cause.side,
             "verdict": cause.verdict,

@@ -142,7 +142,7 @@ class DivergenceFit(ShortRepr):
         """Number of the rendering whose divergence is nearest to the value."""
         return int(np.argmin(np.abs(self.rendered - self.value)))
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         names = ("rendered", "misfit", "edges", "points")
         arrays = {name: getattr(self, name).tolist() for name in names}
@@ -244,7 +244,7 @@ class RingDistributions(ShortRepr):
     ring: tuple[IntArray, ...]  # of each, numbers of the rings with enough points, (R,)
     ring_drop_out: tuple[FloatArray, ...]  # of each, drop-out of these rings, (R,), 0 to 1
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         return {name: vars(each) for name, each in zip(LIDAR_NAMES, self.statistics, strict=True)}
 

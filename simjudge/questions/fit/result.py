@@ -60,7 +60,7 @@ class HeldOutW1:
     mean_w1: float
     certainty: Certainty
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         return {"mean_w1": self.mean_w1} | vars(self.certainty)
 
@@ -98,7 +98,7 @@ class CameraFit:
     sensor: ClassVar[str] = "camera"
     items: ClassVar[str] = "frames"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),
@@ -232,7 +232,7 @@ class FittedDivergence:
     # mean W1 of the fitted clouds with each rendering, with A's noise and drop-out; over draws of the noise
     w1: tuple[float, ...]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         files = [
             {"file": str(each.path), "divergence": list(each.divergence), "w1": w1}
@@ -278,7 +278,7 @@ class LidarFit:
     sensor: ClassVar[str] = "lidar"
     items: ClassVar[str] = "clouds"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),

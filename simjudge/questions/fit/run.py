@@ -123,14 +123,25 @@ def _noise(difference: CameraDifference) -> float:
     return math.sqrt(difference.shot**2 / 2 + difference.read**2) if difference.noise_side == "b" else 0.0
 
 
-def _motion(number: int) -> dict[str, Any]:
+def _motion(name: str, number: int) -> FittedParameter:
     """One of the two numbers of a motion, right and down."""
 
     def put(difference: CameraDifference, value: float) -> CameraDifference:
         right, down = (value if k == number else old for k, old in enumerate(difference.motion))
         return replace(difference, motion=(right, down), motion_side="b")
 
-    return {"get": lambda d: d.motion[number] if d.motion_side == "b" else 0.0, "put": put}
+    return FittedParameter(
+        name,
+        "motion_blur",
+        "px",
+        0.0,
+        -30.0,
+        30.0,
+        logarithmic=False,
+        step=0.5,
+        get=lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
+        put=put,
+    )
 
 
 PARAMETERS = (
@@ -146,8 +157,8 @@ PARAMETERS = (
         get=lambda d: max(d.haze, 0.0),
         put=lambda d, v: replace(d, haze=v),
     ),
-    FittedParameter("motion_right", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(0)),
-    FittedParameter("motion_down", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(1)),
+    _motion("motion_right", 0),
+    _motion("motion_down", 1),
     FittedParameter(
         "red_size",
         "chromatic_aberration",

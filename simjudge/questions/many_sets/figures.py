@@ -43,8 +43,8 @@ Pictures = Mapping[str, list[RgbImage]]
 def read_pictures(result: ManySetsResult) -> Pictures:
     """Read a few pictures of every set, from where it was compared."""
     out = {}
-    for name, about in result.header["sets"].items():
-        path = next((str(net["path"]) for net in about["nets"].values() if net.get("path")), "")
+    for name, about in result.about.items():
+        path = next((net.path for net in about.nets.values() if net.path), "")
         if path and Path(path).exists() and (found := _of_set(Path(path))):
             out[name] = found
     return out

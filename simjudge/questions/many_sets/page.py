@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
-from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
 from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
-from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
-from simjudge.questions.compare.words import sample_words
 from simjudge.questions.many_sets.figures import (
     class_bars,
     entry_labels,
@@ -34,11 +32,18 @@ from simjudge.questions.many_sets.figures import (
     set_figures,
     w1_matrix,
 )
-from simjudge.questions.many_sets.result import Example, ManySetsResult, SetsComparison, load_many_sets, study_verdict
+from simjudge.questions.many_sets.result import (
+    Example,
+    ManySetsResult,
+    NamedSet,
+    SetsComparison,
+    load_many_sets,
+    study_verdict,
+)
 from simjudge.results.gallery import HIGHEST, LOWEST
+from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words
-from simjudge.terminal.common import table_text
 
 KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
@@ -319,7 +324,7 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
     ]
     return SetsView(
         name=name,
-        samples=sample_words(result.header),
+        samples=result.parameters.samples,
         sentences=kind_sentences(result),
         bars=_embedded(embedder, class_bars, result),
         pointwise=_embedded(embedder, pointwise_bars, result),
@@ -332,14 +337,14 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
             for entry in comparison.entries
             if entry.key in labels
         ],
-        sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
+        sets=[_set_line(name, about, result.parameters.samples) for name, about in result.about.items()],
         pictures=[
             (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
             for name, own in read_pictures(result).items()
         ],
         examples=[_example(example, embedder) for example in result.examples],
         losses=result.losses,
-        parameters=[(key, str(value)) for key, value in result.header["parameters"].items() if value is not None],
+        parameters=[(key, str(value)) for key, value in result.parameters.content.items() if value is not None],
     )
 
 
@@ -429,14 +434,15 @@ def _share(value: float | None) -> SetsCell:
     return _number(value, "" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%")
 
 
-def _set_line(name: str, about: Mapping[str, Any], samples: str) -> tuple[str, str, str]:
-    nets = about["nets"]
-    first: Mapping[str, Any] = next(iter(nets.values()), {})
-    counts = f"{first.get('frames', 0):,} frames, {first.get('objects', 0):,} {samples}"
+def _set_line(name: str, about: NamedSet, samples: str) -> tuple[str, str, str]:
+    first = next(iter(about.nets.values()), ComparedSet())
+    counts = f"{first.frames or 0:,} frames, {first.objects or 0:,} {samples}"
     means = [
-        f"{net} {format_number(each['mean_performance'])}" for net, each in nets.items() if "mean_performance" in each
+        f"{net} {format_number(held.mean_performance)}"
+        for net, held in about.nets.items()
+        if held.mean_performance is not None
     ]
-    return name, about["domain"], counts + (f"; mean performance {', '.join(means)}" if means else "")
+    return name, about.domain, counts + (f"; mean performance {', '.join(means)}" if means else "")
 
 
 def picture_in_page(picture: RgbImage) -> str:
@@ -447,7 +453,7 @@ def picture_in_page(picture: RgbImage) -> str:
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 
 
-class SetsComparisonResult(KeptResult):
+class SetsComparisonResult(TabledResult[ManySetsResult]):
     """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
 
     `saved`: the result as figures and pages read it.
@@ -456,22 +462,12 @@ class SetsComparisonResult(KeptResult):
     def __init__(self, saved: ManySetsResult, folder: Path) -> None:
         """Wrap a result; `load_result` makes one."""
         super().__init__(folder, None)
-        self.saved, self._place = saved, folder
-
-    @property
-    def name(self) -> str:
-        """The name of the folder."""
-        return self._place.resolve().name
+        self.saved = replace(saved, name=folder.resolve().name)
 
     @property
     def rows(self) -> list[KindRow]:
         """Least, mean and most by net, class and kind of pair."""
         return kind_rows(self.saved)
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return self.saved.losses
 
     @property
     def meaning(self) -> str:
@@ -488,17 +484,9 @@ class SetsComparisonResult(KeptResult):
         """All figures by name, not drawn yet: `result.figures["bars"]()` draws one; `savefig` saves it."""
         return set_figures(self.saved)
 
-    def __str__(self) -> str:
-        """The table by kind of pair."""
-        return table_text(self.table)
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
 
 def _cells(row: KindRow) -> list[str]:

@@ -5,7 +5,7 @@ Which contexts are similar depends on labels alone. So one join a pair of sets s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -64,7 +64,7 @@ class WantedComparison:
     net: str
 
 
-def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[str, str], nets: list[str]) -> None:
+def check_names(predictions: Mapping[str, Mapping[str, object]], domains: Mapping[str, str], nets: list[str]) -> None:
     """Refuse sets and domains that do not go together."""
     if len(predictions) < _PAIR or not nets:
         raise UsageError("predictions: two sets or more are needed, each with the predictions of a net")
@@ -77,7 +77,7 @@ def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[s
 
 
 def wanted_comparisons(
-    predictions: Mapping[str, Any], nets: list[str], pairs: Sequence[Sequence[str]] | None
+    predictions: Mapping[str, Mapping[str, object]], nets: list[str], pairs: Sequence[Sequence[str]] | None
 ) -> list[WantedComparison]:
     """The comparisons to make, each once."""
     if pairs is None:
@@ -111,7 +111,9 @@ def domain_kind(each: WantedComparison, domains: Mapping[str, str]) -> str:
     return "-".join(sorted((domains[each.a], domains[each.b])))
 
 
-def _predicted(wanted: list[WantedComparison], predictions: Mapping[str, Any]) -> list[WantedComparison]:
+def _predicted(
+    wanted: list[WantedComparison], predictions: Mapping[str, Mapping[str, object]]
+) -> list[WantedComparison]:
     """The comparisons, unless a set lacks the predictions of a net that one of them needs."""
     for each in wanted:
         for name in (each.a, each.b):
@@ -268,7 +270,7 @@ class ExampleComparison:
         settings = replace(study.settings, paired=twins)
         sides = judged_sides(study, self.a, self.b, self.net, losses)
         result = compare_judged(sides, painted_sets(*sides, settings), settings, losses)
-        inputs: dict[str, Any] = {
+        inputs: dict[str, object] = {
             key: study.inputs[name, self.net].describe(judged.frames, false_positives(judged)) | describe_units(drawn)
             for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.units.sides, strict=True)
         }
@@ -434,27 +436,26 @@ def _objects_digest(frames: FrameSet) -> str:
 def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any, *, paired: bool) -> ComparisonNumbers:
     a, b = comparison.sets
     by_class = {
-        str(k): entry_numbers([one], classes[k], side_numbers("a", a, k), side_numbers("b", b, k))
-        for k, one in found.items()
+        str(k): entry_numbers([one], classes[k], side_numbers(a, k), side_numbers(b, k)) for k, one in found.items()
     }
-    together = entry_numbers(list(found.values()), overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    together = entry_numbers(list(found.values()), overall, side_numbers(a, None), side_numbers(b, None))
     numbers = ComparisonNumbers(by_class, together)
     return add_pointwise(a, b, numbers) if paired else numbers
 
 
 def _content(
     study: JudgedSets,
-    comparisons: list[dict[str, Any]],
+    comparisons: list[dict[str, object]],
     first: EntryNumbers,
-    predictions: Mapping[str, Any],
+    predictions: Iterable[str],
     domains: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The content of sets.json (docs/reference/results.md)."""
     names: dict[int, str] = {}
-    sets: dict[str, Any] = {name: {"domain": domains[name], "nets": {}} for name in predictions}
+    nets: dict[str, dict[str, object]] = {name: {} for name in predictions}
     for (name, net), judged in study.judged.items():
         names = judged.frames.class_names | names
-        sets[name]["nets"][net] = study.inputs[name, net].describe(judged.frames, false_positives(judged)) | {
+        nets[name][net] = study.inputs[name, net].describe(judged.frames, false_positives(judged)) | {
             "mean_performance": float(judged.assignment.performance.mean())
         }
     painted = {each.name for each in study.painted.values()}
@@ -464,7 +465,7 @@ def _content(
         | {"painted": painted.pop() if len(painted) == 1 else ""}
         | certainty_parameters(study.settings, first)
         | {"metric": study.settings.metric, "comparisons": len(comparisons)},
-        "sets": sets,
+        "sets": {name: {"domain": domains[name], "nets": found} for name, found in nets.items()},
         "class_names": {str(k): name for k, name in sorted(names.items())},
         "comparisons": comparisons,
         "losses": study.losses.lines(),

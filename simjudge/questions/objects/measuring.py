@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class ObjectSide(ShortRepr):
             return np.empty(0) if self.frames is None else stamps_to_seconds(self.frames.stamp)
         return np.empty(0) if self.clouds is None else stamps_to_seconds(np.sort(self.clouds.stamp))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The entry of `inputs` in objects.json."""
         return {
             "name": self.name,
@@ -356,7 +356,7 @@ def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
     return facts
 
 
-def range_content(table: RangeTable) -> dict[str, Any]:
+def range_content(table: RangeTable) -> dict[str, object]:
     """The entry of a table over range in objects.json."""
     return {
         "metric": table.metric,
@@ -367,7 +367,7 @@ def range_content(table: RangeTable) -> dict[str, Any]:
     }
 
 
-def _means_content(means: RangeMeans) -> dict[str, Any]:
+def _means_content(means: RangeMeans) -> dict[str, object]:
     return {"mean": _listed(means.mean), "deviation": _listed(means.deviation), "count": means.count.tolist()}
 
 

@@ -82,7 +82,7 @@ class ObjectComparison(ShortRepr):
         """The series behind each row of `content`."""
         return [SeriesPair(row.time, row.real, row.virtual) for found in self.compared.values() for row in found.rows]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of objects.json (docs/guides/objects.md), without the pictures."""
         keys = ("real", "virtual", "real_again")
         texts = {row.name: row for row in declared(type(self.settings))}
@@ -155,7 +155,7 @@ def compare_by_objects(
     return ObjectComparison(sides, compared, measured, settings, notes, losses)
 
 
-def _row_content(sensor: str, row: SeriesComparison) -> dict[str, Any]:
+def _row_content(sensor: str, row: SeriesComparison) -> dict[str, object]:
     real, virtual = row.means
     interval, floor, shift = row.difference, row.floor, row.shift
     return {
@@ -350,7 +350,7 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric and subject, those that differ first."""
-        return self.saved.rows
+        return list(self.content["rows"])
 
     @property
     def table(self) -> SummaryTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ class Plan:
     losses: Losses
     alone: bool = False
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The plan as JSON has it (docs/reference/results.md)."""
         return {
             "gap": self.gap,

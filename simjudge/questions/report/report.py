@@ -102,15 +102,12 @@ def read_result_frames(result: Result) -> ResultFrames:
         )
         for rows in (parts[n] for n in np.argsort(first))
     ]
-    inputs = result.header.get("inputs") or {}
-    sets = {which: held for which in "ab" if (held := _set_or_none(inputs.get(which) or {})) is not None}
-    names = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+    sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
     numbers_of = {(which, name): n for which, each in sets.items() for n, name in enumerate(each.frame_name)}
-    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, names)
+    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
 
 
-def _set_or_none(described: Mapping[str, object]) -> FrameSet | None:
-    path = str(described.get("path") or "")
+def _set_or_none(path: str | None) -> FrameSet | None:
     if not path or not Path(path).exists():
         return None
     try:
@@ -270,7 +267,7 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
         media.mkdir()
         samples = list(_samples(fiftyone, shown, media, losses, advance))
         if not samples:
-            where = ", ".join(str((result.header.get("inputs") or {}).get(w, {}).get("path")) for w in "ab")
+            where = ", ".join(str(held.path) for held in result.header.sets.values())
             raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
         dataset = _new_dataset(fiftyone)
         try:

@@ -76,7 +76,7 @@ class Verb:
         ]
         return [name for name in needed if name not in {*given, *_GIVEN_BY_RUNNER}]
 
-    def choose_output(self, name: str, arguments: dict[str, Any]) -> str:
+    def choose_output(self, name: str, arguments: dict[str, object]) -> str:
         """The name of what a step makes."""
         takes_format = FORMAT in inspect.signature(self.function).parameters
         if arguments.get(FORMAT) in self.files:
@@ -94,7 +94,7 @@ Verbs = Mapping[str, Verb]
 """By their names in a study's file."""
 
 
-def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
+def do_step(verb: Verb, arguments: dict[str, object], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
     """Do what a step says."""
     known = inspect.signature(verb.function).parameters
     given = {"log": log, "progress": progress, "command": f"a study's step {out.stem}"}
@@ -122,7 +122,7 @@ class StudyNames:
     """What the values of a study may name."""
 
     entries: Mapping[str, MatrixEntry]  # of `steps`, by name
-    sized: Mapping[str, Any]
+    sized: Mapping[str, object]
     inputs: Mapping[str, Path]  # files and folders that a person named
     folder: Path
 
@@ -145,14 +145,14 @@ def read_value(value: Any, names: StudyNames, combination: Combination) -> Any:
     }
 
 
-def _referenced(given: dict[str, Any], names: StudyNames, combination: Combination) -> Any:
+def _referenced(given: dict[str, object], names: StudyNames, combination: Combination) -> Any:
     """What a reference stands for."""
     kind, name = next((kind, str(each)) for kind, each in given.items() if kind != FILE)
     if kind == STEP:
         return StepReference(_step(name, names), str(given.get(FILE, "")))
     if kind == STEPS:
         return _all_steps(name, names)
-    known: Mapping[str, Any] = names.sized if kind == SIZE else names.inputs
+    known: Mapping[str, object] = names.sized if kind == SIZE else names.inputs
     if name not in known:
         raise SimjudgeError(
             f"{name}: the {'size has no such value' if kind == SIZE else 'study has no such input'}"
@@ -171,7 +171,7 @@ def _step(name: str, names: StudyNames) -> str:
     raise SimjudgeError(f"{name}: no step has that name{nearest_name(name, steps)}")
 
 
-def _all_steps(name: str, names: StudyNames) -> dict[str, Any]:
+def _all_steps(name: str, names: StudyNames) -> dict[str, object]:
     """References to all steps of a matrix, in tables by the values of its axes."""
     matrices = [entry.name for entry in names.entries.values() if entry.is_matrix]
     if name not in matrices:
@@ -235,7 +235,7 @@ class Combination:
     """One value of every axis."""
 
     step: str  # name of the step that it makes
-    values: Mapping[str, Any]  # by axis, and by "axis.key" where the axis has tables
+    values: Mapping[str, object]  # by axis, and by "axis.key" where the axis has tables
     path: tuple[str, ...]  # the values as texts, in the order of the axes
 
 
@@ -245,7 +245,7 @@ class MatrixEntry:
 
     name: str
     verb: str
-    arguments: Mapping[str, Any]  # of the verb, as the file has them
+    arguments: Mapping[str, object]  # of the verb, as the file has them
     combinations: Sequence[Combination]  # one without values where there is no matrix
 
     @property
@@ -254,7 +254,7 @@ class MatrixEntry:
         return bool(self.combinations[0].path)
 
 
-def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Combination]:
+def expand_matrix(name: str, matrix: Any, sized: Mapping[str, object]) -> list[Combination]:
     """All combinations of a matrix."""
     if matrix is None:
         return [Combination(name, {}, ())]
@@ -276,7 +276,7 @@ def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Comb
     ]
 
 
-def _axis_values(axis: str, values: Any, sized: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _axis_values(axis: str, values: Any, sized: Mapping[str, object]) -> list[tuple[str, dict[str, object]]]:
     """The values of an axis: each as text, with what `${...}` stands for."""
     if isinstance(values, dict) and values.keys() == {SIZE}:
         if values[SIZE] not in sized:
@@ -296,7 +296,7 @@ def _axis_values(axis: str, values: Any, sized: Mapping[str, Any]) -> list[tuple
     ]
 
 
-def substitute(text: str, values: Mapping[str, Any]) -> Any:
+def substitute(text: str, values: Mapping[str, object]) -> Any:
     """Put the values of a combination in the place of `${...}`."""
     for name in _MARK.findall(text):
         if name not in values:
@@ -310,7 +310,7 @@ DEFAULT_SIZE = "small"
 RESERVED = ("study", "index", "logs")
 """Names that a study's folder needs for itself."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-Values = dict[str, Any]
+Values = dict[str, object]
 """Texts and numbers by name."""
 
 
@@ -335,7 +335,7 @@ class StudyStep:
 
     name: str  # of the step, and of what it makes
     verb: str
-    arguments: Mapping[str, Any]  # of the verb; a `StepReference`, at any depth, for what another step makes
+    arguments: Mapping[str, object]  # of the verb; a `StepReference`, at any depth, for what another step makes
     output: str  # name of the file or folder that it makes
 
     @property
@@ -424,7 +424,7 @@ def _steps(document: Document[StudyFields], names: StudyNames, name: str, verbs:
     entry = names.entries[name]
     verb, where = verbs[entry.verb], ("steps", name, entry.verb)
     for combination in entry.combinations:
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         for key, value in entry.arguments.items():
             if key not in verb.arguments:
                 raise document.error((*where, key), f"no such argument{nearest_name(key, verb.arguments)}")

@@ -246,7 +246,7 @@ class StepTask:
     name: str
     verb_name: str
     verb: Verb
-    arguments: Mapping[str, Any]  # of the verb; paths in place of references
+    arguments: Mapping[str, object]  # of the verb; paths in place of references
     output: str
     digest: str
     version: str  # of simjudge, which every process must have

@@ -224,7 +224,7 @@ class DaskWorkers:
         self._client, self._cores = client, cores
         self._done = as_completed(loop=client.loop)
         self._tasks: dict[str, StepTask] = {}
-        self._futures: dict[str, Any] = {}
+        self._futures: dict[str, object] = {}
 
     def start(self, task: StepTask) -> None:
         """Submit a step."""

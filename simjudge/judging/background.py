@@ -38,14 +38,10 @@ class ComparisonJob:
 
 @dataclass(frozen=True)
 class DirectionNumbers:
-    """The numbers of both directions.
-
-    Attributes:
-        backward: of A predicting B; None where it was not asked for.
-    """
+    """The numbers of both directions."""
 
     forward: ComparisonNumbers
-    backward: ComparisonNumbers | None
+    backward: ComparisonNumbers | None  # of A predicting B; None where it was not asked for
 
 
 def compare_directions(job: ComparisonJob) -> DirectionNumbers:
@@ -92,11 +88,7 @@ class BackgroundComparison:
         return f"the process failed: {type(error).__name__}: {error}"
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end.
-
-        Args:
-            seconds: to wait at most; None for as long as it takes.
-        """
+        """Wait for the end."""
         wait([self._future], seconds)
         return self.done
 

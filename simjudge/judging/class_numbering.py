@@ -32,15 +32,7 @@ def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
 
 
 def describe_numbers(a: FrameSet, b: FrameSet, option: str = "--{}-rename ") -> str:
-    """Say what class numbers are taken to mean where only one of two sets names its classes.
-
-    Args:
-        option: how classes of a set are renamed, with {} for the set.
-
-    Returns:
-        A line that lists every class of the set without names; empty where both sets have names, or
-        neither.
-    """
+    """Say what class numbers are taken to mean where only one of two sets names its classes."""
     named, nameless, letter = (a, b, "b") if a.class_names else (b, a, "a")
     used = np.unique(nameless.objects.class_id).tolist()
     if not named.class_names or nameless.class_names or not used:
@@ -61,11 +53,7 @@ class ClassNumbering:
     """
 
     def __init__(self, names: dict[int, str]) -> None:
-        """Start with a first set.
-
-        Args:
-            names: its class names by id; empty where it has none.
-        """
+        """Start with a first set."""
         self.names = dict(names)
         self._named = bool(names)
         self._by_name = {normalized_name(name): class_id for class_id, name in names.items()}
@@ -106,11 +94,7 @@ def _listed(frames: FrameSet, ids: set[int]) -> str:
 
 
 def chosen_classes(a: FrameSet, b: FrameSet, wanted: Iterable[str] | None) -> tuple[FrameSet, FrameSet]:
-    """Two sets without the labels, the predictions and the names of the classes that are not judged.
-
-    Args:
-        wanted: the names of the classes that are judged; None for all.
-    """
+    """Two sets without the labels, the predictions and the names of the classes that are not judged."""
     selection = ClassSelection(wanted or (), (a, b))
     return selection.apply(a), selection.apply(b)
 
@@ -123,11 +107,7 @@ class ClassSelection:
     """
 
     def __init__(self, wanted: Iterable[str], sets: Sequence[FrameSet]) -> None:
-        """Choose classes.
-
-        Args:
-            sets: what is compared. In a set without names a number means what the first set with names calls it.
-        """
+        """Choose classes."""
         self._wanted = {normalized_name(name): name for name in wanted}
         self._names = next((each.class_names for each in sets if each.class_names), {})
         if not self._wanted:
@@ -142,11 +122,7 @@ class ClassSelection:
                 raise SimjudgeError(f"{each.name}: holds no labelled object of {listed} (--class)")
 
     def apply(self, frames: FrameSet) -> FrameSet:
-        """The set without the labels, the predictions and the names of other classes.
-
-        Args:
-            frames: a set; it may be another one than those that the classes were chosen from.
-        """
+        """The set without the labels, the predictions and the names of other classes."""
         if not self._wanted:
             return frames
         predictions = frames.predictions
@@ -171,11 +147,7 @@ class ClassSelection:
 
 
 def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> FrameSet:
-    """The set, its labels and predictions, with some classes renamed; classes of one new name become one.
-
-    Args:
-        rename: the new name by the name that the set has, or by the number of a class without a name.
-    """
+    """The set, its labels and predictions, with some classes renamed; classes of one new name become one."""
     names = rename_class_names(frames, rename, option)
     if names == frames.class_names:
         return frames
@@ -218,9 +190,6 @@ def match_predicted_classes(frames: FrameSet, rename: Mapping[str, str]) -> Fram
 
     Detectors publish numbers ("0") for classes that the labels call by name ("cone"), or the other way round. Every
     object would count as missed, and the pictures would be blamed.
-
-    Args:
-        rename: by what the predictions call a class (its number where it has no name), what the labels call it.
     """
     found = frames.predictions
     if found is None or frames.classless or not len(found) or not len(frames.objects):
@@ -241,15 +210,10 @@ def match_predicted_classes(frames: FrameSet, rename: Mapping[str, str]) -> Fram
 
 @dataclass(frozen=True)
 class UnmatchedClasses:
-    """Classes of predictions and labels of which nothing tells which are the same.
+    """Classes of predictions and labels of which nothing tells which are the same."""
 
-    Attributes:
-        what: what is wrong, as the beginning of a message.
-        example: how one of the predictions' classes may be renamed.
-    """
-
-    what: str
-    example: str
+    what: str  # what is wrong, as the beginning of a message
+    example: str  # how one of the predictions' classes may be renamed
 
 
 def unmatched_classes(frames: FrameSet) -> UnmatchedClasses | None:

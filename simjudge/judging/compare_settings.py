@@ -24,11 +24,7 @@ _MOST_ROWS = 1024
 
 
 def elevation_rows(given: str | Sequence[float]) -> tuple[float, float, int]:
-    """Rows of a range image at even elevations.
-
-    Args:
-        given: text, "-25:3:64" (lowest, highest, rows), or the three numbers. Degrees.
-    """
+    """Rows of a range image at even elevations."""
     parts = given.split(":") if isinstance(given, str) else list(given)
     try:
         low, high, rows = float(parts[0]), float(parts[1]), int(parts[2])
@@ -88,16 +84,12 @@ def _object_metrics() -> tuple[str, ...]:
     return tuple(metrics)
 
 
-def _by_preset(name: str, **changed: Any) -> dict[str, Any]:
+def _by_preset(name: str, **changed: Any) -> dict[str, object]:
     return {preset: getattr(method, name) for preset, method in PRESETS.items()} | changed
 
 
 def thresholds(given: str | Sequence[float]) -> tuple[float, ...]:
-    """Thresholds, ascending, each once.
-
-    Args:
-        given: numbers, or text: "0.5:0.9:9" (first, last, count) or "0.5,0.8".
-    """
+    """Thresholds, ascending, each once."""
     if not isinstance(given, str):
         return _checked_thetas(given, given)
     try:
@@ -120,21 +112,13 @@ def _checked_thetas(given: object, values: Iterable[float]) -> tuple[float, ...]
 
 
 def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:
-    """Patch sizes, (height, width) in pixels each.
-
-    Args:
-        given: what `patch_size` reads, each; or text with commas between, as in "80,120" or "60x120".
-    """
+    """Patch sizes, (height, width) in pixels each."""
     parts = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else given
     return tuple(patch_size(part) for part in parts)
 
 
 def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
-    """Names of classes, each once.
-
-    Returns:
-        The names; None where there are none.
-    """
+    """Names of classes, each once."""
     parts = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(part, str) for part in parts):
         raise UsageError(f"--class {given!r}: give names of classes")
@@ -145,14 +129,7 @@ def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
 
 
 def block_seconds(value: Any) -> float | None:
-    """Read the length of blocks.
-
-    Args:
-        value: seconds, or AUTO.
-
-    Returns:
-        Seconds; None for AUTO.
-    """
+    """Read the length of blocks. `value`: seconds, or AUTO."""
     if value == AUTO:
         return None
     try:
@@ -213,15 +190,10 @@ class SetRenameSettings(Settings, panel="Classes"):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSettings(Settings, panel="Contexts and performance"):
-    """What a context is, and what performance is.
+    """What a context is, and what performance is."""
 
-    Attributes:
-        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
-            the preset "paper" has none: it is chosen.
-        chosen_patch: what `choose_patch` made of the sets, where it was asked for.
-        metric: a name in `simjudge.detectors.assignment.metrics`, or of label pictures in `PATCH_METRICS`.
-    """
-
+    # theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures the
+    # preset "paper" has none: it is chosen.
     theta: float | None = setting(
         None,
         "Similarity threshold: IoU from which two patches count as similar.",
@@ -239,7 +211,7 @@ class ContextSettings(Settings, panel="Contexts and performance"):
         by_preset=_by_preset("patch", paper=AUTO),
         common=True,
     )
-    chosen_patch: tuple[int, int] | None = None
+    chosen_patch: tuple[int, int] | None = None  # what `choose_patch` made of the sets, where it was asked for
     preset: str = setting(
         "paper",
         "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
@@ -258,6 +230,7 @@ class ContextSettings(Settings, panel="Contexts and performance"):
         "boxes only.",
         choices=(AUTO_MASKS, USE_MASKS, IGNORE_MASKS),
     )
+    # a name in `simjudge.detectors.assignment.metrics`, or of label pictures in `PATCH_METRICS`
     metric: str = setting(
         "iou",
         "Performance of an object: iou, detected (1 from an IoU of 0.5) or score; of a patch of a label picture: iou, "
@@ -271,11 +244,7 @@ class ContextSettings(Settings, panel="Contexts and performance"):
 
 @dataclass(frozen=True, kw_only=True)
 class LidarSettings(Settings, panel="Lidar"):
-    """What is compared, pictures or scans; and how scans become range images.
-
-    Attributes:
-        elevations: lowest and highest row of the range image, degrees, and how many there are; None: A's rings.
-    """
+    """What is compared, pictures or scans; and how scans become range images."""
 
     sensor: str = setting(
         CAMERA, "Sensor of both sets: camera (images) or lidar (point clouds with cuboids).", choices=(CAMERA, LIDAR)
@@ -292,6 +261,7 @@ class LidarSettings(Settings, panel="Lidar"):
         choices=("cuboids", "points"),
     )
     range_columns: int = setting(1800, "Columns of the range image around the turn.", low=90, high=8192)
+    # lowest and highest row of the range image, degrees, and how many there are; None: A's rings
     elevations: tuple[float, float, int] | None = setting(
         None,
         "Rows of the range image, at even elevations. Default: the rings of A, else 64 rows over its elevations.",
@@ -319,20 +289,16 @@ class SemanticSettings(Settings, panel="Label pictures"):
 
 @dataclass(frozen=True, kw_only=True)
 class UnitSettings(Settings, panel="Certainty"):
-    """What is drawn at random as one, and by which numbers.
+    """What is drawn at random as one, and by which numbers."""
 
-    Attributes:
-        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
-            each set.
-        unit: what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets.
-    """
-
+    # seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from each set
     block: float | None = setting(
         None,
         "Length of the time blocks that are resampled as a whole, since neighbouring frames look alike \\[s]; 0 for"
         " none; auto: estimated from each set.",
         form=_BLOCK,
     )
+    # what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets
     unit: str | None = setting(
         None,
         "Sampling unit: frame, photograph, block (of time), track or instance. Not given: found from the sets.",
@@ -442,12 +408,9 @@ class CompareSettings(MethodSettings, CertaintySettings, UnitSettings, PairSetti
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings(MethodSettings, UnitSettings, PairSettings):
-    """The settings of a plan: how many frames show a gap.
+    """The settings of a plan: how many frames show a gap."""
 
-    Attributes:
-        gap: W1 of endless samples, a difference of performance.
-    """
-
+    # W1 of endless samples, a difference of performance
     gap: float = setting(MARGIN, "Gap to detect, as a difference of performance.", low=0.001, high=1)
     draws: int = some_draws(100)
 

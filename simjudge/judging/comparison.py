@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -44,19 +44,19 @@ Source: TypeAlias = FrameSet | CloudSet | Path | str
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, and what its result.json says beside the numbers.
+    """A comparison, and what its result.json says beside the numbers."""
 
-    Attributes:
-        result: numbers, and the contexts of every class.
-        losses: what was left out; saving adds damaged pictures of the gallery.
-    """
+    result: PairResult  # numbers, and the contexts of every class
+    parameters: Mapping[str, object]
+    inputs: Mapping[str, object]
+    losses: Losses  # what was left out; saving adds damaged pictures of the gallery
 
-    result: PairResult
-    parameters: dict[str, Any]
-    inputs: dict[str, Any]
-    losses: Losses
+    @property
+    def name(self) -> str:
+        """What is compared with what."""
+        return f"{self.result.a.frames.name} against {self.result.b.frames.name}"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of result.json (docs/reference/results.md)."""
         return result_content(self.result, self.parameters, self.inputs, self.losses)
 
@@ -66,18 +66,13 @@ class Comparison:
         return ContextTable(context_table(self.result))
 
     def save(self, out: Path, per_kind: int = PER_KIND) -> None:
-        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
-
-        Args:
-            per_kind: the most contexts of each kind and class that the gallery shows.
-        """
+        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all."""
         sets = (self.result.a.frames, self.result.b.frames)
-        height, width = self.parameters["patch"]
+        method = self.result.settings.method
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
-            min_score = float(self.parameters["min_score"])
             items = with_neighbours(select_items(self.contexts, per_kind), self.result)
-            shown = save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score, items=items)
+            shown = save_gallery(folder, *sets, self.contexts, method.patch, min_score=method.min_score, items=items)
             self.losses.extend(shown)
             write_json(folder / RESULT, self.content())
 
@@ -91,11 +86,7 @@ def compare_sets(
     progress: ProgressBar = no_progress,
     run: PartRunner | None = None,
 ) -> Comparison:
-    """Read both sets, detect where a detector is given, and compare.
-
-    Args:
-        run: who does the parts of the join; all cores of this machine where not given.
-    """
+    """Read both sets, detect where a detector is given, and compare."""
     sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
     sets = (sides[0].frames, sides[1].frames)
@@ -115,7 +106,7 @@ def compare_sets(
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
     _log_method(result, settings, log)
-    inputs: dict[str, Any] = {
+    inputs: dict[str, object] = {
         key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }
@@ -179,11 +170,7 @@ def _read_pictures(
 def detect_input(
     given: InputSet, detector: Detector, settings: MethodSettings, log: Log, progress: ProgressBar
 ) -> InputSet:
-    """Run a detector on a set, unless its predictions were given.
-
-    Args:
-        log: receives a line where the set's own predictions do not count.
-    """
+    """Run a detector on a set, unless its predictions were given."""
     from simjudge.detectors.detection import detect  # noqa: PLC0415 - slow to import
 
     if given.predictions_path is not None:
@@ -211,8 +198,7 @@ def _check_classes(sides: Sequence[InputSet], detector: Detector, settings: Meth
 def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
     """The frames of both sets that are pairs, in the same order; what has no partner is counted.
 
-    Args:
-        tolerance: how far the stamps of a pair may lie apart, seconds.
+    `tolerance`: how far the stamps of a pair may lie apart, seconds.
     """
     in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
     if len(in_a) == 0:

@@ -32,10 +32,8 @@ _PAIRS_AT_ONCE = 1_000_000
 def neighbour_counts(frame: IntArray, boxes: FloatArray, patch: tuple[int, int]) -> IntArray:
     """How many other boxes of its frame each box has in its patch, (N,).
 
-    Args:
-        frame: (N,), the frame of each box.
-        boxes: (N, 4), x0, y0, x1, y1.
-        patch: height and width around the centre of a box, pixels.
+    `frame`: (N,), the frame of each box; `boxes`: (N, 4), x0, y0, x1, y1; `patch`: height and width around the centre
+    of a box, pixels.
     """
     centre, half = (boxes[:, :2] + boxes[:, 2:]) / 2, np.array(patch[::-1]) / 2
     rows, _ = _overlapping(frame, np.hstack([centre - half, centre + half]), boxes)
@@ -45,9 +43,7 @@ def neighbour_counts(frame: IntArray, boxes: FloatArray, patch: tuple[int, int])
 def covered_shares(frame: IntArray, boxes: FloatArray) -> FloatArray:
     """How much of each box the other boxes of its frame cover together, (N,) in [0, 1]; NaN for one without area.
 
-    Args:
-        frame: (N,), the frame of each box.
-        boxes: (N, 4), x0, y0, x1, y1.
+    `frame`: (N,), the frame of each box; `boxes`: (N, 4), x0, y0, x1, y1.
     """
     area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
     covered = np.zeros(len(boxes))
@@ -250,9 +246,7 @@ def _count_name(low: float, high: float, _text: Callable[[float], str], noun: st
 def groups_by_place(sizes: Sequence[FloatArray], centres: Sequence[FloatArray]) -> list[Grouping]:
     """By the third of the image that points are in, from left to right and from above to below.
 
-    Args:
-        sizes: (N, 2) of the image of each point of A, and of B.
-        centres: (N, 2) the points.
+    `sizes`: (N, 2) of the image of each point of A, and of B; `centres`: (N, 2) the points.
     """
     size, centre = np.concatenate(sizes), np.concatenate(centres)
     part = np.clip(np.floor(BINS * centre / np.maximum(size, 1)), 0, BINS - 1)

@@ -25,12 +25,7 @@ MOST_OBJECTS = 4_000
 def with_control(
     result: PairResult, settings: CompareSettings, *, deadline: float | None = None, run: PartRunner | None = None
 ) -> PairResult:
-    """The same result with what the judge says between halves of A, and between halves of B.
-
-    Args:
-        settings: of the comparison; nothing is added where they ask for no draws.
-        run: who does the parts of the joins; all cores of this machine where not given.
-    """
+    """The same result with what the judge says between halves of A, and between halves of B."""
     if not settings.draws:
         return result
     control = {}

@@ -15,11 +15,8 @@ from simjudge.detectors.iou import box_iou
 def comparable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:
     """Frames of A and their partners in B. Frames without partner, and pairs of which a half is no sample, are counted.
 
-    Args:
-        tolerance_ns: how far the stamps of a pair may lie apart, nanoseconds.
-
-    Returns:
-        int64 (K,) and (K,), numbers of the frames of A and of B.
+    `tolerance_ns`: how far the stamps of a pair may lie apart, nanoseconds; returns int64 (K,) and (K,), numbers of the
+    frames of A and of B.
     """
     pairs = pair_frames(a, b, tolerance_ns)
     losses.extend(count_unpaired(a, b, pairs))
@@ -38,10 +35,8 @@ def pair_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
     """Rows of A's and B's objects that are the same thing. Frame i of A and frame i of B are a pair.
 
     Within a pair of frames and a class, objects go together by instance id where both sides have unique ones, else by
-    the assignment with the largest summed IoU, of at least SAME_OBJECT_IOU each.
-
-    Returns:
-        int64 (K,) and (K,), rows of the objects of A and of B.
+    the assignment with the largest summed IoU, of at least SAME_OBJECT_IOU each. Returns int64 (K,) and (K,), rows of
+    the objects of A and of B.
     """
     first_a, first_b = row_offsets(a.objects.frame, len(a)), row_offsets(b.objects.frame, len(b))
     left: list[int] = []

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -205,28 +205,23 @@ IN_MEMORY = "memory"
 
 @dataclass(frozen=True)
 class InputSet:
-    """One side of a comparison: where it is from, and the set that was read.
+    """One side of a comparison: where it is from, and the set that was read."""
 
-    Attributes:
-        path: of the set; None where it was given in memory.
-        predictions_path: of predictions from elsewhere; None where the set's own count.
-        format: of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory.
-        range_image: rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures.
-        rename: new names that classes of the set were given, by the name that the set has.
-    """
-
-    path: Path | None
-    predictions_path: Path | None
+    path: Path | None  # of the set; None where it was given in memory
+    predictions_path: Path | None  # of predictions from elsewhere; None where the set's own count
     frames: FrameSet
+    # of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory
     format: str
-    range_image: Mapping[str, Any] | None = None
+    # rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures
+    range_image: Mapping[str, object] | None = None
+    # new names that classes of the set were given, by the name that the set has
     rename: Mapping[str, str] = field(default_factory=dict)
 
-    def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
+    def describe(self, compared: FrameSet, false_positives: int) -> dict[str, object]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
-        more: dict[str, Any] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
+        more: dict[str, object] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
         more |= {"rename": dict(self.rename)} if self.rename else {}
         return more | {
             "path": "" if path is None else str(path),
@@ -243,11 +238,7 @@ class InputSet:
         }
 
     def with_classes_renamed(self, pairs: Renames | None, option: str) -> InputSet:
-        """The side with new names for some classes of its set.
-
-        Args:
-            pairs: old and new names; None or none for the side as it is.
-        """
+        """The side with new names for some classes of its set."""
         rename = dict(pairs or ())
         return replace(self, frames=rename_classes(self.frames, rename, option), rename=rename) if rename else self
 
@@ -260,12 +251,7 @@ def read_input(
     allow_outside: bool,
     rename: Renames | None = None,
 ) -> InputSet:
-    """Read a set, and predictions for it from elsewhere where given.
-
-    Args:
-        image_topic: in a recording of several cameras, a topic or the camera's name.
-        allow_outside: take pictures that lie outside of the folder of their data set.
-    """
+    """Read a set, and predictions for it from elsewhere where given."""
     if isinstance(source, CloudSet):
         raise UsageError(f"{source.name}: is a set of clouds; give --sensor lidar")
     if isinstance(source, FrameSet):
@@ -278,16 +264,8 @@ def read_input(
     return InputSet(path, predictions, frames, form)
 
 
-def describe_model(settings: MethodSettings) -> dict[str, Any] | None:
-    """The entry `inputs.model` of result.json.
-
-    Args:
-        settings: of a comparison or a sweep; their model is a path or a name, or None.
-
-    Returns:
-        Path, content hash, and renamed classes; None without a model. The hash of a detector that is given by name is
-        empty.
-    """
+def describe_model(settings: MethodSettings) -> dict[str, object] | None:
+    """The entry `inputs.model` of result.json."""
     model = settings.model
     if model is None:
         return None

@@ -39,17 +39,11 @@ ALL_PLACES = "all places"
 
 @dataclass(frozen=True, repr=False)
 class JudgedPlaces(ShortRepr):
-    """Patches of the images of a set.
+    """Patches of the images of a set."""
 
-    Attributes:
-        frame: (N,) the frame of each.
-        centre: (N, 2) of the place, pixels.
-        invented: (N,) 1 where an invention has its centre there, else 0.
-    """
-
-    frame: IntArray
-    centre: FloatArray
-    invented: FloatArray
+    frame: IntArray  # (N,) the frame of each
+    centre: FloatArray  # (N, 2) of the place, pixels
+    invented: FloatArray  # (N,) 1 where an invention has its centre there, else 0
     contexts: Contexts
 
 
@@ -94,8 +88,7 @@ def where_detector_invents(
 ) -> KindDifferences | None:
     """Test kinds of places: the share of like places that hold an invention, B less A; None where there are none.
 
-    Args:
-        frame_unit: (F,) the sampling unit of the frames of A and of B, see `SampleUnits`.
+    `frame_unit`: (F,) the sampling unit of the frames of A and of B, see `SampleUnits`.
     """
     if not draws or any(judged.frames.predictions is None for judged in sets):
         return None

@@ -35,13 +35,7 @@ in any case."""
 
 @contextmanager
 def join_runner(scheduler: str | None, share: str | None, log: Log) -> Iterator[PartRunner]:
-    """Who does the parts of a join.
-
-    Args:
-        scheduler: address of a Dask scheduler; None: all cores of this machine.
-        share: folder, or address that fsspec knows, through which the workers get the contexts; None for a temporary
-            folder of this machine, which does where the workers run here.
-    """
+    """Who does the parts of a join."""
     if scheduler is None:
         if share is not None:
             raise UsageError("--share: says how the workers of a scheduler get the contexts; give --scheduler too")
@@ -168,11 +162,7 @@ DASK_MISSING = 'needs Dask: pip install "simjudge[study]"'
 
 @contextmanager
 def connect_to_scheduler(address: str, log: Log) -> Iterator[tuple[Any, int]]:
-    """Connect to a scheduler whose workers have this version of simjudge.
-
-    Yields:
-        Dask's client, and the number of threads that the scheduler's workers have now; 0 if it has no workers yet.
-    """
+    """Connect to a scheduler whose workers have this version of simjudge."""
     try:
         from distributed import Client  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -30,12 +30,7 @@ def judge_patches(
 ) -> JudgedSet:
     """Cut the label pictures of a set into patches, and give every patch its performance.
 
-    Args:
-        classes: the numbers under which both sets of a comparison have their classes.
-        width: to which pictures are scaled first, pixels; None leaves them as they are.
-
-    Returns:
-        The patches as objects of one class, on the frames that took part, with their contexts.
+    `width`: to which pictures are scaled first, pixels; None leaves them as they are.
     """
     stride = method.patch if method.stride is None else (method.stride, method.stride)
     used: list[int] = []
@@ -77,11 +72,7 @@ def judge_patches(
 
 
 def take_frames(judged: JudgedSet, chosen: IntArray) -> JudgedSet:
-    """Some frames of a set of patches.
-
-    Args:
-        chosen: (K,), numbers of frames, each at most once.
-    """
+    """Some frames of a set of patches. `chosen`: (K,), numbers of frames, each at most once."""
     assert judged.contexts is not None  # noqa: S101 - patches have theirs
     number = np.full(len(judged.frames), -1, np.int64)
     number[chosen] = np.arange(len(chosen))
@@ -97,16 +88,11 @@ def take_frames(judged: JudgedSet, chosen: IntArray) -> JudgedSet:
 
 @dataclass(frozen=True)
 class MarkedImages:
-    """The images of a set, wrongly predicted pixels tinted.
+    """The images of a set, wrongly predicted pixels tinted."""
 
-    Attributes:
-        frames: the set, with images and label pictures of both kinds.
-        width: to which images are scaled, pixels; None leaves them as they are.
-    """
-
-    frames: FrameSet
+    frames: FrameSet  # the set, with images and label pictures of both kinds
     classes: SemanticClasses
-    width: int | None
+    width: int | None  # to which images are scaled, pixels; None leaves them as they are
 
     @property
     def _images(self) -> Images | None:

@@ -20,22 +20,17 @@ from simjudge.method.precision_curve import RankedPredictions
 
 @dataclass(frozen=True, repr=False)
 class JudgedSet(ShortRepr):
-    """A set whose frames are all labelled and predicted, with the performance of its objects.
-
-    Attributes:
-        assignment: performance of each object, and the prediction assigned to it.
-        average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
-        ranked: by class id, the predictions by score and the objects that they hit, of average precision.
-        contexts: those of all objects, where they are cut already, as of label pictures; None: from boxes or masks.
-        chosen: bool (N,), the objects that count, as of a half of a set; the others are only seen in their patches.
-            None: all.
-    """
+    """A set whose frames are all labelled and predicted, with the performance of its objects."""
 
     frames: FrameSet
-    assignment: Assignment
+    assignment: Assignment  # performance of each object, and the prediction assigned to it
+    # by class id, mAP50 and mAP50-95; empty where not asked for
     average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
+    # those of all objects, where they are cut already, as of label pictures; None: from boxes or masks
     contexts: Contexts | None = None
+    # bool (N,), the objects that count, as of a half of a set; the others are only seen in their patches. None: all.
     chosen: BoolArray | None = None
+    # by class id, the predictions by score and the objects that they hit, of average precision
     ranked: dict[int, RankedPredictions] = field(default_factory=dict)
 
     def rows(self, *class_ids: int) -> IntArray:
@@ -45,11 +40,7 @@ class JudgedSet(ShortRepr):
 
 
 def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
-    """Keep the frames that are labelled and predicted, and give every object its performance.
-
-    Args:
-        precision: also compute average precision, which sets with cuboids do not have.
-    """
+    """Keep the frames that are labelled and predicted, and give every object its performance."""
     require_labels(frames)
     if frames.predictions is None:
         raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")

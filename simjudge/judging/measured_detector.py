@@ -38,11 +38,7 @@ SURE_SCORE = 0.5
 def measure_detector(
     sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: CompareSettings
 ) -> tuple[DetectorMeasure, ...]:
-    """Judge what else the detector does on two sets.
-
-    Args:
-        method: its `min_score` is the score from which predictions count, as where the detector is deployed.
-    """
+    """Judge what else the detector does on two sets."""
     a, b = (_MeasuredSide.of_set(judged, method) for judged in sets)
     margin, per_frame = settings.margin, len(sets[0].frames.objects) / len(sets[0].frames)
     frames = _FrameUnits.of_sets((a, b), units, settings)
@@ -135,22 +131,14 @@ class _ObjectUnits(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class _MeasuredSide(ShortRepr):
-    """A set with what became of its predictions.
-
-    Attributes:
-        partner: int64 (N,), the prediction of each object, -1 without one.
-        found: bool (N,), whether it fits from FOUND_IOU on.
-        wrong: int64 (K,), rows of the predictions that count and belong to no object.
-        away: bool (K,), whether they overlap no object of any class.
-        score: float64 (P,), of all predictions.
-    """
+    """A set with what became of its predictions."""
 
     judged: JudgedSet
-    partner: IntArray
-    found: BoolArray
-    wrong: IntArray
-    away: BoolArray
-    score: FloatArray
+    partner: IntArray  # int64 (N,), the prediction of each object, -1 without one
+    found: BoolArray  # bool (N,), whether it fits from FOUND_IOU on
+    wrong: IntArray  # int64 (K,), rows of the predictions that count and belong to no object
+    away: BoolArray  # bool (K,), whether they overlap no object of any class
+    score: FloatArray  # float64 (P,), of all predictions
 
     @classmethod
     def of_set(cls, judged: JudgedSet, method: Method) -> _MeasuredSide:

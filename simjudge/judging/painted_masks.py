@@ -19,17 +19,11 @@ LABEL_PICTURES = "label pictures"
 
 @dataclass(frozen=True)
 class PaintedGeometry:
-    """What patches are painted from.
+    """What patches are painted from."""
 
-    Attributes:
-        use_masks: whether objects that have a mask are painted by it.
-        masked: (objects that have a mask, objects) of each set.
-        pixels: whether patches are cut from label pictures.
-    """
-
-    use_masks: bool
-    masked: tuple[tuple[int, int], ...] = ()
-    pixels: bool = False
+    use_masks: bool  # whether objects that have a mask are painted by it
+    masked: tuple[tuple[int, int], ...] = ()  # (objects that have a mask, objects) of each set
+    pixels: bool = False  # whether patches are cut from label pictures
 
     @property
     def name(self) -> str:
@@ -69,11 +63,7 @@ def masked_count(objects: Objects) -> int:
 
 
 def performance_note(sets: Sequence[FrameSet]) -> str:
-    """Warn where the IoU of one set is that of masks, and of the other set that of boxes.
-
-    Returns:
-        The warning; empty where both are alike.
-    """
+    """Warn where the IoU of one set is that of masks, and of the other set that of boxes."""
     of_masks = [
         masked_count(frames.objects) > 0 and frames.predictions is not None and frames.predictions.masks is not None
         for frames in sets

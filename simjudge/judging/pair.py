@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,28 +51,20 @@ class ClassResult(ShortRepr):
 
 @dataclass(frozen=True)
 class PairResult:
-    """The contextualized performance of B predicting A.
+    """The contextualized performance of B predicting A."""
 
-    Attributes:
-        a, b: the sets, as they were compared (B with A's class ids).
-        numbers: of each class and of all together.
-        losses: frames that could not take part.
-        balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
-        painted: what the patches were painted from.
-        comparison, settings: what was compared, and how, with the patch that was chosen.
-    """
-
-    a: JudgedSet
+    a: JudgedSet  # a, b: the sets, as they were compared (B with A's class ids)
     b: JudgedSet
     classes: dict[int, ClassResult]
     overall: Certainty
-    numbers: ComparisonNumbers
-    losses: Losses
+    numbers: ComparisonNumbers  # of each class and of all together
+    losses: Losses  # frames that could not take part
     units: SampleUnits
+    # by class id, how unlike the objects of batches are; empty where nothing was drawn
     balance: dict[int, ClassBalance]
-    painted: PaintedGeometry
+    painted: PaintedGeometry  # what the patches were painted from
     method: Method
-    comparison: SetComparison
+    comparison: SetComparison  # comparison, settings: what was compared, and how, with the patch that was chosen
     settings: CompareSettings
 
     @cached_property
@@ -101,17 +93,7 @@ def compare_pair(
     deadline: float | None = None,
     run: PartRunner | None = None,
 ) -> PairResult:
-    """Compare two sets, class by class.
-
-    Args:
-        settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
-            from, and which classes count, is settled before.
-        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, what
-            else the detector does.
-        deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
-            long as it takes.
-        run: who does the parts of the join; all cores of this machine where not given.
-    """
+    """Compare two sets, class by class."""
     losses = Losses()
     precision = precision and settings.task != SEMANTIC
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
@@ -133,11 +115,7 @@ def compare_judged(
     deadline: float | None = None,
     run: PartRunner | None = None,
 ) -> PairResult:
-    """Compare two sets whose objects have their performance, class by class.
-
-    Args:
-        precision: also count the confusion of classes, and judge what else the detector does.
-    """
+    """Compare two sets whose objects have their performance, class by class."""
     a, b = sets
     settings = choose_patch(settings, (a.frames, b.frames))
     units = comparison_units(a, b, settings, paired=settings.paired)
@@ -193,11 +171,7 @@ def thetas_around(theta: float) -> list[float]:
 def judge_sets(
     set_a: FrameSet, set_b: FrameSet, settings: MethodSettings, losses: Losses, *, precision: bool = True
 ) -> tuple[JudgedSet, JudgedSet, PaintedGeometry]:
-    """Give every object, or every patch of label pictures, of both sets its performance.
-
-    Returns:
-        Both sets, B with A's class ids, and what their patches are painted from.
-    """
+    """Give every object, or every patch of label pictures, of both sets its performance."""
     method = settings.method
     if settings.task == SEMANTIC:
         classes = shared_classes(set_a, set_b)
@@ -221,42 +195,50 @@ def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> Painte
 
 def _numbers(a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty) -> ComparisonNumbers:
     by_class = {
-        str(k): entry_numbers([one.comparison], one.certainty, side_numbers("a", a, k), side_numbers("b", b, k))
+        str(k): entry_numbers([one.comparison], one.certainty, side_numbers(a, k), side_numbers(b, k))
         for k, one in classes.items()
     }
     comparisons = [one.comparison for one in classes.values()]
-    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    together = entry_numbers(comparisons, overall, side_numbers(a, None), side_numbers(b, None))
     return ComparisonNumbers(by_class, together)
 
 
-def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
-    """False positives and average precision of one set.
+class SideNumbers(NamedTuple):
+    """False positives and average precision of one set."""
 
-    Args:
-        class_id: of one class; None for all classes together.
-    """
+    false_positives: int
+    map50: float | None
+    map50_95: float | None
+
+
+def side_numbers(judged_set: JudgedSet, class_id: int | None) -> SideNumbers:
+    """False positives and average precision of one set, of a class or of all."""
     wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
     chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
-    return {
-        f"false_positives_{side}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
-        f"map50_{side}": _mean_defined([pair[0] for pair in chosen]),
-        f"map50_95_{side}": _mean_defined([pair[1] for pair in chosen]),
-    }
+    count = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
+    return SideNumbers(count, *(_mean_defined([pair[number] for pair in chosen]) for number in (0, 1)))
 
 
 def entry_numbers(
-    comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
+    comparisons: list[ClassComparison],
+    certainty: Certainty | None,
+    of_a: SideNumbers | None = None,
+    of_b: SideNumbers | None = None,
 ) -> EntryNumbers:
-    """The numbers of one class, or of all together where comparisons of several classes are given.
-
-    Args:
-        certainty: what stands beside mean W1; None where nothing was resampled.
-    """
+    """The numbers of one class, or of all together where comparisons of several classes are given."""
     reduced = reduce_comparisons(comparisons)
     out = reduced if certainty is None else reduced.judged(certainty)
-    for side in sides:
-        out = replace(out, **side)
-    return out
+    if of_a is None or of_b is None:
+        return out
+    return replace(
+        out,
+        false_positives_a=of_a.false_positives,
+        false_positives_b=of_b.false_positives,
+        map50_a=of_a.map50,
+        map50_b=of_b.map50,
+        map50_95_a=of_a.map50_95,
+        map50_95_b=of_b.map50_95,
+    )
 
 
 def _mean_defined(values: list[float | None]) -> float | None:
@@ -265,11 +247,7 @@ def _mean_defined(values: list[float | None]) -> float | None:
 
 
 def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: ComparisonNumbers) -> ComparisonNumbers:
-    """Add the papers' pointwise numbers to those of a comparison of pairs.
-
-    Args:
-        b: F frames; frame i of A and frame i of B are a pair.
-    """
+    """Add the papers' pointwise numbers to those of a comparison of pairs."""
     rows_a, rows_b = pair_objects(a.frames, b.frames)
     distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
     of_class = a.frames.objects.class_id[rows_a]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -123,11 +122,7 @@ MOST_CLASSES = 4
 
 
 def with_neighbours(items: Sequence[GalleryItem], result: PairResult) -> list[GalleryItem]:
-    """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it.
-
-    Returns:
-        The items, in the same order. The neighbours are the most similar ones, one of each frame first.
-    """
+    """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it."""
     sizes = {k: len(one.rows_a) + len(one.rows_b) for k, one in result.classes.items()}
     out = list(items)
     for class_id in sorted(sizes, key=lambda k: -sizes[k])[:MOST_CLASSES]:
@@ -174,13 +169,8 @@ def _nearest(
 
 def comparison_parameters(
     settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
-) -> dict[str, Any]:
-    """The entry `parameters` of result.json.
-
-    Args:
-        overall: the numbers of all classes together; None while nothing is compared.
-        painted: what the patches are painted from; None while this is not known.
-    """
+) -> dict[str, object]:
+    """The entry `parameters` of result.json."""
     return (
         method_parameters(settings, painted)
         | certainty_parameters(settings, overall)
@@ -192,12 +182,8 @@ def comparison_parameters(
     )
 
 
-def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
-    """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
-
-    Args:
-        painted: what the patches are painted from; None while this is not known.
-    """
+def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, object]:
+    """The part of `parameters` that says what a context is: preset and `Method`, and the classes if not all count."""
     method = settings.method
     chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
     return (
@@ -221,13 +207,13 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     )
 
 
-def _semantic_parameters(settings: MethodSettings) -> dict[str, Any]:
+def _semantic_parameters(settings: MethodSettings) -> dict[str, object]:
     if settings.task != SEMANTIC:
         return {}
     return {"task": settings.task, "stride": settings.stride, "width": settings.width}
 
 
-def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
+def _lidar_parameters(settings: MethodSettings) -> dict[str, object]:
     if settings.sensor != LIDAR:
         return {}
     return {
@@ -239,13 +225,8 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
     }
 
 
-def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
-    """The part of `parameters` that says how certainty was found.
-
-    Args:
-        overall: the numbers of all classes together, which say how many draws were made; None while nothing is
-            compared: what was asked for.
-    """
+def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, object]:
+    """The part of `parameters` that says how certainty was found."""
     return {
         "margin": settings.margin,
         "draws": settings.draws if overall is None else overall.draws,
@@ -255,7 +236,7 @@ def certainty_parameters(settings: CompareSettings | SweepSettings, overall: Ent
     }
 
 
-def describe_units(side: SideUnits) -> dict[str, Any]:
+def describe_units(side: SideUnits) -> dict[str, object]:
     """What an entry of `inputs` says of the sampling units of a set."""
     return {
         "units": side.count,
@@ -268,7 +249,7 @@ def describe_units(side: SideUnits) -> dict[str, Any]:
     }
 
 
-def _balance_content(balance: ClassBalance) -> dict[str, Any]:
+def _balance_content(balance: ClassBalance) -> dict[str, object]:
     return {"differences": dict(balance.differences), "adjusted": balance.model is not None}
 
 
@@ -278,8 +259,8 @@ def false_positives(judged_set: JudgedSet) -> int:
 
 
 def result_content(
-    result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
-) -> dict[str, Any]:
+    result: PairResult, parameters: Mapping[str, object], inputs: Mapping[str, object], losses: Losses
+) -> dict[str, object]:
     """The content of result.json (docs/reference/results.md)."""
     names = result.b.frames.class_names | result.a.frames.class_names
     return {

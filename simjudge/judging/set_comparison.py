@@ -31,22 +31,15 @@ Drawn = dict[int, list[Bootstrap | None]]
 
 @dataclass(frozen=True, repr=False)
 class SetComparison(ShortRepr):
-    """Two sets, ready to be compared class by class.
+    """Two sets, ready to be compared class by class."""
 
-    Attributes:
-        sets: A and B, with the performance of their objects.
-        units: the sampling units of their objects.
-        adjusts: whether performance is adjusted where batches hold unlike objects.
-        balance: of each class that was compared: how unlike they are, and what was expected of them.
-        draws_made: how many draws were made of each batch.
-    """
-
-    sets: tuple[JudgedSet, JudgedSet]
-    units: SampleUnits
+    sets: tuple[JudgedSet, JudgedSet]  # A and B, with the performance of their objects
+    units: SampleUnits  # the sampling units of their objects
     method: Method
-    adjusts: bool = True
+    adjusts: bool = True  # whether performance is adjusted where batches hold unlike objects
+    # of each class that was compared: how unlike they are, and what was expected of them
     balance: dict[int, ClassBalance] = field(default_factory=dict)
-    draws_made: list[int] = field(default_factory=list)
+    draws_made: list[int] = field(default_factory=list)  # how many draws were made of each batch
 
     @property
     def class_ids(self) -> list[int]:
@@ -67,24 +60,14 @@ class SetComparison(ShortRepr):
         advance: Advance | None = None,
         run: PartRunner | None = None,
     ) -> tuple[list[Comparisons], Drawn]:
-        """Compare every class, and draw.
-
-        Args:
-            thetas: thresholds, ascending; the method's where not given.
-            advance: told (contexts done, contexts in all) of the comparison without draws.
-            run: who does the parts of the join; all cores of this machine where not given.
-        """
+        """Compare every class, and draw. `thetas`: thresholds, ascending; the method's where not given."""
         [compared] = compare_together([ScheduledComparison(self, schedule)], thetas, advance=advance, run=run)
         return compared
 
     def certainty(
         self, comparisons: Comparisons, drawn: Drawn, number: int, margin: float
     ) -> tuple[dict[int, Certainty], Certainty]:
-        """Judge the classes, and all classes together, at one threshold.
-
-        Returns:
-            The certainty of each class by its id, and of all classes together.
-        """
+        """Judge the classes, and all classes together, at one threshold."""
         classes = [
             Evidence(
                 reduce_comparisons([one]).mean_w1,
@@ -141,16 +124,11 @@ class SetComparison(ShortRepr):
 
 @dataclass(frozen=True)
 class ScheduledComparison:
-    """A comparison that is made together with others of the same objects.
+    """A comparison that is made together with others of the same objects."""
 
-    Attributes:
-        comparison: the sets, judged by one detector.
-        swapped: A has the objects of the first comparison's B, and B those of its A.
-    """
-
-    comparison: SetComparison
+    comparison: SetComparison  # the sets, judged by one detector
     schedule: DrawSchedule
-    swapped: bool = False
+    swapped: bool = False  # A has the objects of the first comparison's B, and B those of its A
 
     def pair(
         self, class_id: int, first: tuple[Samples, Samples] | None, normals: Normals | None, *, balance: bool = False
@@ -177,10 +155,7 @@ def compare_together(
 ) -> list[tuple[list[Comparisons], Drawn]]:
     """Compare every class for several detectors, and in both directions, with one join a class.
 
-    Args:
-        thetas: thresholds, ascending; the method's where not given.
-        advance: told (contexts done, contexts in all) of the comparison without draws.
-        run: who does the parts of the joins; all cores of this machine where not given.
+    `thetas`: thresholds, ascending; the method's where not given.
     """
     first = scheduled[0].comparison
     method, ids = first.method, first.class_ids

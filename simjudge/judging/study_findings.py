@@ -18,17 +18,13 @@ YES, NO, UNDECIDED = "yes", "no", "not decided"
 
 @dataclass(frozen=True)
 class StudyFinding:
-    """What the source found, and what was found here.
-
-    Attributes:
-        here: what was found here, with numbers.
-        numbers: behind `here`, by name; None where there is none.
-    """
+    """What the source found, and what was found here."""
 
     name: str
     source: str
-    here: str
+    here: str  # what was found here, with numbers
     agrees: str
+    # behind `here`, by name; None where there is none
     numbers: Mapping[str, float | None] = field(default_factory=dict)
 
 

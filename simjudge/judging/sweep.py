@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
@@ -31,35 +31,28 @@ class SweptPoint:
     patch: tuple[int, int]
     numbers: ComparisonNumbers
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The point as sweep.json has it."""
         return {"theta": self.theta, "patch": list(self.patch), **self.numbers.to_json()}
 
 
 @dataclass(frozen=True)
 class SweptPoints:
-    """What a sweep finds.
+    """What a sweep finds."""
 
-    Attributes:
-        points: along theta and along the patch.
-        painted: what the patches were painted from.
-        drawn: the sampling units of both sets.
-        settings: as they were given, and the patch that was chosen.
-        losses: frames that could not take part.
-    """
-
-    points: list[SweptPoint]
-    painted: PaintedGeometry
-    drawn: SampleUnits
-    settings: SweepSettings
-    losses: Losses
+    points: list[SweptPoint]  # along theta and along the patch
+    painted: PaintedGeometry  # what the patches were painted from
+    drawn: SampleUnits  # the sampling units of both sets
+    settings: SweepSettings  # as they were given, and the patch that was chosen
+    losses: Losses  # frames that could not take part
 
 
 @dataclass(frozen=True)
 class Sweep:
     """The comparisons of a sweep."""
 
-    content: dict[str, Any]
+    name: str  # what is compared with what
+    content: Mapping[str, object]  # of sweep.json
     losses: Losses
 
     def save(self, folder: Path) -> None:
@@ -101,7 +94,7 @@ def sweep_sets(
         "curves": [point.to_json() for point in swept.points],
         "losses": losses.lines(),
     }
-    return Sweep(content, losses)
+    return Sweep(f"{set_a.name} against {set_b.name}", content, losses)
 
 
 def sweep_pair(
@@ -110,9 +103,6 @@ def sweep_pair(
     """Compare two sets along theta (at the method's patch) and along the patch size (at the method's theta).
 
     All thresholds of one patch size come from a single join at the lowest of them.
-
-    Args:
-        settings: of the sweep. Where predictions come from, and which classes count, is settled before.
     """
     losses = Losses()
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=False)

@@ -62,13 +62,8 @@ def sample_covariates(
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The covariates of the objects of one class, as both sets know them.
 
-    Args:
-        rows_a: (n,), rows of its objects.
-        rows_b: (m,), rows of its objects.
-
-    Returns:
-        float64 (n + m, K), A's objects, then B's, without NaN: and the K names. Distance and visible share are left
-        out where an object of either set lacks them.
+    `rows_a`: (n,), rows of its objects; returns float64 (n + m, K), A's objects, then B's, without NaN: and the K
+    names. Distance and visible share are left out where an object of either set lacks them.
     """
     columns = [np.concatenate(pair) for pair in zip(_columns(a, rows_a), _columns(b, rows_b), strict=True)]
     known = [(name, column) for name, column in zip(_NAMES, columns, strict=True) if np.isfinite(column).all()]
@@ -78,8 +73,7 @@ def sample_covariates(
 def truncated_objects(frames: FrameSet, rows: IntArray) -> BoolArray:
     """Which boxes reach the edge of their image; the sides of a whole turn are no edges.
 
-    Args:
-        rows: (N,), rows of its objects.
+    `rows`: (N,), rows of its objects.
     """
     box, size = frames.objects.box[rows], frames.size[frames.objects.frame[rows]]
     at_edge = np.concatenate([box[:, :2] <= EDGE_PX, box[:, 2:] >= size - EDGE_PX], axis=1)

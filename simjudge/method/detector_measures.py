@@ -227,7 +227,7 @@ class DetectorMeasure:
                 known[name] = kind(known[name])
         return cls(**known)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """An entry of a result file, under the code of its measure."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "measure"}
 

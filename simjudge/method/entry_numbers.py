@@ -36,6 +36,7 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> EntryNumbers:
     in_both = [part for part in parts if len(part.performance_a) and len(part.performance_b)] or parts
     any_compared = len(w1) > 0
     mean_w1, mean_performance_a = _mean(w1), _mean(np.concatenate([part.performance_a for part in in_both]))
+    outside_a, outside_b = _outside(performance_a[~overlap_a]), _outside(performance_b[~overlap_b])
     return EntryNumbers(
         n_a=len(performance_a),
         n_b=len(performance_b),
@@ -55,17 +56,16 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> EntryNumbers:
         mean_batch_b=_mean(batch[:, 1].astype(np.float64)),
         mean_performance_a=mean_performance_a,
         mean_performance_b=_mean(np.concatenate([part.performance_b for part in in_both])),
-        **_outside("a", performance_a[~overlap_a]),
-        **_outside("b", performance_b[~overlap_b]),
+        mean_performance_outside_a=outside_a[0],
+        std_performance_outside_a=outside_a[1],
+        mean_performance_outside_b=outside_b[0],
+        std_performance_outside_b=outside_b[1],
         verdict=Verdict.NOT_TESTED if any_compared else Verdict.NO_OVERLAP,
     )
 
 
-def _outside(side: str, performance: FloatArray) -> dict[str, Any]:
-    return {
-        f"mean_performance_outside_{side}": _mean(performance),
-        f"std_performance_outside_{side}": float(performance.std()) if len(performance) else None,
-    }
+def _outside(performance: FloatArray) -> tuple[float | None, float | None]:
+    return _mean(performance), float(performance.std()) if len(performance) else None
 
 
 def _mean(values: FloatArray) -> float | None:
@@ -167,7 +167,7 @@ class EntryNumbers:
                 known[name] = kind(known[name])
         return cls(**known)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """An entry of a result file: flat, without what was not computed."""
         left_out = {name for first, group in _GROUPS if getattr(self, first) is None for name in group}
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out} | {
@@ -219,7 +219,7 @@ class Control:
         """Read the control of a result file."""
         return cls(EntryNumbers.from_json(content["entry"]), int(content["splits"]), int(content["gaps"]))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The fields of a result file."""
         return {"entry": self.entry.to_json(), "splits": self.splits, "gaps": self.gaps}
 
@@ -236,7 +236,7 @@ class ComparisonNumbers:
 
     by_class: Mapping[str, EntryNumbers]
     overall: EntryNumbers
-    confusion: Mapping[str, Any] | None = None
+    confusion: Mapping[str, Mapping[str, Mapping[str, int]]] | None = None
     control: Mapping[str, Control] = field(default_factory=dict)
     measures: tuple[DetectorMeasure, ...] = ()
 
@@ -249,7 +249,7 @@ class ComparisonNumbers:
         overall = EntryNumbers.from_json(content["overall"])
         return cls(by_class, overall, content.get("confusion"), control, measures)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The fields of a result file."""
         content = {
             "by_class": {key: entry.to_json() for key, entry in self.by_class.items()},

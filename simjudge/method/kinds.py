@@ -6,7 +6,7 @@ compared with objects on the left. The difference is a sum over samples, so what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,11 +162,11 @@ class KindDifference:
         return self.performance_b - self.performance_a
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> KindDifference:
+    def from_json(cls, content: Mapping[str, Any]) -> KindDifference:
         """Read an entry of a result file."""
         return cls(**{name: content[name] for name in cls.__dataclass_fields__})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """An entry of a result file."""
         return dict(vars(self))
 
@@ -191,12 +191,12 @@ class KindDifferences:
         return sorted(found, key=lambda each: -abs(each.difference))
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> KindDifferences:
+    def from_json(cls, content: Mapping[str, Any]) -> KindDifferences:
         """Read what a result file says."""
         kinds = tuple(KindDifference.from_json(each) for each in content["kinds"])
         return cls(int(content["tested"]), KindDifference.from_json(content["everywhere"]), kinds)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """What a result file says."""
         return {
             "tested": self.tested,

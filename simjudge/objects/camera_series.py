@@ -35,18 +35,12 @@ from simjudge.objects.tracking import FollowedObjects, Tracks, follow_objects, i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameScores(ShortRepr):
-    """Counts and shares by frame, all float64 (F,), NaN where the frame is not both labelled and looked at.
-
-    Attributes:
-        false_positives: detections that lie in no label.
-        precision: share of the detections that lie in a label of their class; NaN without detections.
-        recall: share of the labels in which a detection of their class lies; NaN without labels.
-    """
+    """Counts and shares by frame, all float64 (F,), NaN where the frame is not both labelled and looked at."""
 
     detections: FloatArray
-    false_positives: FloatArray
-    precision: FloatArray
-    recall: FloatArray
+    false_positives: FloatArray  # detections that lie in no label
+    precision: FloatArray  # share of the detections that lie in a label of their class; NaN without detections
+    recall: FloatArray  # share of the labels in which a detection of their class lies; NaN without labels
 
 
 def score_frames(frames: FrameSet, found: Sightings, labels: Sightings) -> FrameScores:
@@ -94,25 +88,19 @@ SAME_PLACE = 0.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackingScores(ShortRepr):
-    """Tracks of detections held against labelled objects, in frames that are both labelled and looked at.
+    """Tracks of detections held against labelled objects, in frames that are both labelled and looked at."""
 
-    Attributes:
-        frame: int64 (F,), numbers of these frames.
-        objects, misses, false_positives, switches: int64 (F,), by frame: labelled objects; those without a track;
-            tracks without an object; objects whose track is another one than when they last had one.
-        mota: 1 less misses, false positives and switches over objects, of all frames; NaN without objects.
-        motp: mean IoU of the objects with their tracks; NaN without any.
-        idf1: F1 of the frames in which objects have the one track that is theirs over the whole time; NaN without
-            objects and tracks.
-    """
-
-    frame: IntArray
+    frame: IntArray  # int64 (F,), numbers of these frames
+    # objects, misses, false_positives, switches: int64 (F,), by frame: labelled objects; those without a track; tracks
+    # without an object; objects whose track is another one than when they last had one
     objects: IntArray
     misses: IntArray
     false_positives: IntArray
     switches: IntArray
-    mota: float
-    motp: float
+    mota: float  # 1 less misses, false positives and switches over objects, of all frames; NaN without objects
+    motp: float  # mean IoU of the objects with their tracks; NaN without any
+    # F1 of the frames in which objects have the one track that is theirs over the whole time; NaN without objects and
+    # tracks
     idf1: float
 
 
@@ -182,16 +170,7 @@ def _pairs(iou: FloatArray, last: IntArray) -> tuple[IntArray, IntArray]:
 def detection_series(
     sets: tuple[FrameSet, FrameSet], objects: FollowedObjects, classes: Collection[str]
 ) -> tuple[list[Series], list[Series]]:
-    """Hold detections and their tracks against the labels of each set.
-
-    Args:
-        classes: what the detector knows; labels of other classes do not count.
-
-    Returns:
-        Series of both sets, of the whole picture, over the frames that are labelled and looked at: "false positives",
-        "precision" and "recall"; and where all these labels have instance numbers "identity switches", and "mota",
-        "motp" and "idf1", which have a single value each.
-    """
+    """Hold detections and their tracks against the labels of each set."""
     tracks = objects.real, objects.virtual
     labels = [_labels(frames, classes) for frames in sets]
     sides = [_precision(*each) for each in zip(sets, tracks, labels, strict=True)]
@@ -242,20 +221,7 @@ def camera_series(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> tuple[list[Series], list[Series]]:
-    """Follow the objects of a real and a virtual camera, and measure the same ones in both.
-
-    Args:
-        real: the pictures of the real camera, with labels or predictions, or with pictures for a detector.
-        trajectories: poses of each camera, for the flicker of boxes while both cameras stand at times.
-        log: receives what a person should know, such as the objects that one set alone shows.
-
-    Returns:
-        Series of the real and of the virtual set, the same metrics and subjects in the same order. For each object what
-        `object_series` measures. For whole pictures Hu's moments of gray values and of the binary picture of all that
-        is followed, the number of objects by class, matches of poles where asked for, and what `detection_series`
-        measures where detections are followed through labelled sets. Without objects to follow, which `log` says, those
-        of pictures alone.
-    """
+    """Follow the objects of a real and a virtual camera, and measure the same ones in both."""
     chosen = CameraObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses
     finder = Finder.of(chosen)
@@ -328,14 +294,7 @@ def _objects(
 
 
 def count_series(seen: Sightings, time: FloatArray, classes: list[str]) -> list[Series]:
-    """Count the objects of each frame.
-
-    Args:
-        time: float64 (F,), seconds, of all frames of the set.
-
-    Returns:
-        "objects" and, of several classes, "objects (CLASS)", of the whole picture.
-    """
+    """Count the objects of each frame. `time`: float64 (F,), seconds, of all frames of the set."""
     frames = np.flatnonzero(seen.looked_at)
     chosen = {"objects": np.ones(len(seen), np.bool_)}
     if len(classes) > 1:

@@ -27,11 +27,7 @@ SAME_TRACK = "track"
 
 @dataclass(frozen=True, kw_only=True)
 class FollowSettings(Settings, panel="Following objects in pictures"):
-    """How objects are followed through pictures, and matched between a real and a virtual camera.
-
-    Attributes:
-        min_score: predictions with a lower score are left out; None for LEAST_SCORE, or 0 for colour thresholds.
-    """
+    """How objects are followed through pictures, and matched between a real and a virtual camera."""
 
     follow: str = setting(
         FOLLOW_AUTO,
@@ -46,6 +42,7 @@ class FollowSettings(Settings, panel="Following objects in pictures"):
         " then assigned by the whole track), or auto: instance if all labels have one.",
         choices=(SAME_AUTO, SAME_INSTANCE, SAME_TRACK),
     )
+    # predictions with a lower score are left out; None for LEAST_SCORE, or 0 for colour thresholds
     min_score: float | None = setting(
         None,
         f"Score below which predictions are ignored. Not given: {LEAST_SCORE:g}, or 0 for colour thresholds.",

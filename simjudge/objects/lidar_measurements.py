@@ -35,14 +35,9 @@ def moment_invariants(points: FloatArray, weight: FloatArray | None = None) -> F
 
     J1 = mu200 + mu020 + mu002; J2 = mu200 mu020 + mu200 mu002 + mu020 mu002 - mu110^2 - mu101^2 - mu011^2;
     J3 = mu200 mu020 mu002 + 2 mu110 mu101 mu011 - mu002 mu110^2 - mu020 mu101^2 - mu200 mu011^2, with
-    mu_pqr = sum w (x - xm)^p (y - ym)^q (z - zm)^r / sum w.
-
-    Args:
-        points: float64 (N, 3), metres.
-        weight: (N,), 0 or more, as intensities; None: all points weigh alike (binary).
-
-    Returns:
-        float64 (3,), in `UNITS`; NaN where there is no point, or no weight.
+    mu_pqr = sum w (x - xm)^p (y - ym)^q (z - zm)^r / sum w. `points`: float64 (N, 3), metres; `weight`: (N,), 0 or
+    more, as intensities; None: all points weigh alike (binary); returns float64 (3,), in `UNITS`; NaN where there is no
+    point, or no weight.
     """
     weights = np.ones(len(points)) if weight is None else np.asarray(weight, np.float64)
     total = float(weights.sum())
@@ -101,37 +96,25 @@ _FAR = 1e9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarMeasurements(ShortRepr):
-    """What the S scans of a set say.
+    """What the S scans of a set say."""
 
-    Attributes:
-        time: float64 (S,), seconds, ascending.
-        whole: by metric, float64 (S,); NaN where there is no value.
-        range: float64 (K, S), metres from the lidar to each object's true centre; NaN where it has no true cuboid.
-        objects: by metric, float64 (K, S), NaN where there is no value.
-    """
-
-    time: FloatArray
-    whole: Mapping[str, FloatArray]
+    time: FloatArray  # float64 (S,), seconds, ascending
+    whole: Mapping[str, FloatArray]  # by metric, float64 (S,); NaN where there is no value
     subjects: Sequence[str]
+    # float64 (K, S), metres from the lidar to each object's true centre; NaN where it has no true cuboid
     range: FloatArray
-    objects: Mapping[str, FloatArray]
+    objects: Mapping[str, FloatArray]  # by metric, float64 (K, S), NaN where there is no value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarSide(ShortRepr):
-    """A real or a virtual lidar.
-
-    Attributes:
-        time: float64 (C,), seconds, of each cloud.
-        poses: of its scans; None where not known.
-        predictions: cuboids that were found in its clouds earlier; None: the detector's.
-    """
+    """A real or a virtual lidar."""
 
     clouds: CloudSet
-    time: FloatArray
-    poses: ScanPoses | None
+    time: FloatArray  # float64 (C,), seconds, of each cloud
+    poses: ScanPoses | None  # of its scans; None where not known
     truth: TrueCuboids
-    predictions: CloudPredictions | None = None
+    predictions: CloudPredictions | None = None  # cuboids that were found in its clouds earlier; None: the detector's
 
 
 def measure_scans(
@@ -141,11 +124,7 @@ def measure_scans(
     losses: Losses,
     progress: ProgressBar = no_progress,
 ) -> LidarMeasurements:
-    """Measure every scan of a lidar.
-
-    Args:
-        losses: takes scans that are empty or without ground, and those that cannot be read, which have no value.
-    """
+    """Measure every scan of a lidar."""
     clouds, truth = side.clouds, side.truth
     known_clouds = frozenset(truth.clouds.tolist())
     order = np.argsort(side.time, kind="stable")
@@ -191,11 +170,7 @@ def measure_scans(
 def travel_directions(clouds: CloudSet, scans: ScanPoses | None) -> FloatArray:
     """Where the lidar goes at each scan.
 
-    Args:
-        scans: its poses; None where not known.
-
-    Returns:
-        float64 (C, 2), unit vectors in the lidar's x and y; its x axis where it stands, or is not known to move.
+    Returns float64 (C, 2), unit vectors in the lidar's x and y; its x axis where it stands, or is not known to move.
     """
     out = np.tile([1.0, 0.0], (len(clouds), 1))
     if scans is None or len(scans) < 2:

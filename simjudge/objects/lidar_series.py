@@ -42,41 +42,26 @@ from simjudge.objects.survey import survey_cuboids
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeMeans(ShortRepr):
-    """One metric of one lidar in B bins of range, over all objects and scans.
+    """One metric of one lidar in B bins of range, over all objects and scans."""
 
-    Attributes:
-        mean: float64 (B,), NaN where there is no value.
-        deviation: float64 (B,), standard deviation, likewise.
-        count: int64 (B,), values.
-    """
-
-    mean: FloatArray
-    deviation: FloatArray
-    count: IntArray
+    mean: FloatArray  # float64 (B,), NaN where there is no value
+    deviation: FloatArray  # float64 (B,), standard deviation, likewise
+    count: IntArray  # int64 (B,), values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeTable(ShortRepr):
-    """One metric of objects over range, real and virtual.
+    """One metric of objects over range, real and virtual."""
 
-    Attributes:
-        metric: its name, as in the series.
-        edges: float64 (B + 1,), metres; a bin holds its lower edge.
-    """
-
-    metric: str
+    metric: str  # its name, as in the series
     unit: str
-    edges: FloatArray
+    edges: FloatArray  # float64 (B + 1,), metres; a bin holds its lower edge
     real: RangeMeans
     virtual: RangeMeans
 
 
 def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tuple[float, ...]) -> list[RangeTable]:
-    """Take the mean of each metric of objects in bins of range.
-
-    Args:
-        edges: metres, ascending.
-    """
+    """Take the mean of each metric of objects in bins of range. `edges`: metres, ascending."""
     out = []
     bounds = np.array(edges, np.float64)
     for metric, unit in OBJECT_METRICS.items():
@@ -104,25 +89,16 @@ NO_TRUTH = "none"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarObjects(ShortRepr):
-    """What a real and a virtual lidar say.
+    """What a real and a virtual lidar say."""
 
-    Attributes:
-        real, virtual: series of the same metrics and subjects, in the same order.
-        truth: where the true cuboids come from: TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY or NO_TRUTH.
-        subjects: names of the objects that both have.
-        maps: occupancy maps; None where it is not known where the lidars were.
-        real_again: series of a second real recording, by the same truth; empty without one.
-        sides: the real and the virtual lidar as they were measured.
-    """
-
-    real: Sequence[Series]
+    real: Sequence[Series]  # real, virtual: series of the same metrics and subjects, in the same order
     virtual: Sequence[Series]
     tables: Sequence[RangeTable]
-    truth: str
-    subjects: Sequence[str]
-    maps: MapPair | None
-    real_again: Sequence[Series] = ()
-    sides: Sequence[LidarSide] = ()
+    truth: str  # where the true cuboids come from: TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY or NO_TRUTH
+    subjects: Sequence[str]  # names of the objects that both have
+    maps: MapPair | None  # occupancy maps; None where it is not known where the lidars were
+    real_again: Sequence[Series] = ()  # series of a second real recording, by the same truth; empty without one
+    sides: Sequence[LidarSide] = ()  # the real and the virtual lidar as they were measured
 
 
 def lidar_series(
@@ -134,11 +110,7 @@ def lidar_series(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> tuple[list[Series], list[Series]]:
-    """Measure the same objects, and whole scans, of a real and a virtual lidar over time.
-
-    Returns:
-        Series of the real and of the virtual lidar, the same metrics and subjects in the same order.
-    """
+    """Measure the same objects, and whole scans, of a real and a virtual lidar over time."""
     found = lidar_objects(real, virtual, settings, losses=losses, log=log, progress=progress, maps=False)
     return list(found.real), list(found.virtual)
 
@@ -154,11 +126,7 @@ def lidar_objects(
     maps: bool = True,
     real_again: CloudSet | None = None,
 ) -> LidarObjects:
-    """Measure what `lidar_series` does, with tables over range and occupancy maps.
-
-    Args:
-        settings: what the truth is, and how objects and maps are made.
-    """
+    """Measure what `lidar_series` does, with tables over range and occupancy maps."""
     chosen = LidarObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses
     detector = LidarCuboidFile() if chosen.cuboid_file is None else read_cuboid_settings(chosen.cuboid_file)

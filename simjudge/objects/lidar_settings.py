@@ -29,13 +29,7 @@ SAME_PLACE = "place"
 
 @dataclass(frozen=True, kw_only=True)
 class CuboidSettings(Settings, panel="Cuboids in clouds"):
-    """What is measured of each object in scans, and what the truth is.
-
-    Attributes:
-        cuboid_file: how ground, clusters and cuboids are found; None for the defaults.
-        truth_margin: by how much true cuboids grow to the sides and upwards before points are counted in them, metres:
-            a lidar's noise puts points of a surface on either side of it.
-    """
+    """What is measured of each object in scans, and what the truth is."""
 
     truth: str = setting(
         TRUTH_AUTO,
@@ -52,6 +46,7 @@ class CuboidSettings(Settings, panel="Cuboids in clouds"):
     place_distance: float = setting(
         1.0, "Greatest distance between places of one object in two scans or sets.", unit="m", low=0.01, high=100
     )
+    # how ground, clusters and cuboids are found; None for the defaults
     cuboid_file: Path | None = setting(
         None, "File that says how ground, clusters and cuboids are found in clouds (detector: lidar_cuboids)."
     )
@@ -62,6 +57,8 @@ class CuboidSettings(Settings, panel="Cuboids in clouds"):
         low=0,
         high=100,
     )
+    # by how much true cuboids grow to the sides and upwards before points are counted in them, metres: a lidar's noise
+    # puts points of a surface on either side of it
     truth_margin: float = setting(
         0.1,
         "Margin around true cuboids, to the sides and upwards, within which points are theirs.",

@@ -24,32 +24,22 @@ _FAR = 1e9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrueCuboids(ShortRepr):
-    """The true cuboids of the scans of one set.
+    """The true cuboids of the scans of one set."""
 
-    Attributes:
-        boxes: in the frame of each scan; `cloud` is the number of the cloud.
-        subject: int64 (N,), the number of each box's object in `names`; NO_SUBJECT for one that the other set lacks.
-        names: of the objects that both sets have.
-        clouds: int64 (T,), the numbers of the clouds whose cuboids are known, even if there is none.
-    """
-
-    boxes: CloudBoxes
+    boxes: CloudBoxes  # in the frame of each scan; `cloud` is the number of the cloud
+    # int64 (N,), the number of each box's object in `names`; NO_SUBJECT for one that the other set lacks
     subject: IntArray
-    names: Sequence[str]
-    clouds: IntArray
+    names: Sequence[str]  # of the objects that both sets have
+    clouds: IntArray  # int64 (T,), the numbers of the clouds whose cuboids are known, even if there is none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StandingCuboids(ShortRepr):
-    """K cuboids that stand in the fixed frame.
-
-    Attributes:
-        size: float64 (K, 3), metres, along each one's x, y and z.
-    """
+    """K cuboids that stand in the fixed frame."""
 
     names: Sequence[str]
     pose: Sequence[Pose]
-    size: FloatArray
+    size: FloatArray  # float64 (K, 3), metres, along each one's x, y and z
 
     def __len__(self) -> int:
         """The number of cuboids."""
@@ -59,15 +49,7 @@ class StandingCuboids(ShortRepr):
 def match_labels(
     sets: tuple[CloudSet, CloudSet], poses: tuple[ScanPoses | None, ScanPoses | None], settings: LidarObjectSettings
 ) -> tuple[TrueCuboids, TrueCuboids]:
-    """Find the labelled objects that both sets have.
-
-    Args:
-        poses: of each; None where not known.
-
-    Returns:
-        The cuboids of both, with the same names. A name has the instance number of the real label where all real labels
-        have one, however objects are matched; so it stands for the same object beside another set, too.
-    """
+    """Find the labelled objects that both sets have."""
     real, virtual = (_labels(clouds) for clouds in sets)
     numbers = [_by_instance(boxes) for boxes in (real, virtual)]
     agreed = numbers[0] is not None and numbers[1] is not None and _classes_agree(sets, (real, virtual))
@@ -95,14 +77,7 @@ def match_labels(
 
 
 def standing_labels(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSettings) -> StandingCuboids:
-    """Place the labels of a set in the fixed frame.
-
-    Args:
-        settings: how labels of several scans are known to be of one object.
-
-    Returns:
-        The objects that stand: each where its labels are in the middle. Those that move are left out.
-    """
+    """Place the labels of a set in the fixed frame."""
     boxes = _labels(clouds)
     group = _places(clouds, boxes, scans, settings.place_distance)
     names, poses, sizes = [], [], []
@@ -122,12 +97,7 @@ def standing_labels(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSet
 
 
 def cuboids_in_scans(standing: StandingCuboids, scans: ScanPoses, reach: float) -> TrueCuboids:
-    """Give standing cuboids in the frame of each scan.
-
-    Args:
-        standing: in the fixed frame.
-        reach: metres from the lidar, beyond which there are none.
-    """
+    """Give standing cuboids in the frame of each scan. `reach`: metres from the lidar, beyond which there are none."""
     subject = np.tile(np.arange(len(standing)), len(scans))
     cloud = np.repeat(scans.index, len(standing))
     centre, orientation = np.empty((len(subject), 3)), np.empty((len(subject), 4))

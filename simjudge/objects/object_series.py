@@ -58,14 +58,10 @@ def flicker_in_motion(time: FloatArray, box: FloatArray) -> FloatArray:
 def flicker_while_standing(box: FloatArray, standing: BoolArray) -> FloatArray:
     """Box flicker between neighbouring frames during which the camera stands.
 
-    Args:
-        box: float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen.
-        standing: bool (F,), whether the camera has the pose of the frame before.
-
-    Returns:
-        float64 (F,), pixels: the root mean square of the four edges' changes since the frame before, over the square
-        root of 2, so that edges that jitter with a standard deviation of s pixels have a flicker of s; NaN where the
-        camera moves, or one of the two frames does not show the object.
+    `box`: float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen; `standing`: bool (F,), whether
+    the camera has the pose of the frame before; returns float64 (F,), pixels: the root mean square of the four edges'
+    changes since the frame before, over the square root of 2, so that edges that jitter with a standard deviation of s
+    pixels have a flicker of s; NaN where the camera moves, or one of the two frames does not show the object.
     """
     out = np.full(len(box), np.nan)
     change = np.sqrt(np.mean(np.diff(box, axis=0) ** 2, axis=1)) / math.sqrt(2)
@@ -76,12 +72,8 @@ def flicker_while_standing(box: FloatArray, standing: BoolArray) -> FloatArray:
 def sight_changes(seen: BoolArray) -> FloatArray:
     """Tell where an object appears or vanishes between its first and its last sight.
 
-    Args:
-        seen: bool (F,), whether each frame shows the object.
-
-    Returns:
-        float64 (F,): 1 where the frame before showed the object and this one does not, or the other way round, else
-        0; NaN up to the first sight, and after the last one.
+    `seen`: bool (F,), whether each frame shows the object; returns float64 (F,): 1 where the frame before showed the
+    object and this one does not, or the other way round, else 0; NaN up to the first sight, and after the last one.
     """
     out = np.full(len(seen), np.nan)
     shown = np.flatnonzero(seen)
@@ -100,12 +92,8 @@ STILL_ANGLE = 5e-4
 def standing_frames(stamp: IntArray, trajectory: Trajectory) -> BoolArray:
     """Find the frames at which a camera stands as it did at the frame before.
 
-    Args:
-        stamp: int64 (F,), of the frames, nanoseconds, ascending.
-
-    Returns:
-        bool (F,); False for the first frame, and where one of the two frames lies outside of the recorded poses or in
-        a gap between them.
+    `stamp`: int64 (F,), of the frames, nanoseconds, ascending; returns bool (F,); False for the first frame, and where
+    one of the two frames lies outside of the recorded poses or in a gap between them.
     """
     interpolator = TrajectoryInterpolator(trajectory)
     known = interpolator.covers(stamp)
@@ -124,15 +112,7 @@ def standing_frames(stamp: IntArray, trajectory: Trajectory) -> BoolArray:
 def standing_in_both(
     sets: tuple[FrameSet, FrameSet], trajectories: tuple[Trajectory | None, Trajectory | None]
 ) -> tuple[BoolArray | None, BoolArray | None]:
-    """Find the frames at which two cameras stand.
-
-    Args:
-        trajectories: poses of each camera; None where they are not known. A single one counts for both cameras, as
-            where the virtual camera is moved along the poses of the real one.
-
-    Returns:
-        For each set as `standing_frames`; None for both where no poses are known, or one camera never stands.
-    """
+    """Find the frames at which two cameras stand."""
     real, virtual = trajectories
     first, second = real or virtual, virtual or real
     if first is None or second is None:
@@ -146,20 +126,14 @@ _AXES = "xy"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectView(ShortRepr):
-    """One object in the frames in which objects were looked for.
+    """One object in the frames in which objects were looked for."""
 
-    Attributes:
-        stamp: int64 (F,), nanoseconds, strictly ascending.
-        box: float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen.
-        centroid: float64 (F, 2), x and y in pixels; NaN where the object is not seen.
-        pixels: float64 (F,), size of the region, NaN where the object is not seen; None where sightings are boxes.
-        standing: bool (F,), whether the camera has the pose of the frame before; None where its poses are not known.
-    """
-
-    stamp: IntArray
-    box: FloatArray
-    centroid: FloatArray
+    stamp: IntArray  # int64 (F,), nanoseconds, strictly ascending
+    box: FloatArray  # float64 (F, 4), x0, y0, x1, y1 in pixels; NaN where the object is not seen
+    centroid: FloatArray  # float64 (F, 2), x and y in pixels; NaN where the object is not seen
+    # float64 (F,), size of the region, NaN where the object is not seen; None where sightings are boxes
     pixels: FloatArray | None
+    # bool (F,), whether the camera has the pose of the frame before; None where its poses are not known
     standing: BoolArray | None = None
 
     @property
@@ -183,10 +157,8 @@ def object_views(
 ) -> list[ObjectView]:
     """Lay out the sightings of each track over the frames in which objects were looked for.
 
-    Args:
-        stamp: int64 (F,), of all frames of the set, nanoseconds.
-        standing: bool (F,), whether the camera has the pose of the frame before; None where not known.
-        regions: give the pixels of regions.
+    `stamp`: int64 (F,), of all frames of the set, nanoseconds; `standing`: bool (F,), whether the camera has the pose
+    of the frame before; None where not known; `regions`: give the pixels of regions.
     """
     seen = tracks.sightings
     frames = np.flatnonzero(seen.looked_at)
@@ -201,13 +173,9 @@ def object_views(
 def object_series(view: ObjectView, subject: str, start: float) -> list[Series]:
     """Measure one object over time.
 
-    Args:
-        start: seconds from which first and last sight count.
-
-    Returns:
-        Box width and height, centroid and its velocity, whether the object is seen, changes of sight, box flicker;
-        box flicker while standing and pixels of the region where the view has them; and first and last sight, which
-        have a single value each, at `start`.
+    `start`: seconds from which first and last sight count; returns box width and height, centroid and its velocity,
+    whether the object is seen, changes of sight, box flicker; box flicker while standing and pixels of the region where
+    the view has them; and first and last sight, which have a single value each, at `start`.
     """
     size = view.box[:, 2:] - view.box[:, :2]
     velocity = centroid_velocity(view.elapsed, view.centroid)
@@ -237,13 +205,9 @@ def object_series(view: ObjectView, subject: str, start: float) -> list[Series]:
 def centroid_velocity(time: FloatArray, centroid: FloatArray) -> FloatArray:
     """Velocity of a centroid by differences of second order over each run of frames that show the object.
 
-    Args:
-        time: float64 (F,), seconds, strictly ascending.
-        centroid: float64 (F, 2), pixels; NaN where the object is not seen.
-
-    Returns:
-        float64 (F, 2), px/s: the slope of the parabola through the frame and its two neighbours, at the ends of a run
-        the slope to the one neighbour; NaN where the object is not seen, or in one frame only.
+    `time`: float64 (F,), seconds, strictly ascending; `centroid`: float64 (F, 2), pixels; NaN where the object is not
+    seen; returns float64 (F, 2), px/s: the slope of the parabola through the frame and its two neighbours, at the ends
+    of a run the slope to the one neighbour; NaN where the object is not seen, or in one frame only.
     """
     out = np.full(centroid.shape, np.nan)
     for run in seen_runs(np.isfinite(centroid[:, 0])):
@@ -253,11 +217,7 @@ def centroid_velocity(time: FloatArray, centroid: FloatArray) -> FloatArray:
 
 
 def seen_runs(seen: BoolArray) -> list[IntArray]:
-    """Find the runs of neighbouring frames that show an object.
-
-    Args:
-        seen: bool (F,).
-    """
+    """Find the runs of neighbouring frames that show an object. `seen`: bool (F,)."""
     shown = np.flatnonzero(seen)
     return np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1) if len(shown) else []
 

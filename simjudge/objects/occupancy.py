@@ -29,17 +29,13 @@ MOST_CELLS = 150_000_000
 
 @dataclass(frozen=True)
 class MapExtent:
-    """The grid of a map.
+    """The grid of a map."""
 
-    Attributes:
-        column, row: of the lower left cell, counted from the fixed frame's origin along x and y: maps with the same
-            cells a metre have the same cells.
-        columns, rows: the number of cells along x and y.
-    """
-
+    # column, row: of the lower left cell, counted from the fixed frame's origin along x and y: maps with the same cells
+    # a metre have the same cells
     column: int
     row: int
-    columns: int
+    columns: int  # columns, rows: the number of cells along x and y
     rows: int
     cells_per_metre: float
 
@@ -47,9 +43,7 @@ class MapExtent:
     def around(cls, positions: FloatArray, reach: float, cells_per_metre: float) -> MapExtent:
         """The cells around some places.
 
-        Args:
-            positions: (N, 2 or more), metres, fixed frame; N is 1 or more.
-            reach: metres to each side.
+        `positions`: (N, 2 or more), metres, fixed frame; N is 1 or more; `reach`: metres to each side.
         """
         lower = (positions[:, :2].min(0) - reach) * cells_per_metre
         upper = (positions[:, :2].max(0) + reach) * cells_per_metre
@@ -70,17 +64,11 @@ class MapExtent:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeamSet(ShortRepr):
-    """The beams of one scan, in the fixed frame.
+    """The beams of one scan, in the fixed frame."""
 
-    Attributes:
-        origin: (N, 3), where the sensor was, metres.
-        end: (N, 3), where each beam ended, metres.
-        returned: bool (N,), whether something was there; else the beam was free up to its end.
-    """
-
-    origin: FloatArray
-    end: FloatArray
-    returned: BoolArray
+    origin: FloatArray  # (N, 3), where the sensor was, metres
+    end: FloatArray  # (N, 3), where each beam ended, metres
+    returned: BoolArray  # bool (N,), whether something was there; else the beam was free up to its end
 
     def __len__(self) -> int:
         """The number of beams."""
@@ -88,11 +76,7 @@ class BeamSet(ShortRepr):
 
 
 class OccupancyMap:
-    """A map that scans are entered into, one by one.
-
-    Attributes:
-        log_odds: float32 (rows, columns); row 0 lies lowest in y.
-    """
+    """A map that scans are entered into, one by one. `log_odds`: float32 (rows, columns); row 0 lies lowest in y."""
 
     def __init__(self, extent: MapExtent, settings: OccupancySettings) -> None:
         """Begin with a map that knows nothing."""
@@ -106,8 +90,7 @@ class OccupancyMap:
     def enter(self, beams: BeamSet, ground: FloatArray) -> None:
         """Enter a scan.
 
-        Args:
-            ground: (4,), its unit normal, upwards, and offset: height above ground = normal . point + offset, metres.
+        `ground`: (4,), its unit normal, upwards, and offset: height above ground = normal . point + offset, metres.
         """
         self.scans += 1
         places = np.array([*self.extent.corner, self.extent.cells_per_metre, *ground])
@@ -145,11 +128,7 @@ def log_odds(probability: float) -> float:
 
 
 def common_extent(positions: Sequence[FloatArray], settings: OccupancySettings) -> MapExtent:
-    """The grid that holds the maps of several sensors.
-
-    Args:
-        positions: of each sensor (N, 3), metres, fixed frame.
-    """
+    """The grid that holds the maps of several sensors. `positions`: of each sensor (N, 3), metres, fixed frame."""
     return MapExtent.around(np.concatenate(list(positions)), settings.map_range, settings.cells_per_metre)
 
 
@@ -169,13 +148,9 @@ ONLY_VIRTUAL_KNOWN: Rgb = (70, 150, 150)
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well the virtual map predicts a kind of cell of the real one.
+    """How well the virtual map predicts a kind of cell of the real one."""
 
-    Attributes:
-        both: cells that are of the kind in both maps.
-    """
-
-    both: int
+    both: int  # cells that are of the kind in both maps
     only_real: int
     only_virtual: int
 
@@ -202,21 +177,14 @@ class Agreement:
 
 @dataclass(frozen=True)
 class MapAgreement:
-    """How well a virtual map predicts a real one.
+    """How well a virtual map predicts a real one."""
 
-    Attributes:
-        occupied: of occupied cells, among those that both maps know.
-        occupied_anywhere: of occupied cells among all; a cell that a map does not know is not occupied in it.
-        known_in_real: cells that the real map alone knows.
-        known_in_virtual: cells that the virtual map alone knows.
-    """
-
-    occupied: Agreement
+    occupied: Agreement  # of occupied cells, among those that both maps know
     free: Agreement
-    occupied_anywhere: Agreement
+    occupied_anywhere: Agreement  # of occupied cells among all; a cell that a map does not know is not occupied in it
     known_in_both: int
-    known_in_real: int
-    known_in_virtual: int
+    known_in_real: int  # cells that the real map alone knows
+    known_in_virtual: int  # cells that the virtual map alone knows
 
 
 def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
@@ -238,8 +206,7 @@ def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
 def agreement_picture(real: OccupancyMap, virtual: OccupancyMap) -> npt.NDArray[np.uint8]:
     """Draw both maps into one picture, a pixel a cell, y upwards.
 
-    Returns:
-        uint8 (rows, columns, 3): red, green, blue; see the module's colours.
+    Returns uint8 (rows, columns, 3): red, green, blue; see the module's colours.
     """
     _check_grids(real, virtual)
     # By state of the real map (unknown, free, occupied), then by that of the virtual one.

@@ -27,16 +27,12 @@ LEFT_OUT = "scans whose pose jumps, left out of the occupancy map"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapPair(ShortRepr):
-    """The maps of a real and a virtual lidar.
-
-    Attributes:
-        real_losses, virtual_losses: scans of each that were left out.
-    """
+    """The maps of a real and a virtual lidar."""
 
     real: OccupancyMap
     virtual: OccupancyMap
     agreement: MapAgreement
-    real_losses: Losses
+    real_losses: Losses  # real_losses, virtual_losses: scans of each that were left out
     virtual_losses: Losses
 
     @property
@@ -54,11 +50,7 @@ def occupancy_maps(
     settings: OccupancySettings = DEFAULT_SETTINGS,
     progress: Callable[[str], None] = lambda _: None,
 ) -> MapPair:
-    """Make the maps of two sets in one fixed frame, and compare them.
-
-    Args:
-        virtual: with poses in the same fixed frame.
-    """
+    """Make the maps of two sets in one fixed frame, and compare them."""
     losses = Losses(), Losses()
     poses = [
         scan_poses(clouds, settings.max_speed, lost, LEFT_OUT)
@@ -76,11 +68,7 @@ def occupancy_maps(
 def occupancy_map(
     clouds: CloudSet, scans: ScanPoses, extent: MapExtent, settings: OccupancySettings, losses: Losses
 ) -> OccupancyMap:
-    """Enter the scans of a set into a map.
-
-    Args:
-        losses: takes scans that are empty, without ground, or cannot be read.
-    """
+    """Enter the scans of a set into a map."""
     result = OccupancyMap(extent, settings)
     ground: FloatArray | None = None
     early: list[BeamSet] = []
@@ -146,11 +134,7 @@ _ENOUGH_POINTS = 10_000
 def scan_beams(
     clouds: CloudSet, scans: ScanPoses, row: int, settings: OccupancySettings, losses: Losses
 ) -> tuple[BeamSet, FloatArray | None]:
-    """Read a scan and put its beams into the fixed frame.
-
-    Returns:
-        The beams, and their ground: unit normal, upwards, and offset in the fixed frame; None where there is none.
-    """
+    """Read a scan and put its beams into the fixed frame."""
     index = int(scans.index[row])
     cloud, pose = clouds[index], scans.poses[row]
     points = lidar_points(cloud.table, cloud.where)
@@ -180,11 +164,8 @@ def scan_beams(
 def fit_ground(points: FloatArray) -> FloatArray | None:
     """Fit a plane to the ground around a lidar.
 
-    Args:
-        points: (N, 3), metres, sensor's frame, z roughly up.
-
-    Returns:
-        (4,), unit normal, upwards, and offset: height = normal . point + offset; None where there is no ground.
+    `points`: (N, 3), metres, sensor's frame, z roughly up; returns (4,), unit normal, upwards, and offset: height =
+    normal . point + offset; None where there is no ground.
     """
     near = points[(np.hypot(points[:, 0], points[:, 1]) < _GROUND_RADIUS) & (points[:, 2] < 0)]
     near = np.ascontiguousarray(near[:: max(1, len(near) // _ENOUGH_POINTS)])
@@ -209,11 +190,7 @@ def fit_ground(points: FloatArray) -> FloatArray | None:
 def free_beams(cloud: Cloud, points: LidarPoints, reach: float) -> FloatArray:
     """Beams without a return of an organized cloud: their rows and columns say where they went.
 
-    Args:
-        reach: metres.
-
-    Returns:
-        (M, 3), metres, sensor's frame: the end of each; none where the cloud is not organized.
+    `reach`: metres; returns (M, 3), metres, sensor's frame: the end of each; none where the cloud is not organized.
     """
     if cloud.height < 2 or len(cloud) % cloud.height or points.seen.all() or not len(points):
         return np.empty((0, 3))

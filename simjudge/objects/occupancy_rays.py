@@ -13,15 +13,11 @@ from numba import njit
 def enter_beams(log_odds, last, number, origins, ends, returned, places, limits, odds):
     """Enter the beams of one scan. Each cell changes once a scan, and a return in a cell wins over beams through it.
 
-    Args:
-        log_odds: float32 (R, C), changed in place.
-        last: int32 (R, C), the number of the last scan that told something of each cell; changed in place.
-        origins: float64 (N, 3), where each beam begins, metres, fixed frame.
-        ends: float64 (N, 3), where each beam ends, likewise.
-        returned: bool (N,), whether something is there.
-        places: x and y of the map's lower left corner and cells a metre; normal x, y, z and offset of the ground.
-        limits: lowest and highest height above ground, and range, metres.
-        odds: log-odds of a return and of a beam through, least and largest log-odds.
+    `log_odds`: float32 (R, C), changed in place; `last`: int32 (R, C), the number of the last scan that told something
+    of each cell; changed in place; `origins`: float64 (N, 3), where each beam begins, metres, fixed frame; `ends`:
+    float64 (N, 3), where each beam ends, likewise; `returned`: bool (N,), whether something is there; `places`: x and y
+    of the map's lower left corner and cells a metre; normal x, y, z and offset of the ground; `limits`: lowest and
+    highest height above ground, and range, metres.
     """
     rows, columns = log_odds.shape
     for i in range(len(ends)):

@@ -85,11 +85,7 @@ def hu_moments(picture: npt.NDArray[Any]) -> FloatArray:
 def log_scaled(moments: FloatArray) -> FloatArray:
     """Invariants on a logarithmic scale that keeps their signs, for plots: -sign(I) log10 |I|.
 
-    Args:
-        moments: float64, any shape.
-
-    Returns:
-        float64 of the same shape; NaN where an invariant is 0.
+    `moments`: float64, any shape; returns float64 of the same shape; NaN where an invariant is 0.
     """
     size = np.where(moments == 0, np.nan, np.abs(moments))
     return np.asarray(-np.sign(moments) * np.log10(size))
@@ -104,17 +100,11 @@ _LEAST_DESCRIPTORS = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyPoints(ShortRepr):
-    """SIFT key points of a picture.
+    """SIFT key points of a picture."""
 
-    Attributes:
-        point: float64 (N, 2), x and y in pixels; pixel (column i, row j) has its centre at (i + 0.5, j + 0.5).
-        diameter: float64 (N,), of the neighbourhood that each describes, pixels.
-        descriptor: float32 (N, 128), of length 512 but for rounding.
-    """
-
-    point: FloatArray
-    diameter: FloatArray
-    descriptor: Descriptors
+    point: FloatArray  # float64 (N, 2), x and y in pixels; pixel (column i, row j) has its centre at (i + 0.5, j + 0.5)
+    diameter: FloatArray  # float64 (N,), of the neighbourhood that each describes, pixels
+    descriptor: Descriptors  # float32 (N, 128), of length 512 but for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,11 +128,7 @@ class PoleMatcher(ShortRepr):
     distance: float
 
     def match(self, pixels: RgbImage) -> KeyPoints:
-        """Find the key points of a picture that match the reference.
-
-        Args:
-            pixels: uint8 (H, W, 3), red first.
-        """
+        """Find the key points of a picture that match the reference. `pixels`: uint8 (H, W, 3), red first."""
         found = key_points(pixels)
         if not len(found.descriptor):
             return found
@@ -156,11 +142,7 @@ class PoleMatcher(ShortRepr):
 
 
 def key_points(pixels: RgbImage) -> KeyPoints:
-    """Find the SIFT key points of a picture.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first.
-    """
+    """Find the SIFT key points of a picture. `pixels`: uint8 (H, W, 3), red first."""
     found, descriptor = cv2.SIFT.create().detectAndCompute(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), None)
     point = np.array([each.pt for each in found], np.float64).reshape(-1, 2) + 0.5
     diameter = np.array([each.size for each in found], np.float64)
@@ -197,11 +179,7 @@ def labelled_reference(frames: FrameSet, class_name: str) -> Descriptors:
 def on_boxes(found: KeyPoints, box: FloatArray) -> int:
     """Count the key points that lie on labelled things.
 
-    Args:
-        box: float64 (K, 4), x0, y0, x1, y1 of the things in pixels.
-
-    Returns:
-        How many key points are no farther from a box than the radius of their neighbourhood.
+    `box`: float64 (K, 4), x0, y0, x1, y1 of the things in pixels.
     """
     apart = np.maximum(box[None, :, :2] - found.point[:, None], found.point[:, None] - box[None, :, 2:])
     distance = np.linalg.norm(np.maximum(apart, 0), axis=2)
@@ -216,12 +194,7 @@ def _described(pixels: RgbImage, where: str) -> Descriptors:
 
 
 def binary_hu_series(frames: FrameSet, seen: Sightings) -> list[Series]:
-    """Measure the shape of all that is followed, as one binary picture.
-
-    Returns:
-        "hu 1 (binary)" to "hu 7 (binary)" of the whole picture, over the frames that were looked at; NaN where nothing
-        is seen.
-    """
+    """Measure the shape of all that is followed, as one binary picture."""
     looked_at = np.flatnonzero(seen.looked_at)
     start = row_offsets(seen.frame, len(frames))
     values = np.full((len(looked_at), COUNT), np.nan)
@@ -236,17 +209,7 @@ def binary_hu_series(frames: FrameSet, seen: Sightings) -> list[Series]:
 def picture_series(
     frames: FrameSet, losses: Losses, progress: ProgressBar, poles: PoleMatcher | None = None, pole_class: str = ""
 ) -> list[Series]:
-    """Measure all pictures of a set.
-
-    Args:
-        losses: counts the pictures that cannot be read; their values are NaN.
-        poles: matches the pictures with a reference pole; None for no such metric.
-        pole_class: class of the labelled poles; "" where they are not labelled.
-
-    Returns:
-        "hu 1 (gray)" to "hu 7 (gray)" of the gray values from 0 to 255 (MATLAB's rgb2gray); "pole matches", and "pole
-        matches on labels" (NaN where a frame is not labelled). Empty where the set has no pictures.
-    """
+    """Measure all pictures of a set."""
     if frames.images is None:
         return []
     hu = np.full((len(frames), COUNT), np.nan)

@@ -29,17 +29,11 @@ _FARTHEST = 2.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScanPoses(ShortRepr):
-    """The scans of a set whose poses can be used.
+    """The scans of a set whose poses can be used."""
 
-    Attributes:
-        index: int64 (K,), the number of each scan's cloud.
-        time: float64 (K,), seconds; stamps, or TURN apart where the set has none.
-        poses: K poses of the lidar in the fixed frame.
-    """
-
-    index: IntArray
-    time: FloatArray
-    poses: Sequence[Pose]
+    index: IntArray  # int64 (K,), the number of each scan's cloud
+    time: FloatArray  # float64 (K,), seconds; stamps, or TURN apart where the set has none
+    poses: Sequence[Pose]  # K poses of the lidar in the fixed frame
 
     def __len__(self) -> int:
         """The number of scans."""
@@ -53,8 +47,7 @@ class ScanPoses(ShortRepr):
     def keyframes(self, row: int) -> Keyframes:
         """The lidar around one scan: the poses of the scans before and after; at the ends it goes on as it went.
 
-        Returns:
-            Poses, seconds from the scan's stamp.
+        Returns poses, seconds from the scan's stamp.
         """
         if len(self) == 1:
             return Keyframes.build([0.0], [[self.poses[0]]])
@@ -75,11 +68,7 @@ def _gone_on(before: Pose, here: Pose) -> Pose:
 
 
 def scan_times(clouds: CloudSet) -> FloatArray:
-    """When the scans of a set were taken.
-
-    Returns:
-        float64 (C,), seconds: stamps, or TURN apart where one is missing.
-    """
+    """When the scans of a set were taken. Returns float64 (C,), seconds: stamps, or TURN apart where one is missing."""
     if all(clouds.has_stamp(index) for index in range(len(clouds))):
         return np.asarray(clouds.stamp * 1e-9)
     return np.arange(len(clouds), dtype=np.float64) * TURN
@@ -88,8 +77,7 @@ def scan_times(clouds: CloudSet) -> FloatArray:
 def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = JUMPS) -> ScanPoses:
     """Find the lidar's poses; a scan that cannot be reached from the one kept before is left out and counted.
 
-    Args:
-        max_speed: m/s; 0.1 m more is allowed for an estimate's jitter.
+    `max_speed`: m/s; 0.1 m more is allowed for an estimate's jitter.
     """
     if not clouds.poses:
         raise SimjudgeError(
@@ -116,11 +104,8 @@ def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = J
 def times_from_stamp(points: LidarPoints, stamp: float) -> FloatArray | None:
     """When each point of a scan was measured.
 
-    Args:
-        stamp: of the scan, seconds since 1970.
-
-    Returns:
-        float64 (N,), seconds from the stamp; None where the points have no times, or times of another clock.
+    `stamp`: of the scan, seconds since 1970; returns float64 (N,), seconds from the stamp; None where the points have
+    no times, or times of another clock.
     """
     if points.time is None:
         return None

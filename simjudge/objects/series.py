@@ -20,21 +20,13 @@ WHOLE = ""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Series(ShortRepr):
-    """One metric of one subject in one recording or set.
+    """One metric of one subject in one recording or set."""
 
-    Attributes:
-        metric: what is measured: "box width", "piqe", "points".
-        unit: of the values: "px", "m", "px/s"; "" for none.
-        subject: the object it is measured of: "barrier 3"; WHOLE for the whole picture or scan.
-        time: float64 (N,), seconds, ascending; the stamps of the frames or scans.
-        value: float64 (N,), NaN where the metric has no value, as where the object is not seen.
-    """
-
-    metric: str
-    unit: str
-    subject: str
-    time: FloatArray
-    value: FloatArray
+    metric: str  # what is measured: "box width", "piqe", "points"
+    unit: str  # of the values: "px", "m", "px/s"; "" for none
+    subject: str  # the object it is measured of: "barrier 3"; WHOLE for the whole picture or scan
+    time: FloatArray  # float64 (N,), seconds, ascending; the stamps of the frames or scans
+    value: FloatArray  # float64 (N,), NaN where the metric has no value, as where the object is not seen
 
     def __len__(self) -> int:
         """The number of frames or scans."""
@@ -47,10 +39,8 @@ _SECOND = 1_000_000_000
 def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = None) -> FrameSet:
     """Order the frames of a set by time, each stamp once.
 
-    Args:
-        losses: counts the frames without a stamp in a set that has stamps, and frames with the stamp of another one.
-        frame_rate: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
-            None refuses such a set.
+    `frame_rate`: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
+    None refuses such a set.
     """
     if len(frames) == 0:
         raise SimjudgeError(f"{frames.name}: holds no frame; name a set with pictures or labels")
@@ -75,9 +65,8 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
 def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
     """Give the clouds of a set stamps where it has none.
 
-    Args:
-        frame_rate: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
-            refuses such a set.
+    `frame_rate`: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
+    refuses such a set.
     """
     lacking = np.flatnonzero(clouds.stamp == NO_STAMP)
     if not len(lacking):
@@ -102,38 +91,24 @@ def _even_stamps(count: int, rate: float) -> IntArray:
 def stamps_to_seconds(stamp: IntArray) -> FloatArray:
     """Give stamps in seconds.
 
-    Args:
-        stamp: int64 (N,), nanoseconds.
-
-    Returns:
-        float64 (N,), seconds; to about 0.2 us for clocks that count from 1970.
+    `stamp`: int64 (N,), nanoseconds; returns float64 (N,), seconds; to about 0.2 us for clocks that count from 1970.
     """
     return np.asarray(stamp / _SECOND)
 
 
 def common_start(sets: Iterable[FrameSet]) -> float:
-    """Tell when all sets have begun.
-
-    Returns:
-        The latest of their first stamps, seconds.
-    """
+    """Tell when all sets have begun. Returns the latest of their first stamps, seconds."""
     return float(stamps_to_seconds(np.array([each.stamp[0] for each in sets])).max())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonTimes(ShortRepr):
-    """The frames of two sensors that show the same instants.
+    """The frames of two sensors that show the same instants."""
 
-    Attributes:
-        real, virtual: int64 (N,), numbers of frames; pairs, in order of time.
-        tolerance: how far the two stamps of a pair may lie apart, seconds.
-        farthest: how far they do at most, seconds.
-    """
-
-    real: IntArray
+    real: IntArray  # real, virtual: int64 (N,), numbers of frames; pairs, in order of time
     virtual: IntArray
-    tolerance: float
-    farthest: float
+    tolerance: float  # how far the two stamps of a pair may lie apart, seconds
+    farthest: float  # how far they do at most, seconds
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -144,14 +119,8 @@ def common_times(real: FloatArray, virtual: FloatArray) -> CommonTimes:
     """Pair the frames of two sensors by time.
 
     Each frame is paired with the nearest one of the other sensor if each is the other's nearest. Equal stamps are
-    always a pair. The tolerance is half the median period of the slower sensor.
-
-    Args:
-        real: float64 (R,), seconds, ascending.
-        virtual: float64 (V,), seconds, ascending.
-
-    Returns:
-        The pairs; none where the two have no time in common.
+    always a pair. The tolerance is half the median period of the slower sensor. `real`: float64 (R,), seconds,
+    ascending; `virtual`: float64 (V,), seconds, ascending.
     """
     tolerance = max(median_period(real), median_period(virtual)) / 2
     if not (len(real) and len(virtual)):
@@ -166,20 +135,14 @@ def common_times(real: FloatArray, virtual: FloatArray) -> CommonTimes:
 
 
 def median_period(time: FloatArray) -> float:
-    """The median time between two frames.
-
-    Args:
-        time: float64 (N,), seconds, ascending.
-    """
+    """The median time between two frames. `time`: float64 (N,), seconds, ascending."""
     return float(np.median(np.diff(time))) if len(time) > 1 else 0.0
 
 
 def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str, str]) -> None:
     """Refuse two sensors whose frames show no instant in common.
 
-    Args:
-        real: float64 (R,), seconds, ascending.
-        virtual: float64 (V,), seconds, ascending.
+    `real`: float64 (R,), seconds, ascending; `virtual`: float64 (V,), seconds, ascending.
     """
     if len(common_times(real, virtual)):
         return

@@ -43,17 +43,11 @@ from simjudge.results.verdict_words import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesFloor(ShortRepr):
-    """What real differs by from real.
+    """What real differs by from real."""
 
-    Attributes:
-        time: float64 (N,), seconds.
-        difference: float64 (N,), of real from real then; NaN where it is not known.
-        interval: of its mean; None for too few.
-    """
-
-    time: FloatArray
-    difference: FloatArray
-    interval: MeanInterval | None
+    time: FloatArray  # float64 (N,), seconds
+    difference: FloatArray  # float64 (N,), of real from real then; NaN where it is not known
+    interval: MeanInterval | None  # of its mean; None for too few
     source: str
 
     @property
@@ -64,33 +58,22 @@ class SeriesFloor(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesComparison(ShortRepr):
-    """One metric of one subject in real and virtual: a row of the table.
+    """One metric of one subject in real and virtual: a row of the table."""
 
-    Attributes:
-        metric, unit, subject: as in `Series`.
-        time: float64 (N,), the real stamps of the common times, seconds.
-        real, virtual: float64 (N,), the values then; NaN where there is none.
-        unpaired: how many frames of real and of virtual have no partner in time.
-        missing: at how many of the common times real alone and virtual alone have no value, and both.
-        difference: virtual less real, over the frames where both have a value; None for too few.
-        shift: by how much virtual is later; None where none can be told.
-        adjusted_p: p of no difference among all rows of the kind; NaN for too few frames.
-        is_single: whether it is of one object, and another row is of all objects.
-    """
-
-    metric: str
+    metric: str  # metric, unit, subject: as in `Series`
     unit: str
     subject: str
-    time: FloatArray
-    real: FloatArray
+    time: FloatArray  # float64 (N,), the real stamps of the common times, seconds
+    real: FloatArray  # real, virtual: float64 (N,), the values then; NaN where there is none
     virtual: FloatArray
-    unpaired: tuple[int, int]
+    unpaired: tuple[int, int]  # how many frames of real and of virtual have no partner in time
+    # at how many of the common times real alone and virtual alone have no value, and both
     missing: tuple[int, int, int]
-    difference: MeanInterval | None
+    difference: MeanInterval | None  # virtual less real, over the frames where both have a value; None for too few
     floor: SeriesFloor
-    shift: TimeShift | None
-    adjusted_p: float = float("nan")
-    is_single: bool = False
+    shift: TimeShift | None  # by how much virtual is later; None where none can be told
+    adjusted_p: float = float("nan")  # p of no difference among all rows of the kind; NaN for too few frames
+    is_single: bool = False  # whether it is of one object, and another row is of all objects
     verdict: str = TOO_FEW
 
     @property
@@ -116,15 +99,12 @@ class SeriesComparison(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedSeries(ShortRepr):
-    """All series of two sensors, compared.
+    """All series of two sensors, compared."""
 
-    Attributes:
-        rows: a row each metric and subject that both have. Those of single objects stand behind the others; in each
-            part those that differ come first, the clearest of them first.
-        only_real, only_virtual: metric and subject of the series that one sensor alone has.
-    """
-
+    # a row each metric and subject that both have. Those of single objects stand behind the others; in each part those
+    # that differ come first, the clearest of them first.
     rows: Sequence[SeriesComparison]
+    # only_real, only_virtual: metric and subject of the series that one sensor alone has
     only_real: Sequence[tuple[str, str]]
     only_virtual: Sequence[tuple[str, str]]
 
@@ -140,11 +120,7 @@ ALL_OBJECTS = "all objects"
 
 
 def with_all_objects(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]:
-    """Add a row over all objects for each metric of several objects.
-
-    Returns:
-        The rows; `is_single` where there is a row over all objects.
-    """
+    """Add a row over all objects for each metric of several objects."""
     by_metric: dict[str, list[SeriesComparison]] = {}
     for row in rows:
         if row.subject != WHOLE:
@@ -225,10 +201,8 @@ def compare_series(
 ) -> ComparedSeries:
     """Compare all series of a real and of a virtual sensor.
 
-    Args:
-        virtual: those of the virtual one; the same metric and subject are compared.
-        real_again: those of a second real recording, for the floor; empty: the floor is the real recording's halves.
-        shift_limit: the greatest shift in time that is looked for, seconds.
+    `real_again`: those of a second real recording, for the floor; empty: the floor is the real recording's halves;
+    `shift_limit`: the greatest shift in time that is looked for, seconds.
     """
     sides = [_by_name(series) for series in (real, virtual, real_again)]
     first, second, again = sides
@@ -309,13 +283,8 @@ def halves_difference(time: FloatArray, value: FloatArray) -> FloatArray:
     """The two halves of a series against each other: every other frame less what its neighbours say of its instant.
 
     Neighbours are interpolated linearly, so that a steady change, as of an object that is approached, is no difference.
-
-    Args:
-        time: float64 (N,), seconds, ascending.
-        value: float64 (N,), NaN where there is none.
-
-    Returns:
-        float64 (M,), a difference for every second frame that has two neighbours; NaN where one of the three has none.
+    `time`: float64 (N,), seconds, ascending; `value`: float64 (N,), NaN where there is none; returns float64 (M,), a
+    difference for every second frame that has two neighbours; NaN where one of the three has none.
     """
     middle = np.arange(1, len(time) - 1, 2)
     span = time[middle + 1] - time[middle - 1]

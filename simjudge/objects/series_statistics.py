@@ -32,20 +32,15 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean over time and how sure it is.
-
-    Attributes:
-        p: of a mean of 0, two-sided.
-        block: how many neighbouring frames are drawn together.
-        limited: whether longer blocks would be needed than the series allows: the interval may be too narrow.
-    """
+    """A mean over time and how sure it is."""
 
     mean: float
     low: float
     high: float
-    p: float
+    p: float  # of a mean of 0, two-sided
     frames: int
-    block: int
+    block: int  # how many neighbouring frames are drawn together
+    # whether longer blocks would be needed than the series allows: the interval may be too narrow
     limited: bool = False
 
     @property
@@ -57,11 +52,8 @@ class MeanInterval:
 def differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """Subtract a series from another one, so that equal values differ by 0 whatever rounding has left between them.
 
-    Args:
-        first, second: float64 (N,), of any size: Hu's moments of gray pictures go down to 1e-24.
-
-    Returns:
-        float64 (N,), second less first; 0 where that is at most 1e-12 of the larger one.
+    `first`, `second`: float64 (N,), of any size: Hu's moments of gray pictures go down to 1e-24; returns float64 (N,),
+    second less first; 0 where that is at most 1e-12 of the larger one.
     """
     difference = second - first
     size = np.maximum(np.abs(first), np.abs(second))
@@ -71,14 +63,8 @@ def differences(first: FloatArray, second: FloatArray) -> FloatArray:
 def mean_interval(value: FloatArray, slot: IntArray | None = None, block: int | None = None) -> MeanInterval | None:
     """The mean of a series over time, with its 95 % interval over blocks of time.
 
-    Args:
-        value: float64 (N,), NaN where there is none.
-        slot: int64 (N,), the number of each frame in its recording, ascending; None: none is missing.
-        block: how many neighbouring frames are drawn together; None: estimated from the autocorrelation
-            (`simjudge.method.block_length`).
-
-    Returns:
-        The mean and the interval; None for fewer than FEWEST_FRAMES values.
+    `value`: float64 (N,), NaN where there is none; `slot`: int64 (N,), the number of each frame in its recording,
+    ascending; None: none is missing.
     """
     known = ~np.isnan(value)
     found = value[known]
@@ -98,16 +84,7 @@ def mean_interval(value: FloatArray, slot: IntArray | None = None, block: int | 
 
 
 def block_spread(value: FloatArray, block: int) -> float:
-    """The standard error of a mean by the circular block bootstrap.
-
-    Args:
-        value: float64 (N,), a series without gaps.
-        block: how many neighbours are drawn together, 1 to N / 2.
-
-    Returns:
-        The standard error over endless draws, times sqrt(blocks / (blocks - 1)). With blocks of one frame it is the
-        sample's standard deviation by sqrt(N).
-    """
+    """The standard error of a mean by the circular block bootstrap. `value`: float64 (N,), a series without gaps."""
     count = len(value)
     series = value - value.mean()
     # What rounding leaves of equal values is no spread.
@@ -125,12 +102,8 @@ def block_spread(value: FloatArray, block: int) -> float:
 def holm(p: FloatArray) -> FloatArray:
     """Adjust p values of several tests, so that a difference is claimed by mistake in 5 of 100 tables, not rows.
 
-    Args:
-        p: float64 (N,), NaN where nothing was tested.
-
-    Returns:
-        float64 (N,), the adjusted values, at most 1.
-    Source: Holm 1979, A simple sequentially rejective multiple test procedure.
+    `p`: float64 (N,), NaN where nothing was tested; returns float64 (N,), the adjusted values, at most 1. Source: Holm
+    1979, A simple sequentially rejective multiple test procedure.
     """
     out = np.full(len(p), np.nan)
     order = np.argsort(p, kind="stable")
@@ -155,17 +128,12 @@ IN_STEP = 0.25
 
 @dataclass(frozen=True)
 class TimeShift:
-    """How two series lie in time.
+    """How two series lie in time."""
 
-    Attributes:
-        seconds: by how much the virtual series is later than the real one; negative where it is earlier.
-        correlation: of the two, once the virtual one is moved back by it.
-        spread: standard deviation of `seconds`, if what one series does and the other does not is independent from
-            frame to frame; too small where it is not.
-    """
-
-    seconds: float
-    correlation: float
+    seconds: float  # by how much the virtual series is later than the real one; negative where it is earlier
+    correlation: float  # of the two, once the virtual one is moved back by it
+    # standard deviation of `seconds`, if what one series does and the other does not is independent from frame to
+    # frame; too small where it is not
     spread: float
 
 
@@ -176,15 +144,9 @@ def time_shift(
 
     Both are interpolated onto one grid of times and correlated at each shift of the
     grid over the samples that both have. A parabola through the peak gives the part of a sample. (A search with
-    interpolation between the samples would prefer half samples, for interpolating averages noise.)
-
-    Args:
-        real: time, float64 (R,), seconds, ascending; and value, float64 (R,), NaN where there is none.
-        limit: the greatest shift that is looked for, seconds.
-
-    Returns:
-        The shift; None where there is none to be told: too few samples, no variation, no correlation, no peak within
-        the limit, or one that is not sure.
+    interpolation between the samples would prefer half samples, for interpolating averages noise.) `real`: time,
+    float64 (R,), seconds, ascending; and value, float64 (R,), NaN where there is none; `limit`: the greatest shift that
+    is looked for, seconds.
     """
     known = [_known(*series) for series in (real, virtual)]
     period = min(median_period(time) for time, _ in known)
@@ -209,13 +171,9 @@ def time_shift(
 def correlations(a: FloatArray, b: FloatArray, lags: int) -> FloatArray:
     """Correlate two series at each shift, each time over the samples that both have.
 
-    Args:
-        a: float64 (N,), NaN where there is no value.
-        b: float64 (N,), at the same times.
-
-    Returns:
-        float64 (2 lags + 1,): Pearson's correlation of a[i] with b[i + k], for k from -lags to lags; NaN where fewer
-        than FEWEST_SAMPLES, or fewer than half of those of the shorter series, are common, or one does not vary.
+    `a`: float64 (N,), NaN where there is no value; `b`: float64 (N,), at the same times; returns float64 (2 lags + 1,):
+    Pearson's correlation of a[i] with b[i + k], for k from -lags to lags; NaN where fewer than FEWEST_SAMPLES, or fewer
+    than half of those of the shorter series, are common, or one does not vary.
     """
     least = max(FEWEST_SAMPLES, min(np.count_nonzero(~np.isnan(a)), np.count_nonzero(~np.isnan(b))) / 2)
     out = np.full(2 * lags + 1, np.nan)

@@ -40,39 +40,25 @@ from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sightings(ShortRepr):
-    """N sightings of objects, ordered by frame.
+    """N sightings of objects, ordered by frame."""
 
-    Attributes:
-        looked_at: bool (F,), the frames in which objects were looked for, perhaps without finding any.
-        frame: int64 (N,), the number of the frame.
-        class_name: text (N,), as `normalized_name` writes it.
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels, inside the picture.
-        centroid: float64 (N, 2), x and y in pixels: the mean of the region's pixel centres; the box's middle where the
-            sighting has no mask.
-        pixels: float64 (N,), size of the region in pixels; NaN where the sighting has no mask.
-        instance: int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown.
-        masks: the regions; None where there are boxes only.
-    """
-
-    looked_at: BoolArray
-    frame: IntArray
-    class_name: npt.NDArray[np.str_]
-    box: FloatArray
+    looked_at: BoolArray  # bool (F,), the frames in which objects were looked for, perhaps without finding any
+    frame: IntArray  # int64 (N,), the number of the frame
+    class_name: npt.NDArray[np.str_]  # text (N,), as `normalized_name` writes it
+    box: FloatArray  # float64 (N, 4), x0, y0, x1, y1 in pixels, inside the picture
+    # float64 (N, 2), x and y in pixels: the mean of the region's pixel centres; the box's middle where the sighting has
+    # no mask
     centroid: FloatArray
-    pixels: FloatArray
-    instance: IntArray
-    masks: Masks | None = None
+    pixels: FloatArray  # float64 (N,), size of the region in pixels; NaN where the sighting has no mask
+    instance: IntArray  # int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown
+    masks: Masks | None = None  # the regions; None where there are boxes only
 
     def __len__(self) -> int:
         """The number of sightings."""
         return len(self.frame)
 
     def take(self, rows: IntArray) -> Sightings:
-        """Take some sightings.
-
-        Args:
-            rows: int64 (M,), ascending row numbers.
-        """
+        """Take some sightings. `rows`: int64 (M,), ascending row numbers."""
         return replace(
             self,
             frame=self.frame[rows],
@@ -87,11 +73,7 @@ class Sightings(ShortRepr):
     def region(self, row: int, width: int, height: int) -> BoolImage:
         """Paint the region of a sighting: its mask, or else its box with edges rounded to pixels.
 
-        Args:
-            width, height: of the picture, pixels.
-
-        Returns:
-            bool (height, width).
+        `width`, `height`: of the picture, pixels; returns bool (height, width).
         """
         if self.masks is not None and self.masks.has(row):
             return self.masks.to_image(row, width, height)
@@ -102,11 +84,7 @@ class Sightings(ShortRepr):
 
 
 def label_sightings(frames: FrameSet) -> Sightings:
-    """Take the labels of a set as sightings.
-
-    Returns:
-        The sightings; labels that lie outside of their picture are none.
-    """
+    """Take the labels of a set as sightings."""
     return _sightings(frames, frames.objects, frames.objects.instance, frames.labelled)
 
 
@@ -145,22 +123,13 @@ _FARTHEST_ROW = 1e6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureLines(ShortRepr):
-    """A line in each frame of a set.
+    """A line in each frame of a set."""
 
-    Attributes:
-        row: float64 (F,), where the line meets the picture's left edge, pixels from the upper edge.
-        slope: float64 (F,), rows that it falls by a column; 0 for a level line.
-    """
-
-    row: FloatArray
-    slope: FloatArray
+    row: FloatArray  # float64 (F,), where the line meets the picture's left edge, pixels from the upper edge
+    slope: FloatArray  # float64 (F,), rows that it falls by a column; 0 for a level line
 
     def above(self, sightings: Sightings) -> BoolArray:
-        """Tell which sightings have their centroid above the line of their frame.
-
-        Returns:
-            bool (N,).
-        """
+        """Tell which sightings have their centroid above the line of their frame. Returns bool (N,)."""
         line = self.row[sightings.frame] + self.slope[sightings.frame] * sightings.centroid[:, 0]
         return np.asarray(sightings.centroid[:, 1] < line)
 
@@ -168,10 +137,9 @@ class PictureLines(ShortRepr):
 def read_lines(path: Path, frames: FrameSet) -> PictureLines:
     """Read a table `frame row [slope]` with comma, semicolon, tab or blanks between, and # for comments.
 
-    Args:
-        path: a text file. A frame is given by its name, or by its number from 0 in order of time; its row is where the
-            line meets the left edge, pixels. Frames between two of the table have a line between theirs; those before
-            the first and after the last have that one's.
+    `path`: a text file. A frame is given by its name, or by its number from 0 in order of time; its row is where the
+    line meets the left edge, pixels. Frames between two of the table have a line between theirs; those before the first
+    and after the last have that one's.
     """
     number = {name: i for i, name in enumerate(frames.frame_name)}
     found: dict[int, tuple[float, float]] = {}
@@ -237,12 +205,7 @@ def is_recording(path: Path) -> bool:
 
 
 def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
-    """Find the horizon of flat ground in each picture.
-
-    Args:
-        path: of a recording with /tf and one camera's camera_info. The root of the tree of transforms has its z axis
-            up; camera_info names the camera's optical frame.
-    """
+    """Find the horizon of flat ground in each picture."""
     calibration = recorded_calibration(path, None)
     trajectory = read_poses(path, _TRANSFORMS, child=calibration.name).trajectory
     first, last = int(trajectory.stamp[0]), int(trajectory.stamp[-1])
@@ -261,14 +224,10 @@ def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
 
 @dataclass(frozen=True)
 class Finder:
-    """How the objects of both sets are found.
-
-    Attributes:
-        detector: the detector to run; None where labels or earlier predictions are followed.
-    """
+    """How the objects of both sets are found."""
 
     settings: CameraObjectSettings
-    detector: Detector | None = None
+    detector: Detector | None = None  # the detector to run; None where labels or earlier predictions are followed
 
     @classmethod
     def of(cls, settings: CameraObjectSettings) -> Finder:
@@ -279,26 +238,14 @@ class Finder:
         return cls(settings, replace(detector, regions=True) if isinstance(detector, ColourDetector) else detector)
 
     def detect(self, frames: FrameSet, log: Log, progress: ProgressBar) -> FrameSet:
-        """Run the detector, where there is one.
-
-        Args:
-            log: receives what a person should know about the match of classes.
-
-        Returns:
-            The set with what the detector finds; the set as it is without one, or where this detector has run on it.
-        """
+        """Run the detector, where there is one."""
         if self.detector is None or self._has_run_on(frames):
             return frames
         rename = dict(self.settings.rename or ())
         return detect(frames, self.detector, rename=rename, log=log, progress=progress)
 
     def choose(self, sets: Sequence[FrameSet]) -> str:
-        """Choose what is followed.
-
-        Returns:
-            FOLLOW_LABELS or FOLLOW_PREDICTIONS, whatever the sets hold where a person chose; "" where nothing was
-            chosen and one set has neither.
-        """
+        """Choose what is followed."""
         if self.settings.follow != FOLLOW_AUTO:
             return self.settings.follow
         if self.detector is None and all(each.labelled.any() for each in sets):
@@ -306,11 +253,7 @@ class Finder:
         return FOLLOW_PREDICTIONS if all(each.predicted.any() for each in sets) else ""
 
     def sightings(self, frames: FrameSet, followed: str, *, virtual: bool) -> Sightings:
-        """Take what is followed through a set.
-
-        Args:
-            virtual: it is the virtual set, with its own table of lines.
-        """
+        """Take what is followed through a set."""
         if followed == FOLLOW_LABELS:
             seen = label_sightings(frames)
             remedy = "no frame is labelled; follow predictions (--follow predictions), or name a detector with --model"
@@ -330,11 +273,7 @@ class Finder:
         return seen.take(np.flatnonzero(~above))
 
     def classes(self, seen: Sequence[Sightings]) -> set[str]:
-        """The classes that can be found.
-
-        Returns:
-            Names as in `Sightings`: of the detector, or of all sightings where it is not known.
-        """
+        """The classes that can be found."""
         if self.detector is None or not self.detector.class_names:
             return {str(name) for each in seen for name in np.unique(each.class_name)}
         return {self._name(name) for name in self.detector.class_names.values()}

@@ -40,35 +40,20 @@ HEIGHT_SCALE = 1.25
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroundSurface(ShortRepr):
-    """The ground beneath a survey.
+    """The ground beneath a survey."""
 
-    Attributes:
-        corner: float64 (2,), x and y of the middle of the cell of row 0 and column 0, metres.
-        cell: metres.
-        z: float64 (R, C), of the middle of each cell, metres; rows along y.
-        slope: float64 (R, C), rise over run.
-    """
-
-    corner: FloatArray
-    cell: float
-    z: FloatArray
-    slope: FloatArray
+    corner: FloatArray  # float64 (2,), x and y of the middle of the cell of row 0 and column 0, metres
+    cell: float  # metres
+    z: FloatArray  # float64 (R, C), of the middle of each cell, metres; rows along y
+    slope: FloatArray  # float64 (R, C), rise over run
 
     def height(self, points: FloatArray) -> FloatArray:
-        """How far points lie above the ground, metres.
-
-        Args:
-            points: (N, 3).
-        """
+        """How far points lie above the ground, metres. `points`: (N, 3)."""
         above: FloatArray = points[:, 2] - self._at(self.z, points)
         return above
 
     def slope_at(self, points: FloatArray) -> FloatArray:
-        """The ground's slope below points.
-
-        Args:
-            points: (N, 3).
-        """
+        """The ground's slope below points. `points`: (N, 3)."""
         return self._at(self.slope, points)
 
     def _at(self, grid: FloatArray, points: FloatArray) -> FloatArray:
@@ -80,10 +65,7 @@ class GroundSurface(ShortRepr):
 def ground_surface(points: FloatArray, cell: float, slope: float, window: float) -> GroundSurface:
     """Find the ground beneath a survey.
 
-    Args:
-        points: (N, 3), metres, z upwards; N is 1 or more.
-        cell: metres.
-        window: radius of the largest object, metres.
+    `points`: (N, 3), metres, z upwards; N is 1 or more; `cell`: metres; `window`: radius of the largest object, metres.
     """
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1
@@ -105,12 +87,8 @@ def ground_surface(points: FloatArray, cell: float, slope: float, window: float)
 def ground_points(points: FloatArray, surface: GroundSurface, height: float) -> BoolArray:
     """Find the points of the ground.
 
-    Args:
-        points: (N, 3), metres.
-        height: metres above or below level ground from which a point is none; more where it slopes.
-
-    Returns:
-        bool (N,).
+    `points`: (N, 3), metres; `height`: metres above or below level ground from which a point is none; more where it
+    slopes; returns bool (N,).
     """
     return np.asarray(np.abs(surface.height(points)) <= height + HEIGHT_SCALE * surface.slope_at(points))
 
@@ -118,14 +96,7 @@ def ground_points(points: FloatArray, surface: GroundSurface, height: float) -> 
 def object_cells(surface: FloatArray, cell: float, slope: float, window: float) -> BoolArray:
     """Find cells that stand out, by opening with disks of 1, 2, ... cells up to the window.
 
-    Args:
-        surface: (R, C), metres.
-        cell: metres.
-        slope: a cell stands out if an opening lowers it by more than slope times the disk's radius.
-        window: largest radius, metres.
-
-    Returns:
-        bool (R, C).
+    `surface`: (R, C), metres; `cell`: metres; `window`: largest radius, metres; returns bool (R, C).
     """
     last: FloatArray = surface
     found = np.zeros(surface.shape, np.bool_)
@@ -137,11 +108,7 @@ def object_cells(surface: FloatArray, cell: float, slope: float, window: float) 
 
 
 def disk(radius: int) -> npt.NDArray[np.uint8]:
-    """Cells within a radius of the middle.
-
-    Returns:
-        uint8 (2 radius + 1, 2 radius + 1).
-    """
+    """Cells within a radius of the middle. Returns uint8 (2 radius + 1, 2 radius + 1)."""
     y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
     return np.asarray(x * x + y * y <= radius * radius, np.uint8)
 
@@ -149,11 +116,7 @@ def disk(radius: int) -> npt.NDArray[np.uint8]:
 def fill_cells(surface: FloatArray) -> FloatArray:
     """Fill cells without a value as a net of springs between neighbours does: each is the mean of its neighbours.
 
-    Args:
-        surface: (R, C); NaN where there is no value.
-
-    Returns:
-        float64 (R, C); all NaN where no cell has a value.
+    `surface`: (R, C); NaN where there is no value; returns float64 (R, C); all NaN where no cell has a value.
     """
     empty = np.isnan(surface)
     if not empty.any() or empty.all():
@@ -189,11 +152,7 @@ _OUTLYING = 2.0
 
 
 def survey_cuboids(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSettings) -> StandingCuboids:
-    """Survey what stands around a lidar.
-
-    Returns:
-        The cuboids, in the fixed frame, from the ground up; those longer than twice `survey_window` are left out.
-    """
+    """Survey what stands around a lidar."""
     points = merged_points(clouds, scans, settings.map_range)
     if not len(points):
         raise SimjudgeError(f"{clouds.name}: its scans hold no point within {settings.map_range:g} m to survey")
@@ -221,11 +180,7 @@ def survey_cuboids(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSett
 def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArray:
     """Merge scans in the fixed frame, one point a voxel.
 
-    Args:
-        reach: metres from the lidar, beyond which points are left out.
-
-    Returns:
-        (N, 3), metres.
+    `reach`: metres from the lidar, beyond which points are left out; returns (N, 3), metres.
     """
     kept = np.empty((0, 3))
     waiting: list[FloatArray] = []
@@ -253,12 +208,9 @@ def _one_a_voxel(points: FloatArray) -> FloatArray:
 def outliers(points: FloatArray) -> BoolArray:
     """Find points far from their neighbours.
 
-    Args:
-        points: (N, 3), metres.
-
-    Returns:
-        bool (N,): the mean distance to the 8 nearest lies over 2 standard deviations above the mean of all.
-    Source: Rusu et al., "Towards 3D point cloud based object maps", Robotics and Autonomous Systems 56, 2008.
+    `points`: (N, 3), metres; returns bool (N,): the mean distance to the 8 nearest lies over 2 standard deviations
+    above the mean of all. Source: Rusu et al., "Towards 3D point cloud based object maps", Robotics and Autonomous
+    Systems 56, 2008.
     """
     if len(points) <= _NEIGHBOURS:
         return np.zeros(len(points), np.bool_)
@@ -269,11 +221,7 @@ def outliers(points: FloatArray) -> BoolArray:
 def smallest_cuboid(points: FloatArray) -> tuple[Pose, FloatArray]:
     """The upright cuboid of least footprint around points; one of its sides lies on a side of their convex hull.
 
-    Args:
-        points: (N, 3), metres; N is 1 or more.
-
-    Returns:
-        Its pose, x along the longer side, and its size (3,), metres.
+    `points`: (N, 3), metres; N is 1 or more; returns its pose, x along the longer side, and its size (3,), metres.
     Source: Freeman and Shapira, "Determining the minimum-area encasing rectangle for an arbitrary closed curve",
     Communications of the ACM 18(7), 1975.
     """

@@ -33,18 +33,12 @@ _NANOSECONDS = 1e9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tracks(ShortRepr):
-    """The sightings of a set, told apart by object.
-
-    Attributes:
-        track: int64 (N,), the track of each sighting, -1 for none; at most one sighting of a track in a frame.
-        name: by track, the instance number, or the running number among the tracks of its class.
-        class_name: by track, the class that most of its sightings have.
-    """
+    """The sightings of a set, told apart by object."""
 
     sightings: Sightings
-    track: IntArray
-    name: tuple[int, ...]
-    class_name: tuple[str, ...]
+    track: IntArray  # int64 (N,), the track of each sighting, -1 for none; at most one sighting of a track in a frame
+    name: tuple[int, ...]  # by track, the instance number, or the running number among the tracks of its class
+    class_name: tuple[str, ...]  # by track, the class that most of its sightings have
 
     def __len__(self) -> int:
         """The number of tracks."""
@@ -61,9 +55,8 @@ class Tracks(ShortRepr):
 def instance_tracks(sightings: Sightings) -> Tracks:
     """Tell sightings apart by the instance numbers of their labels.
 
-    Returns:
-        A track for each number, ascending. Sightings without a number, and the second of one number in a frame, have
-        no track.
+    Returns A track for each number, ascending. Sightings without a number, and the second of one number in a frame,
+    have no track.
     """
     numbers, track = np.unique(sightings.instance, return_inverse=True)
     known = numbers != NO_INSTANCE
@@ -187,12 +180,6 @@ def pair_tracks(
     that show either: d is how far their centroids lie apart, D is `distance`, both in diagonals of the picture, so that
     cameras of different resolution can be paired. It is the spatio-temporal IoU of tracks with closeness in the place
     of overlap, so that thin objects and cameras aligned differently are paired, too.
-
-    Args:
-        distance: at which two centroids are no longer alike, diagonals of the picture.
-
-    Returns:
-        The pairs, in the order of the real tracks; none that is less alike than `LEAST_SIMILARITY`.
     """
     if not len(real) or not len(virtual):
         return []
@@ -206,8 +193,7 @@ def track_similarity(
 ) -> FloatArray:
     """How alike each real and each virtual track are: see `pair_tracks`.
 
-    Returns:
-        float64 (T, U), in [0, 1]; 0 for tracks of different classes.
+    Returns float64 (T, U), in [0, 1]; 0 for tracks of different classes.
     """
     common = common_times(stamps_to_seconds(real_frames.stamp), stamps_to_seconds(virtual_frames.stamp))
     looked_at = real.sightings.looked_at[common.real] & virtual.sightings.looked_at[common.virtual]
@@ -234,17 +220,12 @@ def _centroids(tracks: Tracks, frames: FrameSet) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FollowedObjects(ShortRepr):
-    """Tracks of two sets, and which of them are the same object.
-
-    Attributes:
-        pairs: a track of each, in the order of the real ones.
-        subject: the name of each pair, as "orange 3"; the number is that of the real track.
-    """
+    """Tracks of two sets, and which of them are the same object."""
 
     real: Tracks
     virtual: Tracks
-    pairs: Pairs
-    subject: tuple[str, ...]
+    pairs: Pairs  # a track of each, in the order of the real ones
+    subject: tuple[str, ...]  # the name of each pair, as "orange 3"; the number is that of the real track
 
 
 def follow_objects(
@@ -253,11 +234,7 @@ def follow_objects(
     settings: CameraObjectSettings,
     log: Log,
 ) -> FollowedObjects:
-    """Follow objects through both sets, and find which are the same.
-
-    Args:
-        log: receives how objects were paired, and what one set alone shows.
-    """
+    """Follow objects through both sets, and find which are the same."""
     by_instance = _same_by_instance(sets, sightings, settings.same_by, log)
     if by_instance:
         real, virtual = (instance_tracks(seen) for seen in sightings)

@@ -37,62 +37,36 @@ class NothingToDrawError(SimjudgeError):
 def cumulative_shares(values: FloatArray) -> FloatArray:
     """Compute the cumulative distribution on PERFORMANCE_GRID.
 
-    Args:
-        values: performances in [0, 1], float64 (N,), N > 0.
-
-    Returns:
-        The share of values at or below each grid point, float64 (101,).
+    `values`: performances in [0, 1], float64 (N,), N > 0; returns the share of values at or below each grid point,
+    float64 (101,).
     """
     return np.searchsorted(np.sort(values), PERFORMANCE_GRID, side="right") / len(values)
 
 
 def performances(contexts: ContextTable, entry: ResultEntry, which: str) -> FloatArray:
-    """Select the known performances of one set.
-
-    Returns:
-        Performances in [0, 1], float64 (N,).
-    """
+    """Select the known performances of one set. Returns performances in [0, 1], float64 (N,)."""
     values = contexts["performance"][contexts.class_mask(entry.key) & (contexts.is_a == (which == "a"))]
     return np.asarray(values[~np.isnan(values)])
 
 
 def missed_share(values: FloatArray) -> float:
-    """Compute the share of objects that the detector missed.
-
-    Args:
-        values: performances, float64 (N,), N > 0.
-    """
+    """Compute the share of objects that the detector missed. `values`: performances, float64 (N,), N > 0."""
     return float(np.mean(values == 0))
 
 
 def compared_values(contexts: ContextTable, entry: ResultEntry, column: str) -> FloatArray:
-    """Select a column over the compared contexts of A.
-
-    Args:
-        column: a column that only compared contexts have, such as "w1" or "mean_difference".
-
-    Returns:
-        Its known values, float64 (N,).
-    """
+    """Select a column over the compared contexts of A. Returns its known values, float64 (N,)."""
     values = contexts[column][contexts.class_mask(entry.key) & contexts.is_a]
     return np.asarray(values[~np.isnan(values)])
 
 
 def tenth_above(value: float) -> float:
-    """Round up to the next tenth.
-
-    Returns:
-        The smallest multiple of 0.1 that is at least `value` and at least 0.1.
-    """
+    """Round up to the next tenth."""
     return max(math.ceil(float(value) * 10 - 1e-9), 1) / 10
 
 
 def round_up(value: float) -> float:
-    """Round up to the end of an axis.
-
-    Returns:
-        The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `value`.
-    """
+    """Round up to the end of an axis."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= value * (1 - 1e-9))
 
@@ -105,61 +79,38 @@ def axis_ticks(end: float) -> list[float]:
 
 @dataclass(frozen=True)
 class OverlapPoint:
-    """A point of W1 against overlap.
-
-    Attributes:
-        colour: name of a colour of the palette.
-        small: whether it is secondary: drawn small, without its name and noise.
-    """
+    """A point of W1 against overlap."""
 
     entry: ResultEntry
     label: str
-    colour: str
-    small: bool = False
+    colour: str  # name of a colour of the palette
+    small: bool = False  # whether it is secondary: drawn small, without its name and noise
 
 
 @dataclass(frozen=True, repr=False)
 class CellMeans(ShortRepr):
-    """A grid over the image.
+    """A grid over the image."""
 
-    Attributes:
-        mean: mean of a column over the contexts of a cell, float64 (rows, columns), NaN where the cell is empty.
-        count: the number of these contexts, int64 (rows, columns).
-    """
-
+    # mean of a column over the contexts of a cell, float64 (rows, columns), NaN where the cell is empty
     mean: FloatArray
-    count: IntArray
+    count: IntArray  # the number of these contexts, int64 (rows, columns)
 
 
 @dataclass(frozen=True)
 class SizeBin:
-    """The contexts whose box height lies in [low, high) pixels.
+    """The contexts whose box height lies in [low, high) pixels."""
 
-    Attributes:
-        low, high: the edges, pixels.
-        n_a, n_b: the number of contexts of A and of B.
-        performance_a, performance_b: their mean performance, None without contexts.
-        w1: mean W1 of the compared contexts of A, None without any.
-    """
-
-    low: float
+    low: float  # low, high: the edges, pixels
     high: float
-    n_a: int
+    n_a: int  # n_a, n_b: the number of contexts of A and of B
     n_b: int
-    performance_a: float | None
+    performance_a: float | None  # performance_a, performance_b: their mean performance, None without contexts
     performance_b: float | None
-    w1: float | None
+    w1: float | None  # mean W1 of the compared contexts of A, None without any
 
 
 def grid_shape(contexts: ContextTable, count: int) -> tuple[int, int]:
-    """Choose the grid of a context map.
-
-    Args:
-        contexts: the table of the result; the images of A give the aspect ratio.
-
-    Returns:
-        Rows and columns: cells are about square and hold about CONTEXTS_PER_CELL contexts on average.
-    """
+    """Choose the grid of a context map."""
     width, height = contexts["width"][contexts.is_a], contexts["height"][contexts.is_a]
     known = (width > 0) & (height > 0)
     aspect = float(np.median(height[known] / width[known])) if known.any() else 1.0
@@ -170,8 +121,7 @@ def grid_shape(contexts: ContextTable, count: int) -> tuple[int, int]:
 def cell_means(contexts: ContextTable, rows: BoolArray, column: str, shape: tuple[int, int]) -> CellMeans:
     """Average a column by where the centre of the box lies in the image.
 
-    Args:
-        rows: which contexts to use, bool (N,); those without a value in `column` are left out.
+    `rows`: which contexts to use, bool (N,); those without a value in `column` are left out.
     """
     values = contexts[column]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -190,11 +140,7 @@ def cell_means(contexts: ContextTable, rows: BoolArray, column: str, shape: tupl
 def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_BINS) -> list[SizeBin]:
     """Average performance and W1 by box height.
 
-    Args:
-        bins: the most bins. Their edges are whole pixels, with about equally many contexts of A and B between them.
-
-    Returns:
-        The bins by height, empty without contexts.
+    `bins`: the most bins. Their edges are whole pixels, with about equally many contexts of A and B between them.
     """
     rows = contexts.class_mask(entry.key)
     height = contexts["y1"] - contexts["y0"]
@@ -214,13 +160,6 @@ def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_
 
 
 def mean_or_none(values: FloatArray) -> float | None:
-    """Average what is known.
-
-    Args:
-        values: float64 (N,), NaN where unknown.
-
-    Returns:
-        The mean; None where nothing is known.
-    """
+    """Average what is known. `values`: float64 (N,), NaN where unknown."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None

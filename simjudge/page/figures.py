@@ -38,7 +38,7 @@ LABEL_SIZE = 12.0
 """Size of the names of axes, points."""
 LINE_WIDTH = 2.0
 """Width of a line that shows data, points."""
-_STYLE: dict[str, Any] = {
+_STYLE: dict[str, object] = {
     "font.family": ["DejaVu Sans"],
     "font.size": TICK_SIZE,
     "text.color": LIGHT["ink"],
@@ -72,7 +72,7 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": TICK_SIZE,
 }
-_SAVED: dict[str, Any] = {
+_SAVED: dict[str, object] = {
     # SVG keeps text as text: small, searchable, editable, and in the page's own font. PDF embeds its fonts as TrueType.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
@@ -94,10 +94,9 @@ def report_style() -> Iterator[None]:
 class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types with every version
     """A figure of the report, made without pyplot: it needs no display and no closing.
 
-    Attributes:
-        description: one sentence that says what is drawn, for those who cannot see it.
-        tooltips: id of an artist (`Artist.set_gid`) to the tooltips of its marks, in the order of drawing. The page
-            shows them; files do not hold them.
+    `description`: one sentence that says what is drawn, for those who cannot see it; `tooltips`: id of an artist
+    (`Artist.set_gid`) to the tooltips of its marks, in the order of drawing. The page shows them; files do not hold
+    them.
     """
 
     def __init__(self, width: float, height: float, description: str = "") -> None:
@@ -107,21 +106,13 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
         self.tooltips: dict[str, list[str]] = {}
 
     def add_tooltips(self, artist: Artist, texts: Sequence[str]) -> None:
-        """Give the marks of an artist their tooltips.
-
-        Args:
-            texts: a text for each of its marks: one for a line, one for each point of a scatter.
-        """
+        """Give the marks of an artist their tooltips."""
         name = f"tip{len(self.tooltips)}"
         artist.set_gid(name)
         self.tooltips[name] = list(texts)
 
     def savefig(self, fname: Any, *, salt: str = "simjudge", **options: Any) -> None:
-        """Save the figure, with text as text (SVG) or with embedded fonts (PDF), and without the date.
-
-        Args:
-            fname: a file, by path or open for writing. The suffix says the format.
-        """
+        """Save the figure, with text as text (SVG) or with embedded fonts (PDF), and without the date."""
         suffix = Path(fname).suffix[1:] if isinstance(fname, (str, Path)) else ""
         kind = str(options.get("format") or suffix or mpl.rcParams["savefig.format"]).lower()
         options.setdefault("metadata", _METADATA.get(kind))
@@ -145,12 +136,7 @@ def add_axes(
     box: tuple[float, float, float, float],
     margins: tuple[float, float, float, float] = (64.0, 18.0, 12.0, 42.0),
 ) -> Axes:
-    """Add axes at a fixed position: no layout engine, which would draw everything twice.
-
-    Args:
-        box: left, top, width and height in the figure, points from its upper left corner.
-        margins: left, right, top and bottom, points, kept inside the box for numbers and names.
-    """
+    """Add axes at a fixed position: no layout engine, which would draw everything twice."""
     width, height = (side * POINTS_PER_INCH for side in figure.get_size_inches())
     left, right, top, bottom = margins
     x0, y0, x1, y1 = box[0] + left, box[1] + top, box[0] + box[2] - right, box[1] + box[3] - bottom
@@ -166,14 +152,7 @@ def axes_size(axes: Axes) -> tuple[float, float]:
 
 
 def plain_text(text: str, longest: int = 0) -> str:
-    """Make a name fit to be drawn.
-
-    Args:
-        longest: cut longer texts to this many characters; 0 does not cut.
-
-    Returns:
-        The text without characters that XML cannot hold, on one line.
-    """
+    """Make a name fit to be drawn."""
     clean = " ".join(_NOT_IN_XML.sub("\ufffd", text).split())
     return clean if not longest or len(clean) <= longest else f"{clean[: longest - 1]}…"
 
@@ -198,30 +177,17 @@ LabelBox = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class PlacedLabel:
-    """Where a name stands.
+    """Where a name stands."""
 
-    Attributes:
-        x, y: the end of the name that is nearer to its point, and the name's middle, points.
-        on_left: whether the name is left of its point.
-    """
-
-    x: float
+    x: float  # x, y: the end of the name that is nearer to its point, and the name's middle, points
     y: float
-    on_left: bool
+    on_left: bool  # whether the name is left of its point
 
 
 def place_labels(
     spots: Sequence[Spot], widths: Sequence[float], marks: Sequence[LabelBox], room: LabelBox
 ) -> list[PlacedLabel]:
-    """Place the names of points. Names of points near each other stand in a column.
-
-    Args:
-        spots: the points, in points from the lower left corner of the axes.
-
-    Returns:
-        A place for each name: the first of the candidates, from near to far, that covers nothing; where there is none,
-        the one that covers fewest marks.
-    """
+    """Place the names of points. Names of points near each other stand in a column."""
     out: dict[int, PlacedLabel] = {}
     taken = list(marks)
     for group in _near_groups([x for x, _ in spots]):
@@ -304,14 +270,7 @@ def file_name(text: str) -> str:
 
 
 def save_drawn(figures: Figures, folder: Path) -> list[Path]:
-    """Draw figures and save them (`save_figure`).
-
-    Args:
-        folder: where; made if it does not exist, files of the same names are replaced.
-
-    Returns:
-        The files that were written. What has no data has no file.
-    """
+    """Draw figures and save them (`save_figure`)."""
     written: list[Path] = []
     for name, draw in figures.items():
         try:
@@ -323,11 +282,7 @@ def save_drawn(figures: Figures, folder: Path) -> list[Path]:
 
 
 def save_figure(figure: ReportFigure, path: Path) -> list[Path]:
-    """Save a figure as SVG, as PDF and as PNG, and the numbers that it shows as CSV.
-
-    Args:
-        path: without the suffix; its folder is made if it does not exist, files of the same names are replaced.
-    """
+    """Save a figure as SVG, as PDF and as PNG, and the numbers that it shows as CSV."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -341,49 +296,30 @@ def save_figure(figure: ReportFigure, path: Path) -> list[Path]:
 
 
 class DrawnMark(NamedTuple):
-    """One mark of a figure.
+    """One mark of a figure."""
 
-    Attributes:
-        panel: number of the axes that it is on, from 1 on.
-        series: what the legend calls it; empty where it has no name there.
-        mark: "line" (a vertex of one), "point", "interval", "bar" or "cell".
-        x, y: where it is; of intervals, bars and cells the lower end. None where a bar spans the axes.
-        x_end, y_end: of intervals, bars and cells the upper end, else None.
-        x_name, y_name: the name on the axis where it has names in place of numbers.
-        value: what the colour of a cell says, else None.
-        text: what the page shows when the pointer is on it.
-    """
-
-    panel: int
+    panel: int  # number of the axes that it is on, from 1 on
     x_axis: str
     y_axis: str
-    series: str
-    mark: str
-    x: float | None
+    series: str  # what the legend calls it; empty where it has no name there
+    mark: str  # "line" (a vertex of one), "point", "interval", "bar" or "cell"
+    x: float | None  # x, y: where it is; of intervals, bars and cells the lower end. None where a bar spans the axes.
     y: float | None
-    x_end: float | None = None
+    x_end: float | None = None  # x_end, y_end: of intervals, bars and cells the upper end, else None
     y_end: float | None = None
-    x_name: str = ""
+    x_name: str = ""  # x_name, y_name: the name on the axis where it has names in place of numbers
     y_name: str = ""
-    value: float | None = None
-    text: str = ""
+    value: float | None = None  # what the colour of a cell says, else None
+    text: str = ""  # what the page shows when the pointer is on it
 
 
 def drawn_marks(figure: ReportFigure) -> list[DrawnMark]:
-    """Read the marks of a figure.
-
-    Returns:
-        The marks, panel by panel; none where a figure shows pictures alone.
-    """
+    """Read the marks of a figure."""
     return [mark for number, axes in enumerate(figure.axes, start=1) for mark in _Panel(figure, axes, number).marks()]
 
 
 def write_figure_data(figure: ReportFigure, path: Path) -> bool:
-    """Write the marks of a figure as CSV.
-
-    Args:
-        path: the file; it is replaced at once or not at all.
-    """
+    """Write the marks of a figure as CSV."""
     marks = drawn_marks(figure)
     if not marks:
         return False
@@ -399,7 +335,7 @@ class _Panel:
 
     def __init__(self, figure: ReportFigure, axes: Axes, number: int) -> None:
         self.figure, self.axes = figure, axes
-        self.start: dict[str, Any] = {"panel": number, "x_axis": axes.get_xlabel(), "y_axis": axes.get_ylabel()}
+        self.start = (number, axes.get_xlabel(), axes.get_ylabel())
         self.names = [_tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
 
     def marks(self) -> Iterator[DrawnMark]:
@@ -465,13 +401,12 @@ class _Panel:
 
     def _mark(self, label: Any, mark: str, x: float | None, y: float | None, **more: Any) -> DrawnMark:
         series = str(label or "")
-        named: dict[str, Any] = {
-            name: names.get(_middle(at, more.get(f"{name[0]}_end")), "")
-            for name, names, at in zip(("x_name", "y_name"), self.names, (x, y), strict=True)
-        }
-        return DrawnMark(
-            **self.start, series="" if series.startswith("_") else series, mark=mark, x=x, y=y, **named, **more
+        x_name, y_name = (
+            names.get(_middle(at, more.get(end)), "")
+            for names, at, end in zip(self.names, (x, y), ("x_end", "y_end"), strict=True)
         )
+        named = "" if series.startswith("_") else series
+        return DrawnMark(*self.start, named, mark, x, y, x_name=x_name, y_name=y_name, **more)
 
     def _tips(self, artist: Any) -> Sequence[str]:
         return self.figure.tooltips.get(artist.get_gid() or "", [])

@@ -57,11 +57,7 @@ class FigureEmbedder:
 
 
 def inline_svg(figure: ReportFigure, name: str) -> Markup:
-    """Write a figure as an SVG element of a page.
-
-    Args:
-        name: a name that no other figure of the page has: it makes ids unique.
-    """
+    """Write a figure as an SVG element of a page."""
     document = fromstring(figure.svg(salt=name))
     root = Element("svg", {"viewBox": document.attrib["viewBox"], "class": "chart", "role": "img"})
     root.attrib |= {"aria-label": figure.description, "style": _ROOT_STYLE}
@@ -125,11 +121,7 @@ def _marks(elements: list[Element]) -> Iterator[Element]:
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
-    """Write one SVG element.
-
-    Args:
-        attributes: a trailing underscore is dropped (`class_`), the others become hyphens. None leaves one out.
-    """
+    """Write one SVG element."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute_text(value))}"'
         for key, value in attributes.items()
@@ -155,11 +147,7 @@ def is_report(path: Path) -> bool:
 
 
 def load_template(name: str) -> Template:
-    """Load the template of a page.
-
-    Returns:
-        The template, which knows the version. What it is given is escaped; what it is not given is an error.
-    """
+    """Load the template of a page."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -226,26 +214,17 @@ Saved = TypeVar("Saved")
 
 @dataclass(frozen=True)
 class ResultPage(Generic[Saved]):
-    """The page of a kind of result folder, with the files that may stand beside it.
+    """The page of a kind of result folder, with the files that may stand beside it."""
 
-    Attributes:
-        noun: what a folder is called, as in "one of objects".
-        render: makes the page of a result, of its folder and of the title that was asked for ("" for none).
-        figures: all figures of a result.
-        sentences: what a result says.
-        write_table: writes its table as CSV; None where there is none.
-        table_start: with which such a file begins.
-        tables: where its tables are, behind `noun` in a refusal.
-    """
-
-    noun: str
+    noun: str  # what a folder is called, as in "one of objects"
     load: Callable[[Path], Saved]
+    # makes the page of a result, of its folder and of the title that was asked for ("" for none)
     render: Callable[[Saved, Path, str], str]
-    figures: Callable[[Saved], Figures]
-    sentences: Callable[[Saved], list[str]]
-    write_table: Callable[[Saved, Path], None] | None = None
-    table_start: str = ""
-    tables: str = ""
+    figures: Callable[[Saved], Figures]  # all figures of a result
+    sentences: Callable[[Saved], list[str]]  # what a result says
+    write_table: Callable[[Saved, Path], None] | None = None  # writes its table as CSV; None where there is none
+    table_start: str = ""  # with which such a file begins
+    tables: str = ""  # where its tables are, behind `noun` in a refusal
 
     def report(self, folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
         """Write the page of a result folder; what cannot be done is refused before."""

@@ -167,17 +167,11 @@ class TabledResult(KeptResult, Generic[Saved]):
 
 @dataclass(frozen=True)
 class ResultKind:
-    """A kind of result folder.
+    """A kind of result folder."""
 
-    Attributes:
-        noun: what a folder of it is called, as in "one of objects".
-        load: reads a folder, as a KeptResult.
-        report: writes the page of a folder.
-    """
-
-    noun: str
-    load: Callable[[Path], object]
-    report: Callable[[Path, Path, ReportSettings, Log], Report]
+    noun: str  # what a folder of it is called, as in "one of objects"
+    load: Callable[[Path], object]  # reads a folder, as a KeptResult
+    report: Callable[[Path, Path, ReportSettings, Log], Report]  # writes the page of a folder
 
 
 _HOMES = {

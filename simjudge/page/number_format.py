@@ -11,14 +11,7 @@ NO_BREAK_SPACE = "\u00a0"
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """Write a number.
-
-    Args:
-        value: any number, None where undefined.
-
-    Returns:
-        The number with a typographic minus, without a sign where it rounds to 0; a dash where undefined.
-    """
+    """Write a number."""
     if value is None:
         return DASH
     rounded = f"{value:.{digits}f}"
@@ -31,14 +24,7 @@ def format_short(value: float) -> str:
 
 
 def format_percent(value: float | None) -> str:
-    """Write a share in percent.
-
-    Args:
-        value: a share in [0, 1], None where undefined.
-
-    Returns:
-        The share; never 0 % or 100 % where it is neither. A dash where undefined.
-    """
+    """Write a share in percent."""
     if value is None:
         return DASH
     rounded = f"{100 * value:.0f}"
@@ -48,44 +34,25 @@ def format_percent(value: float | None) -> str:
 
 
 def format_count(value: float | None) -> str:
-    """Write a count.
-
-    Args:
-        value: a whole number, None where undefined.
-    """
+    """Write a count."""
     return DASH if value is None else f"{value:,.0f}"
 
 
 def format_p(value: float | None) -> str:
-    """Write a p value.
-
-    Args:
-        value: in [0, 1], None where undefined.
-
-    Returns:
-        The value with three digits below 0.1, two above, one significant digit below 0.001; a dash where undefined.
-    """
+    """Write a p value."""
     if value is None:
         return DASH
     return f"{value:.1g}" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
 
 
 def format_interval(entry: ResultEntry) -> str:
-    """Write the 95 % interval of the gap.
-
-    Returns:
-        Such as "0.081 to 0.130"; empty where there is no interval.
-    """
+    """Write the 95 % interval of the gap."""
     low, high = entry.numbers.gap_low, entry.numbers.gap_high
     return "" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
 
 
 def format_gap(entry: ResultEntry) -> str:
-    """Write the gap with its interval.
-
-    Returns:
-        Such as "0.101 (95 %: 0.081 to 0.130)"; a dash where there is no gap.
-    """
+    """Write the gap with its interval."""
     interval = format_interval(entry)
     spread = f" (95{NO_BREAK_SPACE}%: {interval})" if interval else ""
     return f"{format_number(entry.numbers.gap)}{spread}"

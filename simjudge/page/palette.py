@@ -128,14 +128,7 @@ def css_variables(palette: dict[str, str]) -> str:
 
 
 def series_colours(labels: Sequence[str]) -> list[str]:
-    """Choose a colour for each label.
-
-    Args:
-        labels: names of classes or of results. A label that holds the word of a colour ("red cone") gets this colour.
-
-    Returns:
-        A name of SERIES for each label. Labels without a colour word share the colours that no label asks for.
-    """
+    """Choose a colour for each label."""
     own = [next((w for w in label.lower().split() if w in SERIES), None) for label in labels]
     free = [c for c in SERIES if c not in own] or list(SERIES)
     taken = 0
@@ -147,13 +140,6 @@ def series_colours(labels: Sequence[str]) -> list[str]:
 
 
 def entry_colours(entries: Sequence[ResultEntry]) -> list[str]:
-    """Choose a colour for each entry of one result.
-
-    Args:
-        entries: entries of the result, all classes together among them or not.
-
-    Returns:
-        A colour name for each entry: "ink" for all classes together, a name of SERIES for a class.
-    """
+    """Choose a colour for each entry of one result."""
     given = iter(series_colours([e.label for e in entries if e.key != OVERALL]))
     return ["ink" if e.key == OVERALL else next(given) for e in entries]

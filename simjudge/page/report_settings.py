@@ -19,14 +19,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 def parse_labels(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) -> Labels:
-    """Read what the page calls sets and results.
-
-    Args:
-        given: a text such as "a=Lab, camera 2", several of them, or names by names.
-
-    Returns:
-        A pair for each label: the old name and the new one.
-    """
+    """Read what the page calls sets and results."""
     rows = [given] if isinstance(given, str) else given.items() if isinstance(given, Mapping) else given
     labels: dict[str, str] = {}
     for row in rows:
@@ -48,33 +41,27 @@ _LABELS = TextForm(parse_labels, lambda pairs: ",".join(f"{old}={new}" for old, 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFileSettings(Settings, panel="Files beside the page"):
-    """Which files are written beside the page.
-
-    Attributes:
-        overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
-    """
+    """Which files are written beside the page."""
 
     csv: Path | None = setting(None, "Also write the numbers as CSV, one row per result and class.")
     latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
     figures: Path | None = setting(
         None, "Folder for each figure as SVG, PDF and PNG, with its numbers as CSV; one subfolder per result."
     )
+    # whether files that no report wrote may be replaced; earlier pages and tables always are
     overwrite: bool = setting(default=False, help="Replace files that simjudge report did not write.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingPageSettings(Settings, panel="Page of a recording"):
-    """What the page of a recording shows.
-
-    Attributes:
-        at: the instants that it shows in place of `instants` even ones, seconds from the first cloud.
-        radius: metres around the sensor that its pictures of clouds show; None chooses.
-    """
+    """What the page of a recording shows."""
 
     instants: int = setting(4, "Number of instants at which clouds are shown, spread evenly.", low=1, high=1000)
+    # the instants that it shows in place of `instants` even ones, seconds from the first cloud
     at: tuple[float, ...] | None = setting(
         None, "Instants at which clouds are shown, from the first cloud on, as 1.5,3.", unit="s", low=0
     )
+    # metres around the sensor that its pictures of clouds show; None chooses
     radius: float | None = setting(
         None,
         "Range around the vehicle in which clouds are shown. Default: nearly all points.",
@@ -88,12 +75,7 @@ class RecordingPageSettings(Settings, panel="Page of a recording"):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSettings(ReportFileSettings, RecordingPageSettings):
-    """What a report shows, and which files it writes beside the page.
-
-    Attributes:
-        title: heading of the page; empty for the question that it answers.
-        label: other names for sets and results.
-    """
+    """What a report shows, and which files it writes beside the page."""
 
     to: str = setting(
         HTML,
@@ -101,7 +83,9 @@ class ReportSettings(ReportFileSettings, RecordingPageSettings):
         " nearest contexts as fields).",
         choices=(HTML, RRD, FIFTYONE),
     )
+    # heading of the page; empty for the question that it answers
     title: str = setting("", "Heading of the page. Default: the question, or the recording's name.")
+    # other names for sets and results
     label: Labels | None = setting(
         None, "Name of a set (a, b or its name) or of a result on the page; repeatable.", form=_LABELS
     )
@@ -109,17 +93,11 @@ class ReportSettings(ReportFileSettings, RecordingPageSettings):
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written.
+    """A report that was written."""
 
-    Attributes:
-        path: the page; it opens from disk.
-        sentences: the verdict of every result and class; of a recording, the numbers of every sensor.
-        losses: what could not be shown, such as damaged crops.
-    """
-
-    path: Path
-    sentences: list[str]
-    losses: Losses = field(default_factory=Losses, repr=False)
+    path: Path  # the page; it opens from disk
+    sentences: list[str]  # the verdict of every result and class; of a recording, the numbers of every sensor
+    losses: Losses = field(default_factory=Losses, repr=False)  # what could not be shown, such as damaged crops
 
     def __str__(self) -> str:
         """The sentences, one a line."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from markupsafe import Markup
 from pydantic import Field
@@ -78,23 +78,14 @@ class AblationFile(OpenFields):
 
 @dataclass(frozen=True)
 class AblationAnswer:
-    """One bar: how well a set predicts another one, as a net sees it.
+    """One bar: how well a set predicts another one, as a net sees it."""
 
-    Attributes:
-        question: a key of `QUESTIONS`.
-        comparison: its numbers, over all classes and class by class.
-    """
-
-    question: str
+    question: str  # a key of `QUESTIONS`
     variant: str
-    comparison: SetsComparison
+    comparison: SetsComparison  # its numbers, over all classes and class by class
 
     def entry(self, key: str) -> ResultEntry | None:
-        """The numbers of a class, called by the variant's name, with the verdict that is corrected for the study.
-
-        Returns:
-            None where the comparison has no such class.
-        """
+        """The numbers of a class, called by the variant's name, with the verdict that is corrected for the study."""
         found = next((each for each in self.comparison.entries if each.key == key), None)
         if found is None:
             return None
@@ -103,37 +94,25 @@ class AblationAnswer:
 
 @dataclass(frozen=True)
 class VariantRank:
-    """Whether a part of the camera model matters here.
-
-    Attributes:
-        trained: whether a net was trained on it.
-        effect: the largest gap among the comparisons with the baseline; None where unknown.
-        direction: NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them.
-    """
+    """Whether a part of the camera model matters here."""
 
     variant: str
     changes: str
-    trained: bool
+    trained: bool  # whether a net was trained on it
     verdict: str
-    effect: float | None
-    direction: str
+    effect: float | None  # the largest gap among the comparisons with the baseline; None where unknown
+    direction: str  # NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them
 
 
 @dataclass(frozen=True)
 class AblationResult:
-    """Which part of a camera model matters.
-
-    Attributes:
-        real, baseline: names of two of the sets.
-        changes: what differs from the baseline, by name of the variant.
-        trained: variants on which a net was trained; the baseline is one of them.
-    """
+    """Which part of a camera model matters."""
 
     sets: ManySetsResult
-    real: str
+    real: str  # real, baseline: names of two of the sets
     baseline: str
-    changes: Mapping[str, str]
-    trained: tuple[str, ...]
+    changes: Mapping[str, str]  # what differs from the baseline, by name of the variant
+    trained: tuple[str, ...]  # variants on which a net was trained; the baseline is one of them
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -179,7 +158,7 @@ class AblationResult:
             compare_distance(near[variant], near[self.baseline]),
         )
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """The rows of ablation.csv: one a question, variant and class, all classes together first."""
         for question in QUESTIONS:
             for answer in self.answers(question):
@@ -209,11 +188,7 @@ def rank_verdict(verdicts: list[Verdict]) -> str:
 
 
 def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
-    """Whether a variant is nearer to reality than the baseline: where the intervals of their gaps do not meet.
-
-    Args:
-        variant, baseline: how well each predicts reality, as the net of reality sees it.
-    """
+    """Whether a variant is nearer to reality than the baseline: where the intervals of their gaps do not meet."""
     low, high = variant.numbers.gap_low, variant.numbers.gap_high
     least, most = baseline.numbers.gap_low, baseline.numbers.gap_high
     differs = study_verdict(variant) in GAPS or study_verdict(baseline) in GAPS
@@ -256,23 +231,7 @@ def compare_variants(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> AblationResult:
-    """Compare variants of a simulated set with the real set and with the baseline.
-
-    Args:
-        predictions: sets with predictions, in five tables. "real": the real set, by name of its net ("real",
-            the baseline, and variants on which a net was trained). "by_real", "by_baseline": the baseline and all
-            variants, seen by the nets of the real set and of the baseline. "by_itself": variants, seen by nets that
-            were trained on them. "baseline_by": the baseline, by name of the variant whose net saw it.
-        out: folder to save the result in; None saves nothing.
-        changes: what differs from the baseline, a phrase for each variant; of a larger table those are taken that
-            "by_real" has.
-        twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
-            compared. Frames that follow one another make few independent pairs, too few for a small p.
-        settings: of all comparisons.
-
-    Returns:
-        The answers to the four questions, and the ranking of the variants.
-    """
+    """Compare variants of a simulated set with the real set and with the baseline."""
     variants = [name for name in predictions.get("by_real", {}) if name != baseline]
     trained = [name for name in predictions.get("by_itself", {}) if name != baseline]
     _check(predictions, variants, trained, baseline)
@@ -396,15 +355,11 @@ _COMPARED = {
 
 @dataclass(frozen=True)
 class QuestionView:
-    """A question and its figure.
-
-    Attributes:
-        figure: the element; empty where no variant answers it.
-    """
+    """A question and its figure."""
 
     title: str
     compared: str
-    figure: Markup
+    figure: Markup  # the element; empty where no variant answers it
 
 
 @dataclass(frozen=True)
@@ -422,21 +377,15 @@ class RankRow:
 
 @dataclass(frozen=True)
 class AblationView:
-    """What a page shows of an ablation.
-
-    Attributes:
-        questions: in the order of the source.
-        folder: name of the folder with sets.csv and ablation.csv.
-        pictures: data URI of one picture a set, by its name.
-    """
+    """What a page shows of an ablation."""
 
     name: str
     sentences: list[str]
     rows: list[RankRow]
-    questions: list[QuestionView]
+    questions: list[QuestionView]  # in the order of the source
     losses: tuple[str, ...]
-    folder: str
-    pictures: dict[str, str]
+    folder: str  # name of the folder with sets.csv and ablation.csv
+    pictures: dict[str, str]  # data URI of one picture a set, by its name
 
 
 def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbedder) -> AblationView:
@@ -465,8 +414,8 @@ def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
 
 def home_sentence(result: AblationResult) -> str:
     """How well each net does on images of its own kind."""
-    sets = result.sets.header["sets"]
-    home = {name: sets[name]["nets"][name]["mean_performance"] for name in (result.real, *result.trained)}
+    sets = result.sets.about
+    home = {name: sets[name].nets[name].mean_performance for name in (result.real, *result.trained)}
     words = list_some([f"{name} {format_number(value, 2)}" for name, value in home.items()], len(home))
     return f"Mean performance of each net on the set that it was trained for: {words}."
 

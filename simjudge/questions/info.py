@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,10 @@ from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import describe_choice, find_format, image_topics, read_clouds, read_set
 from simjudge.detectors.detection import load_detector
+from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.questions.compare.tables import comparison_table
 from simjudge.results.result_fields import read_result
+from simjudge.results.result_header import ResultHeader
 from simjudge.sim.sensors.recorded_readings import read_boxes, read_found_boxes
 
 _DETECTOR_SUFFIXES = (".onnx", ".pt")
@@ -194,10 +196,9 @@ def _detector(path: Path) -> Contents:
 
 def _result(path: Path) -> Contents:
     content = read_result(path)
-    rows = [(side.upper(), _result_side(content["inputs"].get(side) or {})) for side in ("a", "b")]
-    kind = f"result of simjudge {content.get('version', '?')}"
-    return Contents(path, "result", Summary(str(path), kind, [*rows, comparison_table(content)]), content)
-
-
-def _result_side(held: Mapping[str, Any]) -> str:
-    return f"{held.get('path')}, {held.get('frames')} frames, {held.get('objects')} objects"
+    header = ResultHeader.from_json(content)
+    rows = [(side.upper(), f"{held.path}, {held.counts}") for side, held in header.sets.items()]
+    table = comparison_table(ComparisonNumbers.from_json(content), header.class_names)
+    return Contents(
+        path, "result", Summary(str(path), f"result of simjudge {header.version or '?'}", [*rows, table]), content
+    )

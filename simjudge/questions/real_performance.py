@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,15 +36,11 @@ CONTROL_VARIATES = "control_variates.json"
 
 @dataclass(frozen=True)
 class ClassPerformance:
-    """The mean performance of one class in reality.
-
-    Attributes:
-        estimate: with its interval, beside that of the real frames alone.
-        held_back: mean over all real frames, where some of them were held back to check the estimate; else None.
-    """
+    """The mean performance of one class in reality."""
 
     label: str
-    estimate: ControlVariateEstimate
+    estimate: ControlVariateEstimate  # with its interval, beside that of the real frames alone
+    # mean over all real frames, where some of them were held back to check the estimate; else None
     held_back: float | None
 
     def finding(self) -> StudyFinding:
@@ -89,7 +84,7 @@ class RealPerformance:
     classes: tuple[ClassPerformance, ...]
     losses: Losses
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """What control_variates.json holds (docs/reference/results.md)."""
         return {
             "real": self.names[0],
@@ -253,8 +248,7 @@ class _Part:
     def totals(self, class_id: int | None, unit: IntArray) -> UnitTotals:
         """Objects of a class by sampling unit; of all classes where None.
 
-        Args:
-            unit: (F,) the unit of each of these frames.
+        `unit`: (F,) the unit of each of these frames.
         """
         objects, performance = self.judged.frames.objects, self.judged.assignment.performance
         counted = np.ones(len(objects), np.bool_) if class_id is None else objects.class_id == class_id

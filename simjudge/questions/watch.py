@@ -53,11 +53,7 @@ class SummaryLine(NamedTuple):
 
 
 def summary_lines(numbers: ComparisonNumbers, names: Mapping[str, str]) -> list[SummaryLine]:
-    """The numbers so far: a line for all classes together and, where there are several, one for each class.
-
-    Returns:
-        W1, overlaps and verdict, in the colour of the verdict; before there is one, in the colour of W1.
-    """
+    """The numbers so far: a line for all classes together and, where there are several, one for each class."""
     entries = [("all classes", numbers.overall)]
     if len(numbers.by_class) > 1:
         entries += [(names.get(key, key), entry) for key, entry in numbers.by_class.items()]
@@ -65,14 +61,7 @@ def summary_lines(numbers: ComparisonNumbers, names: Mapping[str, str]) -> list[
 
 
 def w1_colour(w1: float) -> Colour:
-    """The colour of a W1 on a scale that is the same in every run.
-
-    Args:
-        w1: Wasserstein distance, 0 or more; NaN where it is not known.
-
-    Returns:
-        Red, green and blue, 0-255: blue at 0, yellow at 0.25, orange red at 0.5 and beyond; `NO_W1_COLOUR` for NaN.
-    """
+    """The colour of a W1 on a scale that is the same in every run."""
     if math.isnan(w1):
         return NO_W1_COLOUR
     position = min(max(w1 / LARGEST_W1, 0.0), 1.0) * (len(_SCALE) - 1)
@@ -86,8 +75,7 @@ def w1_colour(w1: float) -> Colour:
 def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
     """The colours of a frame's contexts.
 
-    Returns:
-        (N, 3) RGB, 0-255: by W1; `OUTSIDE_COLOUR` where the reference shows nothing similar.
+    Returns (N, 3) RGB, 0-255: by W1; `OUTSIDE_COLOUR` where the reference shows nothing similar.
     """
     known = zip(judged.w1.tolist(), judged.in_overlap.tolist(), strict=True)
     colours = [w1_colour(w1) if shown else OUTSIDE_COLOUR for w1, shown in known]
@@ -97,11 +85,8 @@ def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
 def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryLine] = ()) -> RgbImage:
     """Draw a frame's labelled boxes: coloured by W1, dashed outside the overlap, with a legend.
 
-    Args:
-        image: (H, W, 3) uint8, RGB; boxes are scaled where the labels were made on another size.
-
-    Returns:
-        (H, W, 3) uint8, RGB, a copy.
+    `image`: (H, W, 3) uint8, RGB; boxes are scaled where the labels were made on another size; returns (H, W, 3) uint8,
+    RGB, a copy.
     """
     height, width = image.shape[:2]
     scale = np.tile(np.array([width, height]) / judged.frames.size[0], 2)
@@ -151,16 +136,11 @@ _SCAN = (255, 85, 85)
 class SignalLayers:
     """Shows readings. Whoever calls it has set the time before.
 
-    Attributes:
-        kinds: those of `CLOUDS`, `TURNING`, `FORCES`, `TRACKS` that have come.
+    `kinds`: those of `CLOUDS`, `TURNING`, `FORCES`, `TRACKS` that have come.
     """
 
     def __init__(self, rerun: Any, recording: Any, new_kind: Callable[[], None]) -> None:
-        """Show on a recording.
-
-        Args:
-            new_kind: called when readings of a kind come for the first time.
-        """
+        """Show on a recording."""
         self._rerun, self._recording, self._new_kind = rerun, recording, new_kind
         self.kinds: list[str] = []
         self._scale: CloudScale | None = None
@@ -171,8 +151,7 @@ class SignalLayers:
     def show_cloud(self, topic: str, points: npt.ArrayLike, mount: Pose) -> None:
         """Show points, coloured by height; the first cloud chooses the heights at the ends of the colours.
 
-        Args:
-            points: (N, 3), metres; what is not finite is left out.
+        `points`: (N, 3), metres; what is not finite is left out.
         """
         self._take(CLOUDS)
         places = mount.to_world(finite_points(points))
@@ -182,11 +161,7 @@ class SignalLayers:
         self._points(topic, places, colours)
 
     def show_scan(self, topic: str, points: FloatArray, mount: Pose) -> None:
-        """Show the points of a scan in one plane, in one colour.
-
-        Args:
-            points: (N, 3), metres.
-        """
+        """Show the points of a scan in one plane, in one colour. `points`: (N, 3), metres."""
         self._take(CLOUDS)
         self._points(topic, mount.to_world(points), np.array([_SCAN], np.uint8))
 
@@ -213,9 +188,7 @@ class SignalLayers:
     def show_imu(self, topic: str, turning: Triple | None, force: Triple | None) -> None:
         """Show a reading of an IMU as points of curves.
 
-        Args:
-            turning: turn rates, rad/s; None where they are not measured.
-            force: accelerations, m/s^2; None where they are not measured.
+        `force`: accelerations, m/s^2; None where they are not measured.
         """
         for kind, values in ((TURNING, turning), (FORCES, force)):
             if values is None:
@@ -232,8 +205,7 @@ class SignalLayers:
     def show_fix(self, topic: str, place: Triple) -> None:
         """Show a fix: a piece of the track in metres east and north of the first fix, and a place on the earth.
 
-        Args:
-            place: latitude and longitude, degrees, and altitude, metres.
+        `place`: latitude and longitude, degrees, and altitude, metres.
         """
         self._take(TRACKS)
         if self._reference is None:
@@ -320,17 +292,11 @@ def is_installed() -> bool:
 class Screen:
     """A screen; all times are stamps in nanoseconds. Not for several threads at once.
 
-    Attributes:
-        address: to open in a browser; "" where it is not shown in one.
+    `address`: to open in a browser; "" where it is not shown in one.
     """
 
     def __init__(self, where: ScreenTarget, save: Path | None = None, *, quality: int = 80) -> None:
-        """Open it.
-
-        Args:
-            save: the .rrd file where it is a file; it has its name once the screen is closed.
-            quality: of the JPEG images that are made of raw ones, percent.
-        """
+        """Open it."""
         if not is_installed():
             raise SimjudgeError(MISSING)
         import rerun  # noqa: PLC0415 - an extra
@@ -381,31 +347,17 @@ class Screen:
         return 0.0 if self._temporary is None else self._temporary.stat().st_size / 1e6
 
     def show_image(self, stamp: int, image: RgbImage) -> None:
-        """Show an image.
-
-        Args:
-            stamp: its time, nanoseconds.
-            image: RGB, uint8 (H, W, 3).
-        """
+        """Show an image. `stamp`: its time, nanoseconds; `image`: RGB, uint8 (H, W, 3)."""
         self._at(stamp)
         self._recording.log("camera", self._rerun.Image(image).compress(jpeg_quality=self._quality))
 
     def show_encoded_image(self, stamp: int, data: bytes, media_type: str) -> None:
-        """Show an image that is compressed already.
-
-        Args:
-            stamp: its time, nanoseconds.
-        """
+        """Show an image that is compressed already. `stamp`: its time, nanoseconds."""
         self._at(stamp)
         self._recording.log("camera", self._rerun.EncodedImage(contents=data, media_type=media_type))
 
     def show_boxes(self, stamp: int, layer: str, boxes: Boxes) -> None:
-        """Show boxes over the image of the same stamp.
-
-        Args:
-            stamp: time of the image, nanoseconds.
-            layer: "ground_truth", "detections" or "contexts"; a layer replaces what it showed before.
-        """
+        """Show boxes over the image of the same stamp. `stamp`: time of the image, nanoseconds."""
         if layer not in _LAYERS:
             raise ValueError(layer)
         self._at(stamp)
@@ -421,12 +373,7 @@ class Screen:
         )
 
     def show_summary(self, stamp: int, states: Sequence[ClassState], about: Mapping[str, object]) -> None:
-        """Show the numbers so far: curves of each class, and a table.
-
-        Args:
-            stamp: their time, nanoseconds.
-            states: the numbers of each class. An undefined number leaves a gap in its curve.
-        """
+        """Show the numbers so far: curves of each class, and a table. `stamp`: their time, nanoseconds."""
         self._at(stamp)
         if not self._judged:
             self._judged = True
@@ -441,11 +388,7 @@ class Screen:
         self._recording.log("summary", text)
 
     def signals_at(self, stamp: int) -> SignalLayers:
-        """Where readings of sensors are shown.
-
-        Args:
-            stamp: the time of what is shown next, nanoseconds.
-        """
+        """Where readings of sensors are shown. `stamp`: the time of what is shown next, nanoseconds."""
         self._at(stamp)
         return self._signals
 

@@ -31,11 +31,7 @@ def unreadable_table(path: Path, error: Exception) -> SimjudgeError:
 
 
 def first_line(error: Exception, *, after: str = "") -> str:
-    """The first line of an error, at most 200 characters.
-
-    Args:
-        after: the line is shown from behind the last place where this stands; all of it where it does not.
-    """
+    """The first line of an error, at most 200 characters."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return (line.rpartition(after)[2] if after else line)[:_LONGEST]
 
@@ -43,9 +39,7 @@ def first_line(error: Exception, *, after: str = "") -> str:
 def number_column(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     """Make a column of numbers or of truth values.
 
-    Args:
-        values: int64, float64 or bool (N,).
-        mask: bool (N,), where the column is null; None for nowhere.
+    `values`: int64, float64 or bool (N,); `mask`: bool (N,), where the column is null; None for nowhere.
     """
     known = None if mask is None or not mask.any() else pa.py_buffer(np.packbits(~mask, bitorder="little"))
     kind = pa.from_numpy_dtype(values.dtype)
@@ -63,11 +57,7 @@ def text_column(texts: Sequence[str]) -> pa.Array:
 def column_numbers(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.float64]:
     """Read a column of numbers or of truth values.
 
-    Args:
-        column: N values of any type that can be cast to float64.
-
-    Returns:
-        float64 (N,), NaN where the column is null.
+    `column`: N values of any type that can be cast to float64; returns float64 (N,), NaN where the column is null.
     """
     numbers = column.cast(pa.float64())
     whole = numbers.combine_chunks() if isinstance(numbers, pa.ChunkedArray) else numbers
@@ -136,10 +126,8 @@ Column = npt.NDArray[np.float64]
 class ContextTable:
     """All contexts of a comparison, one a row: those of A first. docs/reference/results.md says what the columns are.
 
-    Attributes:
-        table: the columns as they are in `contexts.parquet`.
-        is_a: bool (N,), whether a context is of set A.
-        class_id: int64 (N,), the class of its anchor.
+    `table`: the columns as they are in `contexts.parquet`; `is_a`: bool (N,), whether a context is of set A;
+    `class_id`: int64 (N,), the class of its anchor.
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -160,11 +148,7 @@ class ContextTable:
         return self._columns[name]
 
     def text(self, name: str, rows: npt.ArrayLike) -> list[str]:
-        """A text column at some rows.
-
-        Args:
-            rows: int (K,), numbers of contexts.
-        """
+        """A text column at some rows. `rows`: int (K,), numbers of contexts."""
         return [str(v) for v in _text(self.table[name]).take(number_column(np.asarray(rows, np.int64))).to_pylist()]
 
     def frame_number(self) -> npt.NDArray[np.int64]:
@@ -173,14 +157,7 @@ class ContextTable:
         return np.asarray(codes.astype(np.int64) * 2 + self.is_a)
 
     def class_mask(self, key: str) -> npt.NDArray[np.bool_]:
-        """Which contexts are of a class.
-
-        Args:
-            key: the class id as text, or OVERALL for all classes together.
-
-        Returns:
-            bool (N,).
-        """
+        """Which contexts are of a class. Returns bool (N,)."""
         if key == OVERALL:
             return np.ones(len(self), np.bool_)
         return np.asarray(self.class_id == int(key))

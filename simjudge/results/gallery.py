@@ -47,17 +47,13 @@ MAX_ITEMS = 700
 
 @dataclass(frozen=True)
 class GalleryItem:
-    """A context that is shown.
-
-    Attributes:
-        match_row: the most similar context of B; None where it is shown alone.
-        neighbours_a, neighbours_b: further rows that are similar to it, of A and of B; empty where these are not shown.
-    """
+    """A context that is shown."""
 
     kind: str
     class_id: int
     row: int
-    match_row: int | None = None
+    match_row: int | None = None  # the most similar context of B; None where it is shown alone
+    # neighbours_a, neighbours_b: further rows that are similar to it, of A and of B; empty where these are not shown
     neighbours_a: tuple[int, ...] = ()
     neighbours_b: tuple[int, ...] = ()
 
@@ -69,15 +65,7 @@ class GalleryItem:
 
 
 def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
-    """Select what a gallery shows of each class: highest, median and lowest W1, and contexts without overlap.
-
-    Args:
-        per_kind: the most contexts of each kind and class; fewer where there are many classes (MAX_ITEMS). Contexts
-            whose frame and partner the same kind does not show yet come first, because others look alike.
-
-    Returns:
-        The contexts by class and kind. Those with a W1 come with the most similar context of B.
-    """
+    """Select what a gallery shows of each class: highest, median and lowest W1, and contexts without overlap."""
     frames = contexts.frame_number()
     classes = np.unique(contexts.class_id)
     kinds = len(PAIR_KINDS) + 2
@@ -97,12 +85,9 @@ def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
 def patch_and_crop(contexts: ContextTable, row: int, patch: tuple[int, int]) -> tuple[PixelBox, PixelBox]:
     """Find the patch of a context and the crop around it.
 
-    Args:
-        patch: height and width of the patch, pixels.
-
-    Returns:
-        The patch and the crop, each x0, y0, x1, y1 in pixels of the image. Either may reach over the edge of the image.
-        The crop also holds the whole box, which may be larger than the patch.
+    `patch`: height and width of the patch, pixels; returns the patch and the crop, each x0, y0, x1, y1 in pixels of the
+    image. Either may reach over the edge of the image. The crop also holds the whole box, which may be larger than the
+    patch.
     """
     x0, y0, x1, y1 = (int(np.floor(contexts[c][row] + 0.5)) for c in ("x0", "y0", "x1", "y1"))
     height, width = patch
@@ -131,14 +116,7 @@ def _pairs(contexts: ContextTable, rows: IntArray, frames: IntArray, per_kind: i
 
 
 def dissimilar_first(rows: Iterable[int], alike: Sequence[npt.NDArray[Any]], count: int) -> list[int]:
-    """Choose rows that look unlike each other where there are such.
-
-    Args:
-        alike: columns by these numbers: things that share a value of one (frame, partner) look alike.
-
-    Returns:
-        The first rows that share nothing with one that was taken before, then others.
-    """
+    """Choose rows that look unlike each other where there are such."""
     first: list[int] = []
     later: list[int] = []
     seen: set[tuple[int, float]] = set()
@@ -173,22 +151,14 @@ _PADDING_GREY = 128
 
 @dataclass(frozen=True)
 class Crop:
-    """What is shown of one context.
+    """What is shown of one context."""
 
-    Attributes:
-        row: its row in `contexts.parquet`.
-        place: the crop's place in the picture, x0, y0, x1, y1 in pixels; may reach over the edge.
-        file: the crop's file in the gallery folder, None where there is no picture.
-        labels: other labelled boxes in sight: class id, x0, y0, x1, y1.
-        predictions: predicted boxes in sight: class id, x0, y0, x1, y1, score.
-    """
-
-    row: int
-    place: PixelBox
+    row: int  # its row in `contexts.parquet`
+    place: PixelBox  # the crop's place in the picture, x0, y0, x1, y1 in pixels; may reach over the edge
     patch: PixelBox
-    file: str | None
-    labels: list[list[float]]
-    predictions: list[list[float]]
+    file: str | None  # the crop's file in the gallery folder, None where there is no picture
+    labels: list[list[float]]  # other labelled boxes in sight: class id, x0, y0, x1, y1
+    predictions: list[list[float]]  # predicted boxes in sight: class id, x0, y0, x1, y1, score
 
 
 def save_gallery(
@@ -203,14 +173,7 @@ def save_gallery(
 ) -> Losses:
     """Cut what the report shows into `folder`/gallery: JPEG crops and gallery.json (docs/reference/results.md).
 
-    Args:
-        set_a, set_b: the compared sets; only the pictures of chosen frames are read, each once.
-        patch: height and width, pixels.
-        per_kind: how many contexts of each class with the highest, the median and the lowest W1, and without overlap.
-        items: what is shown; None to choose it here, without neighbours.
-
-    Returns:
-        Damaged pictures whose crops are missing. Sets without pictures are no loss: their boxes are drawn alone.
+    `patch`: height and width, pixels.
     """
     items = select_items(contexts, per_kind) if items is None else items
     rows = sorted({row for item in items for row in item.rows})
@@ -232,11 +195,7 @@ def save_gallery(
 def crops_without_images(contexts: ContextTable, items: list[GalleryItem], patch: tuple[int, int]) -> list[Crop]:
     """Make crops without images, from the table alone: its labelled boxes and the predictions assigned to them.
 
-    Args:
-        patch: height and width of the patch, pixels.
-
-    Returns:
-        A crop for each context that is shown, without a file.
+    `patch`: height and width of the patch, pixels.
     """
     numbers = contexts.frame_number()
     rows = sorted({row for item in items for row in item.rows})
@@ -324,13 +283,8 @@ class _Neighbours:
 def crop_image(pixels: RgbImage, place: PixelBox, *, cyclic: bool = False) -> RgbImage:
     """Cut a part out of an image, at a size fit to look at.
 
-    Args:
-        pixels: the image, RGB, uint8 (H, W, 3).
-        place: x0, y0, x1, y1 of the part, pixels; grey where it reaches over the edge of the image.
-        cyclic: the image goes on at its left and right edges with its other end.
-
-    Returns:
-        The part, RGB, uint8; its longer side has MIN_SIDE to MAX_SIDE pixels.
+    `pixels`: the image, RGB, uint8 (H, W, 3); `place`: x0, y0, x1, y1 of the part, pixels; grey where it reaches over
+    the edge of the image; returns the part, RGB, uint8; its longer side has MIN_SIDE to MAX_SIDE pixels.
     """
     height, width = pixels.shape[:2]
     x0, y0, x1, y1 = place

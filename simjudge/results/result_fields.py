@@ -288,11 +288,7 @@ class GalleryFile(OpenFields):
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read a result.json.
-
-    Returns:
-        What it says; numbers that JSON does not have, but Python reads (NaN), are None.
-    """
+    """Read a result.json."""
     content = read_checked(path, ResultFile, "result of simjudge compare")
     return _without_empty_classes(content)
 
@@ -309,11 +305,7 @@ def read_gallery(path: Path) -> GalleryFile:
 
 
 def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
-    """Read a JSON file of a result folder.
-
-    Returns:
-        What it says, in today's words; numbers that JSON does not have, but Python reads (NaN), are None.
-    """
+    """Read a JSON file of a result folder."""
     content = current_content(_without_nan(load_json(path)))
     check_content(content, model, noun, path, ())
     return dict(content)

@@ -18,6 +18,7 @@ from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbe
 from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import Verdict, verdict_by_margin, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.verdict_words import verdict_words
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
@@ -55,19 +56,15 @@ def check_result_folder(folder: Path) -> bool:
     return False
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write readable JSON, refusing numbers that JSON does not have."""
     with atomic_file(path) as temporary:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a CSV table whose columns are all that any row has, in order of appearance.
-
-    Args:
-        rows: cells by column; a row leaves empty what it has not.
-    """
+def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write a CSV table whose columns are all that any row has, in order of appearance."""
     held = list(rows)
     columns = list(dict.fromkeys(name for row in held for name in row))
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -87,16 +84,11 @@ def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class NamedComparison:
-    """A comparison as a check sees it.
-
-    Attributes:
-        entries: all classes together first, then class by class.
-        measures: what else the detector does; empty where that was not judged.
-    """
+    """A comparison as a check sees it."""
 
     name: str
-    entries: tuple[ResultEntry, ...]
-    measures: tuple[DetectorMeasure, ...] = ()
+    entries: tuple[ResultEntry, ...]  # all classes together first, then class by class
+    measures: tuple[DetectorMeasure, ...] = ()  # what else the detector does; empty where that was not judged
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
@@ -106,13 +98,9 @@ class NamedComparison:
 
 @dataclass(frozen=True)
 class GapLimit:
-    """When a comparison counts as failed: a difference beyond chance that may be as large as the margin, or larger.
+    """When a comparison counts as failed: a difference beyond chance that may be as large as the margin, or larger."""
 
-    Attributes:
-        margin: difference of performance; None for the margin of each comparison.
-    """
-
-    margin: float | None = None
+    margin: float | None = None  # difference of performance; None for the margin of each comparison
 
     @classmethod
     def parse(cls, given: str) -> GapLimit:
@@ -133,11 +121,7 @@ class GapLimit:
         return "gap" if self.margin is None else f"gap:{self.margin:g}"
 
     def exceeded(self, entry: ResultEntry, p_adjusted: float | None) -> bool:
-        """Whether a comparison shows such a gap.
-
-        Args:
-            p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
-        """
+        """Whether a comparison shows such a gap."""
         low, high = entry.numbers.gap_low, entry.numbers.gap_high
         if p_adjusted is None or low is None or high is None:
             return False
@@ -195,15 +179,10 @@ def _at_least(p: float | None, least: float) -> float | None:
 
 @dataclass(frozen=True)
 class ResultEntry:
-    """The numbers of one class, or of all classes together.
+    """The numbers of one class, or of all classes together."""
 
-    Attributes:
-        key: the class id as written in the file, or "overall".
-        label: what to call it on the page.
-    """
-
-    key: str
-    label: str
+    key: str  # the class id as written in the file, or "overall"
+    label: str  # what to call it on the page
     numbers: EntryNumbers
 
     @property
@@ -233,28 +212,22 @@ class Curve:
 
 @dataclass(frozen=True)
 class Result:
-    """One result folder.
+    """One result folder."""
 
-    Attributes:
-        name: what to call it, the folder's name.
-        header: version, parameters, inputs, class_names, losses as in the file.
-        overall: all classes together; None where the folder holds only a sweep.
-        classes: one entry a class, by class id.
-        contexts: the table `contexts.parquet`; None where the folder holds only a sweep.
-        curves: the sweep, empty where there is none.
-        sweep_header: as `header`, of sweep.json.
-        control: by "a" and "b", that of each set; empty where nothing was drawn.
-    """
-
-    name: str
+    name: str  # what to call it, the folder's name
     folder: Path
-    header: Mapping[str, Any]
-    overall: ResultEntry | None
-    classes: tuple[ResultEntry, ...]
-    contexts: ContextTable | None
-    curves: tuple[Curve, ...] = ()
-    sweep_header: Mapping[str, Any] = field(default_factory=dict)
+    header: ResultHeader  # what the file says beside the numbers
+    overall: ResultEntry | None  # all classes together; None where the folder holds only a sweep
+    classes: tuple[ResultEntry, ...]  # one entry a class, by class id
+    contexts: ContextTable | None  # the table `contexts.parquet`; None where the folder holds only a sweep
+    curves: tuple[Curve, ...] = ()  # the sweep, empty where there is none
+    # by "a" and "b", that of each set; empty where nothing was drawn
     control: Mapping[str, Control] = field(default_factory=dict)
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that result.json or sweep.json holds (docs/reference/results.md)."""
+        return self.header.content
 
     @property
     def controls(self) -> list[ResultEntry]:
@@ -264,7 +237,7 @@ class Result:
     @property
     def measures(self) -> tuple[DetectorMeasure, ...]:
         """What else the detector does; empty for a sweep, and in results of earlier versions."""
-        return tuple(DetectorMeasure.from_json(*item) for item in (self.header.get("measures") or {}).items())
+        return self.header.measures
 
     @property
     def verdict(self) -> Verdict:
@@ -279,9 +252,7 @@ class Result:
 
     def set_name(self, which: str) -> str:
         """What a set is called: its letter where it has no name."""
-        inputs = self.header.get("inputs", {})
-        given = inputs.get(which) or {}
-        return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
+        return self.header.sets[which].called(which.upper())
 
 
 def halves_of(side: str) -> str:
@@ -314,28 +285,28 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     if swept is not None and not result.exists():
         return swept
     found = comparison_from_content(read_result(result), read_contexts(folder / CONTEXTS), name, folder)
-    return found if swept is None else replace(found, curves=swept.curves, sweep_header=swept.sweep_header)
+    return found if swept is None else replace(found, curves=swept.curves)
 
 
 def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
     """The result that the content of a result.json says."""
-    overall, *classes = result_entries(content, content)
-    control = ComparisonNumbers.from_json(content).control
-    return Result(name, folder, content, overall, tuple(classes), contexts, control=control)
+    header, numbers = ResultHeader.from_json(content), ComparisonNumbers.from_json(content)
+    overall, *classes = result_entries(numbers, header.class_names)
+    return Result(name, folder, header, overall, tuple(classes), contexts, control=numbers.control)
 
 
 def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:
     """The result that the content of a sweep.json says."""
-    curves = []
+    header, curves = ResultHeader.from_json(content), []
     for point in content["curves"]:
         height, width = point["patch"]
-        curves.append(Curve(float(point["theta"]), (int(height), int(width)), result_entries(point, content)))
-    return Result(name, folder, content, None, (), None, tuple(curves), content)
+        entries = result_entries(ComparisonNumbers.from_json(point), header.class_names)
+        curves.append(Curve(float(point["theta"]), (int(height), int(width)), entries))
+    return Result(name, folder, header, None, (), None, tuple(curves))
 
 
-def result_entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[ResultEntry, ...]:
+def result_entries(numbers: ComparisonNumbers, names: Mapping[str, str]) -> tuple[ResultEntry, ...]:
     """All classes together first, then class by class."""
-    names, found = header.get("class_names") or {}, ComparisonNumbers.from_json(numbers)
-    ordered = sorted(found.by_class.items(), key=lambda pair: int(pair[0]))
+    ordered = sorted(numbers.by_class.items(), key=lambda pair: int(pair[0]))
     classes = [ResultEntry(key, names.get(key) or f"class {key}", entry) for key, entry in ordered]
-    return (ResultEntry(OVERALL, "all classes", found.overall), *classes)
+    return (ResultEntry(OVERALL, "all classes", numbers.overall), *classes)

@@ -18,11 +18,7 @@ VERDICT_WORDS = {
 
 
 def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
-    """A verdict as a person reads it.
-
-    Args:
-        unit: of the margin; empty where it has none.
-    """
+    """A verdict as a person reads it."""
     return VERDICT_WORDS[Verdict(verdict)].format(margin=f"{margin:g} {unit}".rstrip())
 
 

@@ -38,7 +38,7 @@ def test_the_words_follow_from_the_ranking(ablation):
     assert untrained.startswith("No net was trained on noise: ")
     view = make_ablation_view(result, "ablation", FigureEmbedder())
     assert [row.variant for row in view.rows] == [each.variant for each in result.ranking()]
-    sets = result.sets.header["sets"]
+    sets = result.sets.content["sets"]
     home = [sets[name]["nets"][name]["mean_performance"] for name in ("real", "baseline", "pinhole")]
     said = "real {:.2f}, baseline {:.2f}, pinhole {:.2f}.".format(*home)
     assert view.sentences[-1] == f"Mean performance of each net on the set that it was trained for: {said}"

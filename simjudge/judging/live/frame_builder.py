@@ -71,25 +71,14 @@ _NO_SIZE = (0, 0)
 
 
 class LiveFrameBuilder:
-    """Makes frames.
-
-    Args:
-        size: width and height of the images where the messages do not say it; (0, 0) for unknown.
-    """
+    """Makes frames. `size`: width and height of the images where the messages do not say it; (0, 0) for unknown."""
 
     def __init__(self, topics: tuple[str, str], size: tuple[int, int] = _NO_SIZE) -> None:
         """Remember what the messages do not say."""
         self._topics, self._size = topics, size
 
     def build(self, stamp: int, labels: Any, detections: Any, losses: Losses) -> FrameSet | None:
-        """A labelled and predicted frame.
-
-        Args:
-            stamp: of the frame, nanoseconds.
-
-        Returns:
-            A set of one frame; None where it cannot be used, which is counted.
-        """
+        """A labelled and predicted frame. `stamp`: of the frame, nanoseconds."""
         columns = [BoxColumns(topic, losses) for topic in self._topics]
         try:
             for one, message in zip(columns, (labels, detections), strict=True):

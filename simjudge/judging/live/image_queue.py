@@ -8,26 +8,17 @@ from typing import Any, NamedTuple
 
 
 class QueuedImage(NamedTuple):
-    """An image message in the queue.
+    """An image message in the queue."""
 
-    Attributes:
-        message: the message; its `data` are the image's bytes.
-        arrived: when it was received, seconds of `time.monotonic`.
-    """
-
-    message: Any
-    arrived: float
+    message: Any  # the message; its `data` are the image's bytes
+    arrived: float  # when it was received, seconds of `time.monotonic`
 
 
 class ImageQueue:
     """A queue that keeps either the newest image only, or every image while there is memory for it."""
 
     def __init__(self, capacity_bytes: int | None) -> None:
-        """Create an empty queue.
-
-        Args:
-            capacity_bytes: bytes of images that may wait; None to keep the newest image only.
-        """
+        """Create an empty queue."""
         self._capacity_bytes = capacity_bytes
         self._bytes = 0
         self._items: deque[QueuedImage] = deque()
@@ -48,11 +39,7 @@ class ImageQueue:
         return self._capacity_bytes is None or self._bytes < self._capacity_bytes
 
     def put(self, item: QueuedImage) -> int:
-        """Add an image.
-
-        Args:
-            item: the image; it is added even if the memory is used up.
-        """
+        """Add an image."""
         with self._change:
             replaced = 0
             if self._capacity_bytes is None:
@@ -65,11 +52,7 @@ class ImageQueue:
             return replaced
 
     def take(self) -> QueuedImage | None:
-        """Wait for an image and remove it from the queue.
-
-        Returns:
-            The image that waits longest; None once the queue is closed and empty.
-        """
+        """Wait for an image and remove it from the queue."""
         with self._change:
             self._change.wait_for(lambda: self._items or self._closed)
             if not self._items:

@@ -35,11 +35,7 @@ _WIDE = {"box": 4, "origin": 2, "shape": 2}
 
 
 def pack(frame: FrameSet, **notes: Any) -> bytes:
-    """Pack a frame and notes into bytes.
-
-    Args:
-        frame: a set of one frame, labelled and predicted; its image is not packed.
-    """
+    """Pack a frame and notes into bytes."""
     predictions = Predictions.empty() if frame.predictions is None else frame.predictions
     parts: list[bytes] = []
     layout: list[list[tuple[str, int]]] = []
@@ -104,16 +100,11 @@ _LARGEST = 1 << 30
 class Journal:
     """A journal, locked against a second writer.
 
-    Attributes:
-        notes: what was dropped from it, a line each, once its records have been read.
+    `notes`: what was dropped from it, a line each, once its records have been read.
     """
 
     def __init__(self, path: Path, key: str, *, resume: bool) -> None:
-        """Open or begin a journal.
-
-        Args:
-            resume: go on with what is there; else it is written anew.
-        """
+        """Open or begin a journal."""
         self.path, self.notes = path, list[str]()
         self._size = self._good = _START
         try:
@@ -151,11 +142,7 @@ class Journal:
             raise SimjudgeError(f"{self.path}: cannot be written ({reason})")
 
     def restart(self, key: str) -> None:
-        """Drop all records.
-
-        Args:
-            key: 64 hexadecimal digits that say what the next records belong to.
-        """
+        """Drop all records."""
         self._file.seek(0)
         self._file.truncate()
         self._file.write(_MAGIC + key.encode().ljust(_KEY))

@@ -17,7 +17,7 @@ from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
 from simjudge.judging.judged_set import class_samples, judge_set, object_performance
 from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
-from simjudge.judging.pair import entry_numbers, side_numbers
+from simjudge.judging.pair import SideNumbers, entry_numbers, side_numbers
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.live_comparison import LiveClassComparison
@@ -37,37 +37,25 @@ _FRAME_SHARE = 10
 
 @dataclass(frozen=True, repr=False)
 class JudgedFrame(ShortRepr):
-    """What is known of one live frame when it comes in.
+    """What is known of one live frame when it comes in."""
 
-    Attributes:
-        frames: the frame, a set of one, under the reference's class numbers.
-        assignment: performance of its objects, and the predictions assigned.
-        w1: (N,) a W1 for each object to colour it by (see `LiveClassComparison.add`), NaN where nothing similar was
-            compared.
-        in_overlap: (N,) whether the reference shows anything similar.
-        difference, batch: (N,) and (N, 2), where the live set is A (see `News`).
-    """
-
-    frames: FrameSet
-    assignment: Assignment
+    frames: FrameSet  # the frame, a set of one, under the reference's class numbers
+    assignment: Assignment  # performance of its objects, and the predictions assigned
+    # (N,) a W1 for each object to colour it by (see `LiveClassComparison.add`), NaN where nothing similar was compared
     w1: FloatArray
-    in_overlap: np.ndarray[Any, np.dtype[np.bool_]]
-    difference: FloatArray
+    in_overlap: np.ndarray[Any, np.dtype[np.bool_]]  # (N,) whether the reference shows anything similar
+    difference: FloatArray  # difference, batch: (N,) and (N, 2), where the live set is A (see `News`)
     batch: IntArray
 
 
 @dataclass(frozen=True)
 class LiveMemory:
-    """How much of the live frames is kept. All numbers are of the frames that are kept.
+    """How much of the live frames is kept. All numbers are of the frames that are kept."""
 
-    Attributes:
-        window: seconds before the newest stamp whose frames are kept; None for all.
-        keep: most labelled objects of the kept frames (a frame without any counts as one). Whenever there are more,
-            every kept frame stays with probability 1/2, and the same holds from then on for frames that come; so the
-            kept frames are a random share of all (of those within the window). None for no limit.
-    """
-
-    window: float | None = None
+    window: float | None = None  # seconds before the newest stamp whose frames are kept; None for all
+    # most labelled objects of the kept frames (a frame without any counts as one). Whenever there are more, every kept
+    # frame stays with probability 1/2, and the same holds from then on for frames that come; so the kept frames are a
+    # random share of all (of those within the window). None for no limit.
     keep: int | None = None
     seed: int = 0
 
@@ -89,15 +77,7 @@ class _KeptFrame(ShortRepr):
 class LiveJudge:
     """Compares live frames with a reference, class by class; equal to `compare_pair` over the frames that are kept.
 
-    Args:
-        live_is_a: whether the live frames are A, the predicted set; else they are B.
-        masks: what patches are painted from, as in a comparison of two sets. With AUTO_MASKS the first labelled live
-            frame decides: masks, where all its objects and all of the reference have one. An object without a mask that
-            comes later is painted as a box and counted.
-
-    Attributes:
-        seen: frames that have been taken in.
-        share: the probability with which a frame is kept.
+    `seen`: frames that have been taken in; `share`: the probability with which a frame is kept.
     """
 
     def __init__(
@@ -165,11 +145,7 @@ class LiveJudge:
         return self._numbers.names
 
     def add_frame(self, frame: FrameSet) -> JudgedFrame:
-        """Take a live frame in, and keep it if it is drawn.
-
-        Args:
-            frame: a set of exactly one frame, labelled and predicted; its image is not kept.
-        """
+        """Take a live frame in, and keep it if it is drawn."""
         if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
             raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")
         numbered = replace(self._numbers.apply(frame), images=None)
@@ -269,13 +245,9 @@ class LiveJudge:
         return self._classes[class_id]
 
     def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
-        of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
-        live: dict[str, Any] = {
-            f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
-            f"map50_{of_live}": None,
-            f"map50_95_{of_live}": None,
-        }
-        return entry_numbers(comparisons, None, side_numbers(of_reference, self.reference, class_id), live)
+        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0), None, None)
+        known = side_numbers(self.reference, class_id)
+        return entry_numbers(comparisons, None, *((live, known) if self.live_is_a else (known, live)))
 
 
 def _size(frame: FrameSet) -> int:

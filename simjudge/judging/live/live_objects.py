@@ -42,22 +42,12 @@ class LiveMaps:
     """The maps of both lidars, on one grid."""
 
     def __init__(self, settings: OccupancySettings, size: float, losses: Losses) -> None:
-        """Start with nothing.
-
-        Args:
-            settings: of the maps; `deskew` needs the scan that follows, and is not done.
-            size: width and height of the grid, metres.
-        """
+        """Start with nothing. `size`: width and height of the grid, metres."""
         self._settings, self._reach, self._losses = settings, size / 2, losses
         self._sides: tuple[_LiveMap, _LiveMap] | None = None
 
     def enter(self, side: int, stamp: int, cloud: Cloud, pose: Pose) -> None:
-        """Enter a scan.
-
-        Args:
-            stamp: nanoseconds; a scan that is not newer than the one before of its side is left out.
-            pose: of the lidar in the fixed frame, which is that of both lidars.
-        """
+        """Enter a scan. `stamp`: nanoseconds; a scan that is not newer than the one before of its side is left out."""
         if self._sides is None:
             place = np.array([pose.position])
             extent = MapExtent.around(place, self._reach, self._settings.cells_per_metre)
@@ -142,12 +132,7 @@ class LiveObjects:
     """The newest pairs of frames of two cameras."""
 
     def __init__(self, settings: CameraObjectSettings, window: float | None) -> None:
-        """Start with nothing.
-
-        Args:
-            settings: how objects are followed and paired; `follow` says labels or predictions.
-            window: seconds before the newest stamp in which pairs are kept; None: all.
-        """
+        """Start with nothing. `window`: seconds before the newest stamp in which pairs are kept; None: all."""
         self._finder, self._window = Finder(settings), window
         self._pairs: dict[int, _Pair] = {}
 
@@ -176,12 +161,7 @@ class LiveObjects:
         self._pairs.clear()
 
     def compare(self) -> Sequence[SeriesComparison]:
-        """Follow the objects through all pairs, and compare the same ones.
-
-        Returns:
-            The rows: OBJECT_METRICS of each object and over all of them; "objects" and "hu 1 (binary)" to
-            "hu 7 (binary)" of whole pictures. Empty without a pair.
-        """
+        """Follow the objects through all pairs, and compare the same ones."""
         if not self._pairs:
             return []
         settings = self._finder.settings

@@ -40,6 +40,7 @@ from simjudge.judging.live.stream_matching import (
 )
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import comparison_parameters, describe_units, false_positives
+from simjudge.judging.units.sampling_units import SideUnits
 
 SIDES = ("ground truth", "detections")
 """The two streams of messages, as people know them."""
@@ -54,9 +55,7 @@ FrameKey = tuple[int, int]
 class LiveTally:
     """What has come in since a session began or was reset. It grows by some 16 bytes a frame or message.
 
-    Attributes:
-        repeated: frames whose key had come before.
-        changed: repeated frames with other labels than before.
+    `repeated`: frames whose key had come before; `changed`: repeated frames with other labels than before.
     """
 
     def __init__(self) -> None:
@@ -71,11 +70,7 @@ class LiveTally:
         """The newest stamp that was judged, nanoseconds; 0 where none was."""
 
     def is_repeated(self, key: FrameKey, frame: FrameSet | None) -> bool:
-        """Whether a frame has come before; if so, it is counted as repeated.
-
-        Args:
-            frame: a set of one frame, None where the messages make none.
-        """
+        """Whether a frame has come before; if so, it is counted as repeated."""
         lap, stamp = key
         before = None if lap not in self._checksums else self._checksums[lap].get(stamp)
         if before is None:
@@ -180,23 +175,14 @@ _LOSS_RECORD = b"L"
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """How live frames are compared with the reference.
+    """How live frames are compared with the reference."""
 
-    Attributes:
-        settings: as in a comparison of two sets; the model runs on the reference.
-        live_is_a: whether the live frames are the predicted set.
-        on_jump: what a jump back of the stamps means: IGNORE, RESET or COUNT.
-        memory: how much of the live frames is kept.
-        journal: where to keep what must survive; None for nowhere.
-        resume: go on where a killed run ended.
-    """
-
-    settings: CompareSettings
-    live_is_a: bool = False
-    on_jump: str = IGNORE
-    memory: LiveMemory = field(default_factory=LiveMemory)
-    journal: Path | None = None
-    resume: bool = True
+    settings: CompareSettings  # as in a comparison of two sets; the model runs on the reference
+    live_is_a: bool = False  # whether the live frames are the predicted set
+    on_jump: str = IGNORE  # what a jump back of the stamps means: IGNORE, RESET or COUNT
+    memory: LiveMemory = field(default_factory=LiveMemory)  # how much of the live frames is kept
+    journal: Path | None = None  # where to keep what must survive; None for nowhere
+    resume: bool = True  # go on where a killed run ended
 
 
 class Resampling(Enum):
@@ -210,12 +196,10 @@ class Resampling(Enum):
 class LiveSession:
     """A running comparison of live frames with a reference. Its methods are called from one thread.
 
-    Attributes:
-        settings: of the comparison; a patch that is chosen follows the reference, and stays.
-        described: the reference's entry of "inputs" in result.json.
-        resumed: frames that a journal brought back.
-        trouble: why the journal is no longer written, None while it is (or where there is none).
-        refused: why frames were refused for their classes, None where none was since the last that was judged.
+    `settings`: of the comparison; a patch that is chosen follows the reference, and stays; `described`: the reference's
+    entry of "inputs" in result.json; `resumed`: frames that a journal brought back; `trouble`: why the journal is no
+    longer written, None while it is (or where there is none); `refused`: why frames were refused for their classes,
+    None where none was since the last that was judged.
     """
 
     def __init__(self, options: LiveOptions, reference: InputSet, builder: LiveFrameBuilder, log: Log) -> None:
@@ -243,11 +227,7 @@ class LiveSession:
                 raise
 
     def add(self, match: MatchedMessages) -> JudgedFrame | None:
-        """Judge the frame of a matched pair of messages.
-
-        Returns:
-            The judged frame; None where it cannot be used, or does not count again.
-        """
+        """Judge the frame of a matched pair of messages."""
         key = (match.lap if self.options.on_jump == COUNT else 0, match.stamp)
         losses = Losses()
         frame = self._within_limit(self._builder.build(match.stamp, match.first, match.second, losses), losses)
@@ -296,19 +276,15 @@ class LiveSession:
         return self.judge.object_count > 0
 
     def close(self, *, finished: bool) -> None:
-        """Close the journal.
-
-        Args:
-            finished: what the journal holds is written elsewhere; the journal is deleted.
-        """
+        """Close the journal."""
         if self._journal is not None:
             (self._journal.remove if finished else self._journal.close)()
             self._journal = None
 
-    def inputs(self, units: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+    def inputs(self, units: tuple[SideUnits, SideUnits] | None = None) -> dict[str, object]:
         """The entry `inputs` of result.json."""
         live_side = "a" if self.options.live_is_a else "b"
-        live = {
+        live: dict[str, object] = {
             "path": "",
             "name": LIVE,
             "sha256": "",
@@ -323,11 +299,14 @@ class LiveSession:
             "predictions_path": None,
             "predictions_sha256": None,
         }
-        both = {live_side: live, "b" if live_side == "a" else "a": self.described}
-        sides = {side: both[side] | {"units": count} for side, count in zip(("a", "b"), units, strict=True)}
+        both: dict[str, dict[str, object]] = {live_side: live, "b" if live_side == "a" else "a": self.described}
+        drawn_of: list[dict[str, object]] = [{"units": 0}, {"units": 0}]
+        if units is not None:
+            drawn_of = [describe_units(side) for side in units]
+        sides = {side: both[side] | drawn for side, drawn in zip(("a", "b"), drawn_of, strict=True)}
         return {**sides, "model": self._model}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The entry `parameters` of result.json."""
         return comparison_parameters(self.settings, None, self.judge.painted)
 
@@ -352,11 +331,7 @@ class LiveSession:
         deadline: float | None = None,
         advance: Advance | None = None,
     ) -> Comparison:
-        """The comparison of all frames that are kept, as over two sets.
-
-        Args:
-            resampling: whether certainty is found. Until it is, the parameters say `"certainty": "not yet"`.
-        """
+        """The comparison of all frames that are kept, as over two sets."""
         job = self.job(both=False, resampled=resampling is Resampling.NOW)
         result: PairResult = compare_pair(job.a, job.b, job.settings, advance=advance, deadline=deadline)
         if resampling is Resampling.NOW:
@@ -364,9 +339,7 @@ class LiveSession:
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)
-        inputs = self.inputs((result.units.sides[0].count, result.units.sides[1].count))
-        for side, drawn in zip(("a", "b"), result.units.sides, strict=True):
-            inputs[side] |= describe_units(drawn)
+        inputs = self.inputs(result.units.sides)
         parameters = comparison_parameters(self.settings, result.numbers.overall, result.painted)
         if resampling is Resampling.LATER:
             parameters["certainty"] = NOT_YET

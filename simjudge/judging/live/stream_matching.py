@@ -37,11 +37,7 @@ class StampTable:
         return self.get(stamp) is not None
 
     def add(self, stamp: int, value: int = 0) -> None:
-        """Add a stamp, unless it is there.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """Add a stamp, unless it is there. `stamp`: nanoseconds."""
         if stamp in self:
             return
         self._recent[stamp] = value
@@ -49,11 +45,7 @@ class StampTable:
             self._sort_in()
 
     def get(self, stamp: int) -> int | None:
-        """The number of a stamp, None where it has not been added.
-
-        Args:
-            stamp: nanoseconds.
-        """
+        """The number of a stamp, None where it has not been added. `stamp`: nanoseconds."""
         if stamp in self._recent:
             return self._recent[stamp]
         place = int(np.searchsorted(self._stamps, stamp))
@@ -67,11 +59,7 @@ class StampTable:
         return self._stamps
 
     def nonzero(self, stamps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether each of some stamps is here with a number that is not 0.
-
-        Args:
-            stamps: (N,) nanoseconds.
-        """
+        """Whether each of some stamps is here with a number that is not 0. `stamps`: (N,) nanoseconds."""
         here = self.stamps()
         if not len(here):
             return np.zeros(len(stamps), np.bool_)
@@ -101,31 +89,21 @@ _SIDES = (0, 1)
 
 @dataclass(frozen=True)
 class MatchedMessages:
-    """A message of each stream that belong together.
+    """A message of each stream that belong together."""
 
-    Attributes:
-        stamp: of the first stream's message, nanoseconds.
-        lap: which pass over a looped recording it is of, from 0.
-    """
-
-    stamp: int
-    lap: int
+    stamp: int  # of the first stream's message, nanoseconds
+    lap: int  # which pass over a looped recording it is of, from 0
     first: Any
     second: Any
 
 
 @dataclass(frozen=True)
 class UnmatchedMessage:
-    """A message that is not matched.
-
-    Attributes:
-        stamp: nanoseconds; only a count where it has none.
-        reason: NO_PARTNER (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
-    """
+    """A message that is not matched."""
 
     side: int
-    stamp: int
-    reason: str
+    stamp: int  # nanoseconds; only a count where it has none
+    reason: str  # NO_PARTNER (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED
 
 
 @dataclass(frozen=True)
@@ -161,18 +139,12 @@ class _Stream:
 
 @dataclass(frozen=True)
 class MatchingLimits:
-    """How messages are matched.
+    """How messages are matched."""
 
-    Attributes:
-        tolerance_ns: largest difference of stamps, nanoseconds.
-        wait: seconds that a message waits for its partner.
-        max_waiting: messages of a stream that wait at most; the longest waiting goes first.
-        jump_ns: nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order.
-    """
-
-    tolerance_ns: int = 0
-    wait: float = 5.0
-    max_waiting: int = 1000
+    tolerance_ns: int = 0  # largest difference of stamps, nanoseconds
+    wait: float = 5.0  # seconds that a message waits for its partner
+    max_waiting: int = 1000  # messages of a stream that wait at most; the longest waiting goes first
+    # nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order
     jump_ns: int = 1_000_000_000
 
 
@@ -190,11 +162,7 @@ class _StampCluster:
 
 
 class StreamMatcher:
-    """Matches two streams.
-
-    Attributes:
-        out_of_order: messages of each stream that came after a newer one.
-    """
+    """Matches two streams. `out_of_order`: messages of each stream that came after a newer one."""
 
     def __init__(self, limits: MatchingLimits) -> None:
         """Start with nothing."""
@@ -203,20 +171,14 @@ class StreamMatcher:
         self._streams = (_Stream(), _Stream())
 
     def waiting(self, side: int) -> int:
-        """How many messages of a stream wait for a partner.
-
-        Args:
-            side: 0 for the first stream, 1 for the second.
-        """
+        """How many messages of a stream wait for a partner. `side`: 0 for the first stream, 1 for the second."""
         return len(self._streams[side].waiting)
 
     def add(self, side: int, stamp: int, item: Any, now: float) -> list[Event]:
         """Take a message in.
 
-        Args:
-            side: 0 for the first stream, 1 for the second.
-            stamp: nanoseconds.
-            now: seconds on a steady clock, for the waiting.
+        `side`: 0 for the first stream, 1 for the second; `stamp`: nanoseconds; `now`: seconds on a steady clock, for
+        the waiting.
         """
         mine, other = self._streams[side], self._streams[1 - side]
         events: list[Event] = list(self._order(side, stamp, now))
@@ -242,11 +204,7 @@ class StreamMatcher:
         return events + self.expire(now)
 
     def expire(self, now: float) -> list[Event]:
-        """Settle what has waited long enough.
-
-        Args:
-            now: seconds on the steady clock of `add`.
-        """
+        """Settle what has waited long enough. `now`: seconds on the steady clock of `add`."""
         events: list[Event] = []
         for side in _SIDES:
             waiting = self._streams[side].waiting

@@ -25,22 +25,14 @@ _VARIANTS = 0.05
 
 @dataclass(frozen=True, repr=False)
 class FrameBlocks(ShortRepr):
-    """The frames of a set, grouped without regard to what they show.
+    """The frames of a set, grouped without regard to what they show."""
 
-    Attributes:
-        unit: int64 (F,), numbered from 0 on in order of appearance.
-        photographs: how many different photographs the frames are of.
-        sequence: how frames follow each other; None where they do not.
-        length: what was estimated; None where nothing was.
-        given: length of the blocks that somebody asked for, seconds; None where it was estimated.
-    """
-
-    unit: IntArray
+    unit: IntArray  # int64 (F,), numbered from 0 on in order of appearance
     count: int
-    photographs: int
-    sequence: FrameSequence | None
-    length: BlockLength | None = None
-    given: float | None = None
+    photographs: int  # how many different photographs the frames are of
+    sequence: FrameSequence | None  # how frames follow each other; None where they do not
+    length: BlockLength | None = None  # what was estimated; None where nothing was
+    given: float | None = None  # length of the blocks that somebody asked for, seconds; None where it was estimated
 
     @property
     def frames(self) -> int:
@@ -51,11 +43,7 @@ class FrameBlocks(ShortRepr):
 
 
 def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
-    """How the frames of a set follow each other.
-
-    Args:
-        wanted: somebody says that they do: where neither stamps nor numbers tell, their names are in order.
-    """
+    """How the frames of a set follow each other."""
     sequence = find_sequence(frames)
     if sequence is None and wanted:
         order = sorted(range(len(frames)), key=lambda row: _natural(frames.frame_name[row]))
@@ -70,9 +58,8 @@ def frame_blocks(
 ) -> FrameBlocks:
     """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
 
-    Args:
-        block: length of a block, seconds; None, or without times: estimated.
-        value: float64 (F,), what frames are compared by; NaN for a frame without objects.
+    `block`: length of a block, seconds; None, or without times: estimated; `value`: float64 (F,), what frames are
+    compared by; NaN for a frame without objects.
     """
     photographs = [source_photograph(name) for name in frames.frame_name]
     count = len(set(photographs))
@@ -106,11 +93,7 @@ def _longest(run: IntArray, slot: IntArray) -> int:
 
 
 def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntArray, FloatArray]]:
-    """The frames of each camera's sequence as they follow each other, and when they are, in steps.
-
-    Returns:
-        Nothing where most frames are variants of one photograph, or views of one moment.
-    """
+    """The frames of each camera's sequence as they follow each other, and when they are, in steps."""
     parts: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for row in np.flatnonzero(sequence.run != ALONE).tolist():
         # By its stamp a frame is of no camera, but two cameras' names differ.

@@ -35,28 +35,18 @@ _LEAST_GAIN = 0.5
 
 @dataclass(frozen=True, repr=False)
 class PlacedBoxes(ShortRepr):
-    """The boxes of a set by frame, as centre and logarithm of the diagonal.
+    """The boxes of a set by frame, as centre and logarithm of the diagonal."""
 
-    Attributes:
-        start: int64 (F + 1,), the rows of frame i are start[i] to start[i + 1] - 1.
-        centre: float64 (N, 2), pixels.
-        size: float64 (N,), logarithm of the diagonal.
-        kind: int64 (N,), class.
-    """
-
-    start: IntArray
-    centre: FloatArray
-    size: FloatArray
-    kind: IntArray
+    start: IntArray  # int64 (F + 1,), the rows of frame i are start[i] to start[i + 1] - 1
+    centre: FloatArray  # float64 (N, 2), pixels
+    size: FloatArray  # float64 (N,), logarithm of the diagonal
+    kind: IntArray  # int64 (N,), class
 
     @classmethod
     def build(cls, frame: IntArray, frame_count: int, box: FloatArray, kind: IntArray) -> PlacedBoxes:
         """Place boxes that are ordered by frame.
 
-        Args:
-            frame: int64 (N,), ascending.
-            box: float64 (N, 4), x0, y0, x1, y1 in pixels.
-            kind: int64 (N,), class.
+        `frame`: int64 (N,), ascending; `box`: float64 (N, 4), x0, y0, x1, y1 in pixels; `kind`: int64 (N,), class.
         """
         diagonal = np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
         centre = (box[:, :2] + box[:, 2:]) / 2
@@ -71,8 +61,7 @@ class PlacedBoxes(ShortRepr):
     ) -> tuple[IntArray, IntArray]:
         """Match boxes that are at about the same place with about the same size, each with one at most.
 
-        Returns:
-            int64 (K,) and (K,), places in `first` and `second`.
+        Returns int64 (K,) and (K,), places in `first` and `second`.
         """
         reaches = np.full(len(first), reach)
         i, j = self.assign(self.centre[first], self.size[first], self.kind[first], reaches, second)

@@ -48,19 +48,12 @@ _VOTES = 0.4
 
 @dataclass(frozen=True)
 class _Stretches:
-    """The frames that are held against each other.
+    """The frames that are held against each other."""
 
-    Attributes:
-        frame: int64 (n,), their numbers, -1 between two sequences.
-        half: frames of them to either side that make a stretch.
-        apart: from how many frames on another pass may be.
-        run: int64 (n,), the sequence of each, -1 between two.
-    """
-
-    frame: IntArray
-    half: int
-    apart: int
-    run: IntArray
+    frame: IntArray  # int64 (n,), their numbers, -1 between two sequences
+    half: int  # frames of them to either side that make a stretch
+    apart: int  # from how many frames on another pass may be
+    run: IntArray  # int64 (n,), the sequence of each, -1 between two
 
 
 def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) -> tuple[IntArray, BoolArray]:

@@ -36,41 +36,25 @@ _FEW = 20
 
 @dataclass(frozen=True, repr=False)
 class SideUnits(ShortRepr):
-    """The sampling units of one set.
-
-    Attributes:
-        kind: "things", "blocks", "frames", "photographs" or "named".
-        frames: how many frames the set has.
-        things: how many things were told apart; 0 where units are none.
-        passes: how often a thing is passed, the median.
-        noun: what the things are called, in the plural.
-        block_frames: frames of a block; 1 where there are none.
-        block_seconds: the length of a block; None where no times are known.
-        time_blocks: blocks of time that are drawn beside things; 0 where things alone are drawn.
-        short: whether the set is a recording too short to tell how long its frames go together: too few blocks.
-        unclear: whether things look alike, so that nobody can tell which one is passed again.
-        source: how things were told: "numbers" or "tracks".
-        named: what the user named; empty where nothing was.
-        notes: what else is to be said, such as why instance numbers are ignored.
-        warning: where alike names are taken as independent photographs, and how to change it.
-    """
+    """The sampling units of one set."""
 
     count: int
-    kind: str
-    frames: int
+    kind: str  # "things", "blocks", "frames", "photographs" or "named"
+    frames: int  # how many frames the set has
     sightings: int
-    things: int = 0
-    passes: int = 1
-    noun: str = "things"
-    block_frames: int = 1
-    block_seconds: float | None = None
-    time_blocks: int = 0
+    things: int = 0  # how many things were told apart; 0 where units are none
+    passes: int = 1  # how often a thing is passed, the median
+    noun: str = "things"  # what the things are called, in the plural
+    block_frames: int = 1  # frames of a block; 1 where there are none
+    block_seconds: float | None = None  # the length of a block; None where no times are known
+    time_blocks: int = 0  # blocks of time that are drawn beside things; 0 where things alone are drawn
+    # whether the set is a recording too short to tell how long its frames go together: too few blocks
     short: bool = False
-    unclear: bool = False
-    source: str = ""
-    named: str = ""
-    notes: tuple[str, ...] = ()
-    warning: str = ""
+    unclear: bool = False  # whether things look alike, so that nobody can tell which one is passed again
+    source: str = ""  # how things were told: "numbers" or "tracks"
+    named: str = ""  # what the user named; empty where nothing was
+    notes: tuple[str, ...] = ()  # what else is to be said, such as why instance numbers are ignored
+    warning: str = ""  # where alike names are taken as independent photographs, and how to change it
 
     def describe(self, name: str) -> str:
         """One line for people."""
@@ -134,28 +118,20 @@ _PASS = 10
 
 @dataclass(frozen=True, repr=False)
 class SampleUnits(ShortRepr):
-    """The sampling units of the samples of two sets.
+    """The sampling units of the samples of two sets."""
 
-    Attributes:
-        unit: int64 (N,) of A and of B, the unit of every object. What both sets share (a pair of frames, the same
-            thing) has one number.
-        count: how many units there are over both sets, numbered from 0 on.
-        block: int64 (N,) of A and of B, the block of time of every object, a second effect beside `unit`; -1 for the
-            objects of a set that needs none. None where one effect suffices in both sets.
-        block_count: how many blocks there are over both sets.
-        frame_unit: int64 (F,) of A and of B, the unit of what has no object, as false positives: a place, a block of
-            time or a frame.
-        frame_unit_count: how many there are over both sets.
-        sides: what the units of A and of B are.
-    """
-
+    # int64 (N,) of A and of B, the unit of every object. What both sets share (a pair of frames, the same thing) has
+    # one number.
     unit: tuple[IntArray, IntArray]
-    count: int
+    count: int  # how many units there are over both sets, numbered from 0 on
+    # int64 (N,) of A and of B, the block of time of every object, a second effect beside `unit`; -1 for the objects of
+    # a set that needs none. None where one effect suffices in both sets.
     block: tuple[IntArray, IntArray] | None
-    block_count: int
+    block_count: int  # how many blocks there are over both sets
+    # int64 (F,) of A and of B, the unit of what has no object, as false positives: a place, a block of time or a frame
     frame_unit: tuple[IntArray, IntArray]
-    frame_unit_count: int
-    sides: tuple[SideUnits, SideUnits]
+    frame_unit_count: int  # how many there are over both sets
+    sides: tuple[SideUnits, SideUnits]  # what the units of A and of B are
 
 
 @dataclass(frozen=True)
@@ -191,13 +167,8 @@ def sample_units(
     """Find the sampling units of two sets.
 
     In this order: what the user names; the thing, over all its sightings; else blocks of time, photographs with their
-    variants, and frames.
-
-    Args:
-        block: length of blocks of time, seconds; 0 where frames are independent; None to find out.
-        unit: one of UNITS; None to find out.
-        paired: frame i of A and frame i of B are a pair, which is of one unit.
-        performance: float64 (N,) of the objects of A and of B; None: as they were assigned.
+    variants, and frames. `block`: length of blocks of time, seconds; 0 where frames are independent; None to find out;
+    `performance`: float64 (N,) of the objects of A and of B; None: as they were assigned.
     """
     if unit is not None and unit not in UNITS:
         raise UsageError(f"unit {unit!r}: is none of {', '.join(UNITS)}")

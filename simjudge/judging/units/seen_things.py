@@ -40,17 +40,11 @@ _STEP = 3.5
 
 @dataclass(frozen=True, repr=False)
 class NumberedThings(ShortRepr):
-    """What instance numbers tell.
+    """What instance numbers tell."""
 
-    Attributes:
-        thing: int64 (N,), the thing of every object, -1 where its number tells none.
-        reason: why numbers are ignored; empty where they are not.
-        world: whether the same number is the same thing wherever it is seen, in another set too.
-    """
-
-    thing: IntArray
-    reason: str = ""
-    world: bool = False
+    thing: IntArray  # int64 (N,), the thing of every object, -1 where its number tells none
+    reason: str = ""  # why numbers are ignored; empty where they are not
+    world: bool = False  # whether the same number is the same thing wherever it is seen, in another set too
 
 
 def numbered_things(frames: FrameSet, time: FloatArray, run: IntArray) -> NumberedThings:
@@ -58,11 +52,8 @@ def numbered_things(frames: FrameSet, time: FloatArray, run: IntArray) -> Number
 
     Distances between two things stay, from wherever they are seen, if the things stay. Where they do, a number is one
     thing in the whole set. Where they do not, but boxes of one number are near each other from frame to frame, a number
-    is a thing for as long as they are.
-
-    Args:
-        time: float64 (F,), when each frame is, in steps of its sequence.
-        run: int64 (F,), the sequence of each frame, -1 for none.
+    is a thing for as long as they are. `time`: float64 (F,), when each frame is, in steps of its sequence; `run`: int64
+    (F,), the sequence of each frame, -1 for none.
     """
     objects = frames.objects
     known = (objects.instance != NO_INSTANCE) & ~_repeated(objects.frame, objects.instance)
@@ -136,8 +127,7 @@ def _successors(frames: FrameSet, number: IntArray, time: FloatArray, run: IntAr
 def near_boxes(first: FloatArray, second: FloatArray) -> BoolArray:
     """Whether boxes are no further from each other than they are large, and about as large.
 
-    Args:
-        first, second: float64 (N, 4), x0, y0, x1, y1 in pixels.
+    `first`, `second`: float64 (N, 4), x0, y0, x1, y1 in pixels.
     """
     sizes = [np.maximum(np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), 1e-3) for box in (first, second)]
     moved = (first[:, :2] + first[:, 2:] - second[:, :2] - second[:, 2:]) / 2
@@ -244,22 +234,14 @@ _GAP = 5
 
 @dataclass(frozen=True, repr=False)
 class SeenThings(ShortRepr):
-    """The things of a set.
+    """The things of a set."""
 
-    Attributes:
-        thing: int64 (N,), the thing of every object, -1 for none.
-        source: "numbers", "tracks", or "" where there are no things.
-        ignored: why instance numbers are ignored; empty where they are not.
-        world: whether a number is the same thing in another set too.
-        unclear: whether places look alike, so that nobody can tell whether one is passed again.
-        parts: the frames of each sequence as they follow each other, and when, in steps.
-    """
-
-    thing: IntArray
-    source: str = ""
-    ignored: str = ""
-    world: bool = False
-    unclear: bool = False
+    thing: IntArray  # int64 (N,), the thing of every object, -1 for none
+    source: str = ""  # "numbers", "tracks", or "" where there are no things
+    ignored: str = ""  # why instance numbers are ignored; empty where they are not
+    world: bool = False  # whether a number is the same thing in another set too
+    unclear: bool = False  # whether places look alike, so that nobody can tell whether one is passed again
+    # the frames of each sequence as they follow each other, and when, in steps
     parts: tuple[tuple[IntArray, FloatArray], ...] = ()
 
     @property
@@ -273,10 +255,7 @@ def find_things(
 ) -> SeenThings:
     """Find the things of a set by itself; passes are told apart still (see `join_places`).
 
-    Args:
-        sequence: how its frames follow each other; None where they do not.
-        performance: float64 (N,) of its objects.
-        forced: "instance" to believe the numbers, "track" to follow boxes, whatever speaks against it.
+    `performance`: float64 (N,) of its objects.
     """
     objects = frames.objects
     parts = () if sequence is None else tuple(followed_parts(frames, sequence))
@@ -343,11 +322,8 @@ def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> lis
 def seen_together(things: SeenThings, frame: IntArray) -> IntArray:
     """Join things that are always seen together: they come and go in the same frames.
 
-    Args:
-        frame: int64 (N,), the frame of each object.
-
-    Returns:
-        int64 (N,), the joined thing of each object, by the least of their numbers; -1 for none.
+    `frame`: int64 (N,), the frame of each object; returns int64 (N,), the joined thing of each object, by the least of
+    their numbers; -1 for none.
     """
     rows = np.flatnonzero(things.thing >= 0)
     numbers, of = np.unique(things.thing[rows], return_inverse=True)

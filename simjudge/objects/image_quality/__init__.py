@@ -12,11 +12,7 @@ PIQE_CLASSES = ((20, "excellent"), (35, "good"), (50, "fair"), (80, "poor"), (10
 
 
 def piqe_class(score: float) -> str:
-    """The word for a score: "excellent", "good", "fair", "poor" or "bad".
-
-    Args:
-        score: of PIQE; it is rounded to a whole number, because the scale has steps of 1.
-    """
+    """The word for a score: "excellent", "good", "fair", "poor" or "bad"."""
     if math.isnan(score):
         return ""
     return next((word for most, word in PIQE_CLASSES if math.floor(score + 0.5) <= most), PIQE_CLASSES[-1][1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
@@ -34,16 +33,11 @@ _BinImage = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ColourHistogram(ShortRepr):
-    """How often pixels have which hue, saturation or value.
+    """How often pixels have which hue, saturation or value."""
 
-    Attributes:
-        subject: the class whose objects the pixels are of; WHOLE for whole pictures.
-        counts: int64 (2, 36), pixels in each bin, in the first and in the second half of the frames.
-    """
-
-    subject: str
+    subject: str  # the class whose objects the pixels are of; WHOLE for whole pictures
     channel: str
-    counts: IntArray
+    counts: IntArray  # int64 (2, 36), pixels in each bin, in the first and in the second half of the frames
 
     @property
     def shares(self) -> FloatArray:
@@ -58,26 +52,19 @@ class ColourHistogram(ShortRepr):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ColourDifference(ShortRepr):
-    """How far a real and a virtual histogram lie apart.
+    """How far a real and a virtual histogram lie apart."""
 
-    Attributes:
-        subject, channel: as in `ColourHistogram`.
-        edges: float64 (37,), the ends of the bins.
-        real, virtual: float64 (36,), shares of the pixels in each bin.
-        distance: the Wasserstein distance W1 between the two.
-        floor: the same of real and real: a second set, or the two halves of the frames; NaN where one has no pixels.
-    """
-
-    subject: str
+    subject: str  # subject, channel: as in `ColourHistogram`
     channel: str
     unit: str
-    edges: FloatArray
-    real: FloatArray
+    edges: FloatArray  # float64 (37,), the ends of the bins
+    real: FloatArray  # real, virtual: float64 (36,), shares of the pixels in each bin
     virtual: FloatArray
-    distance: float
+    distance: float  # the Wasserstein distance W1 between the two
+    # the same of real and real: a second set, or the two halves of the frames; NaN where one has no pixels
     floor: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The difference for a saved result: plain values, None where there is none."""
         return {
             "subject": self.subject,
@@ -97,12 +84,8 @@ def colour_histograms(
     """Count hue, saturation and value of the pixels of whole pictures and of labelled objects, by class.
 
     A pixel is an object's where its mask, or else its box, covers it. A gray pixel has no hue and is left out there.
-
-    Args:
-        frames: the set, ascending in time.
-
-    Returns:
-        Three histograms for whole pictures, then three for each class with pixels. Empty where the set has no pictures.
+    `frames`: the set, ascending in time; returns three histograms for whole pictures, then three for each class with
+    pixels. Empty where the set has no pictures.
     """
     if frames.images is None:
         return []
@@ -132,11 +115,7 @@ def colour_differences(
 ) -> list[ColourDifference]:
     """Compare the histograms that two sets have in common.
 
-    Args:
-        real_again: the same of a second real set, for the floor; None: halves of the first.
-
-    Returns:
-        A difference for each subject and channel of both, in the order of `real`.
+    `real_again`: the same of a second real set, for the floor; None: halves of the first.
     """
     virtuals, again = ({(each.subject, each.channel): each for each in found or ()} for found in (virtual, real_again))
     pairs = [(each, virtuals[each.subject, each.channel]) for each in real if (each.subject, each.channel) in virtuals]

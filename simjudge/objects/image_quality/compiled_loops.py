@@ -22,11 +22,7 @@ ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK = 1, 2, 4
 def rgb_to_gray(pixels):
     """Gray as MATLAB's rgb2gray has it, rounded to bytes.
 
-    Args:
-        pixels: uint8 (H, W, 3), red first.
-
-    Returns:
-        float64 (H, W), whole numbers 0 to 255.
+    `pixels`: uint8 (H, W, 3), red first; returns float64 (H, W), whole numbers 0 to 255.
     """
     height, width, _ = pixels.shape
     gray = np.empty((height, width))
@@ -85,12 +81,8 @@ def _is_noisy(block, deviation):
 def piqe_blocks(mscn):
     """What each block is to PIQE.
 
-    Args:
-        mscn: float64 (H, W), normalized luminance; H and W multiples of 16.
-
-    Returns:
-        uint8 (H / 16, W / 16), bits of ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK; and float64 of that shape, the
-        variance of each block.
+    `mscn`: float64 (H, W), normalized luminance; H and W multiples of 16; returns uint8 (H / 16, W / 16), bits of
+    ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK; and float64 of that shape, the variance of each block.
     """
     rows, columns = mscn.shape[0] // BLOCK, mscn.shape[1] // BLOCK
     kind, variance = np.zeros((rows, columns), np.uint8), np.empty((rows, columns))
@@ -113,14 +105,10 @@ def piqe_blocks(mscn):
 def block_sums(values, block_height, block_width, shifts):
     """The sums to which distributions are fitted, of each block times itself shifted in a circle within the block.
 
-    Args:
-        values: float64 (H, W).
-        block_height, block_width: size of a block, pixels; what is left over right and below is left out.
-        shifts: int64 (S, 2), rows and columns to shift by; where both are 0, the sums are of the block alone.
-
-    Returns:
-        float64 (H / block_height, W / block_width, S, 5): how many values are below 0 and above 0, the sums of their
-        squares below and above, and the sum of absolute values.
+    `values`: float64 (H, W); `block_height`, `block_width`: size of a block, pixels; what is left over right and below
+    is left out; `shifts`: int64 (S, 2), rows and columns to shift by; where both are 0, the sums are of the block
+    alone; returns float64 (H / block_height, W / block_width, S, 5): how many values are below 0 and above 0, the sums
+    of their squares below and above, and the sum of absolute values.
     """
     rows, columns = values.shape[0] // block_height, values.shape[1] // block_width
     sums = np.zeros((rows, columns, len(shifts), 5))

@@ -36,17 +36,11 @@ SHARP = 0.75
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NiqeModel(ShortRepr):
-    """A multivariate normal distribution of the features of pristine blocks.
+    """A multivariate normal distribution of the features of pristine blocks."""
 
-    Attributes:
-        origin: what it was fitted on, a phrase for people.
-        mean: float64 (36,).
-        covariance: float64 (36, 36).
-    """
-
-    origin: str
-    mean: FloatArray
-    covariance: FloatArray
+    origin: str  # what it was fitted on, a phrase for people
+    mean: FloatArray  # float64 (36,)
+    covariance: FloatArray  # float64 (36, 36)
 
     @property
     def digest(self) -> str:
@@ -101,11 +95,8 @@ def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:
 def sharp_features(pixels: RgbImage) -> FloatArray:
     """The features of the blocks of a photograph that count for a model.
 
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        float64 (B, 36): of the blocks that are sharper than 0.75 times the sharpest, and not flat.
+    `pixels`: uint8 (H, W, 3), red first, or (H, W, 1); returns float64 (B, 36): of the blocks that are sharper than
+    0.75 times the sharpest, and not flat.
     """
     features, sharpness = niqe_features(pixels)
     return _fitted(features[sharpness > SHARP * sharpness.max(initial=0.0)])
@@ -120,11 +111,7 @@ LARGEST = 2**24
 
 
 def read_niqe_model(path: Path) -> NiqeModel:
-    """Read a model.
-
-    Args:
-        path: a .json file that simjudge wrote, or the authors' parameters in a .mat or .npz file.
-    """
+    """Read a model."""
     readers = {".json": _json_arrays, ".mat": _mat_arrays, ".npz": _npz_arrays}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -133,12 +120,8 @@ def read_niqe_model(path: Path) -> NiqeModel:
     return NiqeModel(origin, *_checked(path, mean, covariance))
 
 
-def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, Any]]) -> None:
-    """Write a model as JSON.
-
-    Args:
-        photographs: what it was fitted on, for people: a name, where it is from, its licence.
-    """
+def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, object]]) -> None:
+    """Write a model as JSON."""
     content = {
         "niqe_model": model.origin,
         "photographs": photographs,
@@ -207,26 +190,16 @@ _KINDS = ("epsilon_svr", "nu_svr")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BrisqueModel(ShortRepr):
-    """A support vector regression with a radial kernel, and the ranges that its features are scaled by.
+    """A support vector regression with a radial kernel, and the ranges that its features are scaled by."""
 
-    Attributes:
-        origin: where it is from, a phrase for people.
-        vectors: float64 (V, 36), the support vectors.
-        weights: float64 (V,), their coefficients.
-        gamma: of the kernel exp(-gamma |x - y|^2).
-        rho: what is subtracted at the end.
-        low, high: float64 (36,), the range of each feature in training.
-        bounds: what low and high are scaled to.
-    """
-
-    origin: str
-    vectors: FloatArray
-    weights: FloatArray
-    gamma: float
-    rho: float
-    low: FloatArray
+    origin: str  # where it is from, a phrase for people
+    vectors: FloatArray  # float64 (V, 36), the support vectors
+    weights: FloatArray  # float64 (V,), their coefficients
+    gamma: float  # of the kernel exp(-gamma |x - y|^2)
+    rho: float  # what is subtracted at the end
+    low: FloatArray  # low, high: float64 (36,), the range of each feature in training
     high: FloatArray
-    bounds: tuple[float, float]
+    bounds: tuple[float, float]  # what low and high are scaled to
 
     @property
     def digest(self) -> str:
@@ -250,11 +223,7 @@ def brisque(pixels: RgbImage, model: BrisqueModel) -> float:
 
 
 def regression(features: FloatArray, model: BrisqueModel) -> float:
-    """What the regression says of features, as libsvm's svm-scale and svm-predict do.
-
-    Args:
-        features: float64 (36,).
-    """
+    """What the regression says of features, as libsvm's svm-scale and svm-predict do. `features`: float64 (36,)."""
     span = model.high - model.low
     least, most = model.bounds
     # svm-scale leaves out a feature that is constant in training: it counts as 0.
@@ -350,14 +319,10 @@ NIQE_MODEL = FileKind("a NIQE model", ("models/niqe_*.json",))
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """Which model scores are of. Scores of models with different digests are not comparable.
-
-    Attributes:
-        origin: what the model was fitted on or is called, a phrase for people.
-    """
+    """Which model scores are of. Scores of models with different digests are not comparable."""
 
     metric: str
-    origin: str
+    origin: str  # what the model was fitted on or is called, a phrase for people
     digest: str
 
     def as_dict(self) -> dict[str, str]:
@@ -367,14 +332,10 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class QualityModels:
-    """The models that pictures are scored by.
-
-    Attributes:
-        brisque: None where the user names none.
-    """
+    """The models that pictures are scored by."""
 
     niqe: NiqeModel
-    brisque: BrisqueModel | None
+    brisque: BrisqueModel | None  # None where the user names none
 
     def records(self) -> tuple[ModelRecord, ...]:
         """Which models these are."""

@@ -29,17 +29,12 @@ from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Piqe(ShortRepr):
-    """What PIQE says of a picture.
+    """What PIQE says of a picture."""
 
-    Attributes:
-        score: 0 is best, 100 worst; 100 for a picture without an active block.
-        blocks: uint8 (ceil(H / 16), ceil(W / 16)), bits of ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK.
-        width, height: of the picture, pixels.
-    """
-
-    score: float
+    score: float  # 0 is best, 100 worst; 100 for a picture without an active block
+    # uint8 (ceil(H / 16), ceil(W / 16)), bits of ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK
     blocks: npt.NDArray[np.uint8]
-    width: int
+    width: int  # width, height: of the picture, pixels
     height: int
 
     def has(self, kind: int) -> BoolArray:
@@ -54,8 +49,7 @@ class Piqe(ShortRepr):
     def mask(self, kind: int) -> BoolArray:
         """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask.
 
-        Returns:
-            bool (H, W).
+        Returns bool (H, W).
         """
         pixels = self.has(kind).repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
         return pixels[: self.height, : self.width]
@@ -106,15 +100,10 @@ def image_quality_series(
 ) -> list[Series]:
     """Measure the quality of every picture of a set.
 
-    Args:
-        frames: the set, ascending in time. Without stamps, the frame's number stands for the time.
-        losses: counts the pictures that cannot be read; their values are NaN. So are those of pictures that are too
-            small or too flat for a metric.
-
-    Returns:
-        Series of the whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the
-        shares of PIQE's blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where
-        the set has no pictures.
+    `frames`: the set, ascending in time. Without stamps, the frame's number stands for the time; returns series of the
+    whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the shares of PIQE's
+    blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where the set has no
+    pictures.
     """
     images = frames.images
     if images is None:
@@ -136,14 +125,7 @@ def image_quality_series(
 
 
 def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]:
-    """Measure one picture.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first.
-
-    Returns:
-        Values by the name of the metric, as in `image_quality_series`; NaN where a metric cannot score the picture.
-    """
+    """Measure one picture. `pixels`: uint8 (H, W, 3), red first."""
     found = piqe(pixels)
     values = {
         "piqe": found.score,

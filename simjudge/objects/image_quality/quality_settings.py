@@ -14,16 +14,13 @@ OPEN_PHOTOGRAPHS = Path("niqe_open_photographs")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageQualitySettings(Settings, panel="Quality of pictures"):
-    """What pictures are held to.
-
-    Attributes:
-        brisque_model, brisque_range: files of libsvm; None for no score of BRISQUE.
-    """
+    """What pictures are held to."""
 
     niqe_model: Path = setting(
         OPEN_PHOTOGRAPHS,
         "NIQE's model: a name that comes with simjudge, or a .json, .mat or .npz file of pristine parameters.",
     )
+    # brisque_model, brisque_range: files of libsvm; None for no score of BRISQUE
     brisque_model: Path | None = setting(None, "BRISQUE's model: a regression that libsvm's svm-train wrote.")
     brisque_range: Path | None = setting(None, "Ranges of BRISQUE's features: a file that libsvm's svm-scale -s wrote.")
 

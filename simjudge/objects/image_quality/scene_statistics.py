@@ -30,15 +30,10 @@ _INVERSE: FloatArray = 1 / _RATIO
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AsymmetricFit(ShortRepr):
-    """Fitted AGGDs. NaN where there are no values on one of the two sides.
+    """Fitted AGGDs. NaN where there are no values on one of the two sides."""
 
-    Attributes:
-        shape: float64 (...).
-        left, right: float64 (...), the standard deviations below and above 0.
-    """
-
-    shape: FloatArray
-    left: FloatArray
+    shape: FloatArray  # float64 (...)
+    left: FloatArray  # left, right: float64 (...), the standard deviations below and above 0
     right: FloatArray
 
     @property
@@ -112,11 +107,7 @@ Edge = Literal["zero", "repeat"]
 def gray_levels(pixels: RgbImage) -> FloatArray:
     """Gray as MATLAB's rgb2gray: 0.2989 R + 0.5870 G + 0.1140 B, rounded to whole levels.
 
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        float64 (H, W), 0 to 255.
+    `pixels`: uint8 (H, W, 3), red first, or (H, W, 1); returns float64 (H, W), 0 to 255.
     """
     if pixels.shape[2] == 1:
         return pixels[:, :, 0].astype(np.float64)

@@ -43,11 +43,7 @@ class CalibrationFiles:
 
     @classmethod
     def check(cls, out: str | Path, first_words: str, noun: str, *, overwrite: bool) -> CalibrationFiles:
-        """Make sure, before long work, that the files can be written.
-
-        Args:
-            first_words: how a file of the same command begins; it is replaced.
-        """
+        """Make sure, before long work, that the files can be written."""
         path = output_path(Path(out))
         if path.suffix not in (".yaml", ".yml"):
             raise UsageError(f"--out {out}: {noun} ends in .yaml")
@@ -71,16 +67,12 @@ _IMU_PANEL = (420, 330)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratedImu(ShortRepr):
-    """What a recording told of an IMU.
-
-    Attributes:
-        losses: what was left out of the recording.
-    """
+    """What a recording told of an IMU."""
 
     calibration: ImuCalibration
     path: Path
     plot_path: Path
-    losses: Losses
+    losses: Losses  # what was left out of the recording
 
 
 def calibrate_imu(
@@ -119,11 +111,7 @@ def calibrate_imu(
 
 
 def allan_figure(calibration: ImuCalibration) -> ReportFigure:
-    """Draw the Allan deviations of an IMU, and what the fitted noise would have.
-
-    Returns:
-        The figure: one plot for each part, with a colour for each axis; the fits are dashed.
-    """
+    """Draw the Allan deviations of an IMU, and what the fitted noise would have."""
     width, height = _IMU_PANEL
     with report_style():
         what = "Allan deviation over averaging time, one line an axis; dashed what the fitted noise has."
@@ -412,11 +400,7 @@ def _row(channel: str, fit: PhotonTransferFit, groups: int, values: float) -> tu
 
 
 def transfer_figure(calibration: NoiseCalibration) -> ReportFigure:
-    """Draw the photon transfer curve of a camera, and the fitted lines.
-
-    Returns:
-        The figure: variance over mean in linear light, logarithmic, a colour for each channel.
-    """
+    """Draw the photon transfer curve of a camera, and the fitted lines."""
     width, height = _PANEL
     with report_style():
         figure = ReportFigure(width, height, "Variance of pixels over their mean in linear light; lines are the fits.")

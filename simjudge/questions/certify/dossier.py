@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
+from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.core.progress import Log, no_log
 from simjudge.data.sets import read_set
@@ -132,42 +133,36 @@ HEADINGS = (
 UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: not found"
 
 
-def describe_inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
-    """What was compared, and whether it is still the same where it can be found.
-
-    Returns:
-        For A, then B, the facts of dossier.json; "rendered" is None where simjudge did not render the set, or where
-        nothing says how.
-    """
+def describe_inputs(result: Result, losses: Losses) -> list[dict[str, object]]:
+    """What was compared, and whether it is still the same where it can be found."""
     found = []
-    for side in ("a", "b"):
-        given = result.header["inputs"].get(side) or {}
-        detector = given.get("detector") or {}
-        now, path = NOT_FOUND, Path(given.get("path") or "")
-        if given.get("sha256") and given.get("path") and path.exists():
-            now = UNCHANGED if hash_files(path) == given["sha256"] else CHANGED
+    for side, given in result.header.sets.items():
+        detector = given.detector or DetectorRecord("predictions as they were in the file")
+        now, path = NOT_FOUND, Path(given.path or "")
+        if given.sha256 and given.path and path.exists():
+            now = UNCHANGED if hash_files(path) == given.sha256 else CHANGED
             if now == CHANGED:
                 losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
         found.append(
             {
                 "set": side.upper(),
-                "name": given.get("name") or side.upper(),
-                "path": given.get("path") or "",
-                "sha256": given.get("sha256") or "",
+                "name": given.name or side.upper(),
+                "path": given.path or "",
+                "sha256": given.sha256 or "",
                 "now": now,
-                "format": given.get("format", ""),
-                "frames": given.get("frames") or 0,
-                "objects": given.get("objects") or 0,
-                "units": given["units"],
-                "detector": detector.get("name", "predictions as they were in the file"),
-                "detector_sha256": detector.get("sha256", ""),
+                "format": given.format or "",
+                "frames": given.frames or 0,
+                "objects": given.objects or 0,
+                "units": given.units,
+                "detector": detector.name,
+                "detector_sha256": detector.sha256,
                 "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None,
             }
         )
     return found
 
 
-def _rendering(path: Path, name: str, losses: Losses) -> dict[str, Any] | None:
+def _rendering(path: Path, name: str, losses: Losses) -> dict[str, object] | None:
     """Scene, camera, seed and engine of a rendered set, from the file that `simjudge render` put beside it."""
     record = render_record_path(path)
     try:
@@ -198,11 +193,7 @@ _EDGES = ("x0", "y0", "x1", "y1")
 
 
 def context_masks(result: Result, contexts: ContextTable) -> Masks:
-    """The mask of every context of a result.
-
-    Returns:
-        Masks in the order of the contexts; none where an object has none.
-    """
+    """The mask of every context of a result."""
     return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
 
 
@@ -250,14 +241,14 @@ def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
 
 def _read_again(result: Result, side: str) -> FrameSet:
     """The set as it was compared: a dossier with the masks of another one would say what was never compared."""
-    given = result.header["inputs"].get(side) or {}
-    path = Path(given.get("path") or "")
-    if not given.get("path") or not path.exists():
+    given = result.header.sets[side]
+    path = Path(given.path or "")
+    if not given.path or not path.exists():
         raise SimjudgeError(
-            f"{result.folder}: its contexts are painted from masks, and {given.get('path') or 'the set in memory'},"
+            f"{result.folder}: its contexts are painted from masks, and {given.path or 'the set in memory'},"
             " which holds them, is not there; put it back, or compare with --masks ignore"
         )
-    if hash_files(path) != given.get("sha256"):
+    if hash_files(path) != given.sha256:
         raise SimjudgeError(
             f"{result.folder}: its contexts are painted from masks, and {path}, which holds them, has changed since;"
             " compare again"
@@ -316,17 +307,12 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class Dossier:
-    """A dossier that was written.
-
-    Attributes:
-        digest: SHA-256 of its manifest, and so of the whole dossier.
-        losses: what has changed since the results were made.
-    """
+    """A dossier that was written."""
 
     path: Path
-    digest: str
+    digest: str  # SHA-256 of its manifest, and so of the whole dossier
     sentences: list[str]
-    losses: Losses
+    losses: Losses  # what has changed since the results were made
 
 
 def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = no_log) -> Dossier:
@@ -349,13 +335,13 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             folder.mkdir(parents=True)
             shutil.copyfile(result.folder / RESULT, folder / RESULT)
             write_context_csv(table, folder / TABLE)
-            if result.header["parameters"]["painted"] != BOXES:
+            if result.header.parameters.painted != BOXES:
                 write_mask_csv(context_masks(result, table), folder / MASKS)
             log(f"{result.name}: computing its numbers again")
             unseen.append(_check_numbers(result, folder))
         shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
         facts = _facts(results, inputs, losses, unseen) | {"seal": dossier_check.seal(temporary)}
-        page = _page(results, inputs, facts, losses, title)
+        page = _page(results, inputs, facts, unseen, losses, title)
         (temporary / PAGE).write_text(page, encoding="utf-8")
         write_json(temporary / FACTS, facts | {"files": _digests(temporary)})
         if wrong := dossier_check.check_statements(temporary):
@@ -417,32 +403,35 @@ def _check_numbers(result: Result, folder: Path) -> int:
 
 def _checked_contexts(result: Result) -> ContextTable:
     """The contexts of a result; what the script could not compute again is refused."""
-    settings, where = result.header.get("parameters", {}), result.folder
+    settings, where = result.header.parameters, result.folder
     if result.overall is None or result.contexts is None:
         raise SimjudgeError(f"{where}: is no result of simjudge compare; certify takes these alone")
-    kind = settings.get("sensor") or settings.get("task")
-    if kind or settings.get("painted") == LABEL_PICTURES:
+    kind = settings.sensor or settings.task
+    if kind or settings.painted == LABEL_PICTURES:
         words = {"lidar": "point clouds", "semantic": "label pictures"}.get(str(kind), kind or LABEL_PICTURES)
         raise SimjudgeError(
             f"{where}: compares {words}; certify takes comparisons of objects in pictures, painted from boxes or masks"
         )
-    inputs = result.header["inputs"]
-    dealt = all(isinstance((inputs.get(side) or {}).get("units"), int) for side in ("a", "b"))
-    missing = [name for name in _SETTINGS if name not in settings]
+    dealt = all(isinstance(given.units, int) for given in result.header.sets.values())
+    missing = [name for name in _SETTINGS if name not in settings.content]
     old = any(entry.numbers.lacks_gap for entry in result.entries)
     if old or not set(COLUMNS) <= set(result.contexts.table.column_names) or not dealt or missing:
         raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
-    if settings.get("certainty"):
+    if settings.certainty:
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
-    if not settings["draws"]:
+    if not settings.draws:
         raise SimjudgeError(f"{where}: was compared without draws, so nothing was tested; compare again with --draws")
     return result.contexts
 
 
+def p_of_all_results(results: Sequence[Result]) -> list[float | None]:
+    """The p of each result, corrected for their number."""
+    return holm([result.overall.numbers.p_adjusted for result in results if result.overall is not None])
+
+
 def _facts(
-    results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses, unseen: Sequence[int]
-) -> dict[str, Any]:
-    known = [result.overall.numbers.p_adjusted for result in results if result.overall is not None]
+    results: Sequence[Result], inputs: Sequence[list[dict[str, object]]], losses: Losses, unseen: Sequence[int]
+) -> dict[str, object]:
     return {
         "simjudge": version(),
         "python": platform.python_version(),
@@ -451,44 +440,41 @@ def _facts(
         "results": [
             {
                 "name": result.name,
-                "made_by": result.header.get("version", ""),
-                "parameters": result.header["parameters"],
+                "made_by": result.header.version,
+                "parameters": result.header.parameters.content,
                 "inputs": each,
-                "margin": result.header["parameters"]["margin"],
-                "verdicts": {
-                    "overall": result.header["overall"]["verdict"],
-                    **{key: entry["verdict"] for key, entry in result.header["by_class"].items()},
-                },
+                "margin": result.header.parameters.margin,
+                "verdicts": {entry.key: entry.verdict for entry in result.entries},
                 "p_of_all_results": p,
                 "performance_not_of_boxes": without_boxes,
-                "losses": result.header.get("losses", []),
+                "losses": list(result.header.losses),
             }
-            for result, each, p, without_boxes in zip(results, inputs, holm(known), unseen, strict=True)
+            for result, each, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True)
         ],
         "changed": losses.lines(),
     }
 
 
 def _page(
-    results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], facts: dict[str, Any], losses: Losses, title: str
+    results: Sequence[Result],
+    inputs: Sequence[list[dict[str, object]]],
+    facts: dict[str, object],
+    unseen: Sequence[int],
+    losses: Losses,
+    title: str,
 ) -> str:
     parts, said = [], {"seal": facts["seal"], "count": str(facts["count"])}
-    for result, each, fact in zip(results, inputs, facts["results"], strict=True):
-        unseen = fact["performance_not_of_boxes"]
-        said |= dossier_check.page_texts(result.name, dict(result.header), fact["p_of_all_results"], unseen)
-        keys = ["overall", *result.header["by_class"]]
+    for result, each, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True):
+        said |= dossier_check.page_texts(result.name, dict(result.content), p, without_boxes)
         parts.append(
             {
                 "name": result.name,
                 "colour": VERDICT_COLOURS[result.verdict],
-                "rows": [
-                    (key, entry.label, VERDICT_COLOURS[entry.verdict])
-                    for key, entry in zip(keys, result.entries, strict=True)
-                ],
+                "rows": [(entry.key, entry.label, VERDICT_COLOURS[entry.verdict]) for entry in result.entries],
                 "inputs": each,
-                "parameters": result.header["parameters"],
-                "losses": result.header.get("losses", []),
-                "made_by": result.header.get("version", ""),
+                "parameters": result.header.parameters.content,
+                "losses": list(result.header.losses),
+                "made_by": result.header.version,
             }
         )
     return load_template("dossier.html").render(

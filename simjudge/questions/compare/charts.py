@@ -43,11 +43,7 @@ AXIS_HEIGHT = 16
 
 
 def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
-    """Choose where the axis of gap and W1 ends.
-
-    Returns:
-        A round number above all their gaps, intervals, W1 and noise.
-    """
+    """Choose where the axis of gap and W1 ends."""
     fields = ("mean_w1", "adjusted_w1", "noise_q95", "noise", "gap", "gap_high")
     values = [e.numbers.number(f) for e in entries for f in fields]
     return round_up(max((v for v in values if v), default=0.1) * 1.04)
@@ -129,11 +125,7 @@ GAP_LEGEND_HEIGHT = 96.0
 
 
 def plot(result: Result) -> ReportFigure:
-    """Draw a result at a glance: gaps, W1 beside its noise and against overlap, the distribution of W1, performances.
-
-    Args:
-        result: a saved or a fresh result. For one that holds a sweep alone, this is `sweep_curves`.
-    """
+    """Draw a result at a glance: gaps, W1 beside its noise and against overlap, its distribution, performances."""
     if result.contexts is None:
         return sweep_curves(result)
     names, entries = SetNames.of_result(result), shown_entries(result)
@@ -174,11 +166,7 @@ def gap_by_class(result: Result) -> ReportFigure:
 
 
 def w1_vs_overlap(results: Result | Sequence[Result]) -> ReportFigure:
-    """Draw mean W1 against the overlap O_A: how wrong B is about A, against for how much of A this can be said.
-
-    Args:
-        results: a result, drawn with a point a class; or several, drawn with a point a result.
-    """
+    """Draw mean W1 against the overlap O_A: how wrong B is about A, against for how much of A this can be said."""
     if not isinstance(results, Sequence):
         required_contexts(results)
         return overlap_figure(_points(shown_entries(results)))
@@ -200,11 +188,7 @@ def overlap_figure(points: Sequence[OverlapPoint]) -> ReportFigure:
 
 
 def sweep_curves(result: Result) -> ReportFigure:
-    """Draw how mean W1, overlap and batch size depend on theta and on the patch.
-
-    Returns:
-        The figure: a row for each setting that was varied. Where two lines share a colour, A is solid and B dashed.
-    """
+    """Draw how mean W1, overlap and batch size depend on theta and on the patch."""
     lines = sweep_lines(result.curves)
     if not lines:
         raise NothingToDrawError(f"{result.name}: holds no sweep of two points or more")
@@ -225,11 +209,7 @@ def sweep_curves(result: Result) -> ReportFigure:
 
 
 def sweep_panels(result: Result) -> list[tuple[str, list[tuple[str, ReportFigure]]]]:
-    """Draw a sweep as single figures without legends, for a page that is narrower than `sweep_curves`.
-
-    Returns:
-        For each setting that was varied a heading, and its figures by name.
-    """
+    """Draw a sweep as single figures without legends, for a page that is narrower than `sweep_curves`."""
     entries = sweep_entries(result.curves) if result.curves else []
     out = []
     for line in sweep_lines(result.curves):
@@ -257,8 +237,8 @@ def _points(entries: Sequence[ResultEntry]) -> list[OverlapPoint]:
 def shown_entries(result: Result) -> tuple[ResultEntry, ...]:
     """List what figures show of a result.
 
-    Returns:
-        All classes together, then class by class. A single class is not shown a second time as all classes together.
+    Returns all classes together, then class by class. A single class is not shown a second time as all classes
+    together.
     """
     return result.classes if len(result.classes) == 1 else result.entries
 
@@ -317,11 +297,7 @@ def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
 
 
 def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
-    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with the noise.
-
-    Args:
-        points: what to draw. Points whose W1 is undefined are left out.
-    """
+    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with the noise."""
     drawn = [p for p in points if p.entry.numbers.mean_w1 is not None]
     highest = max((p.entry.numbers.mean_w1 or 0.0 for p in drawn), default=0.0)
     top = 0.5 if highest <= 0.47 else 1.0
@@ -396,17 +372,12 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
 
 @dataclass(frozen=True)
 class SweepPanel:
-    """What a chart of a sweep shows.
-
-    Attributes:
-        fields: the fields of an entry: the first is drawn solid, the second dashed.
-        least_top: the least end of the axis.
-    """
+    """What a chart of a sweep shows."""
 
     label: str
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # the fields of an entry: the first is drawn solid, the second dashed
     in_percent: bool = False
-    least_top: float = 1.0
+    least_top: float = 1.0  # the least end of the axis
 
 
 SWEEP_PANELS = (
@@ -477,16 +448,11 @@ MAX_SWEEP_CLASSES = 8
 
 @dataclass(frozen=True)
 class SweepAxis:
-    """A setting that a sweep varies.
-
-    Attributes:
-        value: gets it from a point of the sweep.
-        held: says in words what the other setting of this point is.
-    """
+    """A setting that a sweep varies."""
 
     label: str
-    value: Callable[[Curve], float]
-    held: Callable[[Curve], str]
+    value: Callable[[Curve], float]  # gets it from a point of the sweep
+    held: Callable[[Curve], str]  # says in words what the other setting of this point is
 
 
 THETA_AXIS = SweepAxis("theta", lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
@@ -497,14 +463,11 @@ _PAPERS = (f"patch {Method.patch[1]} × {Method.patch[0]}", f"theta {DEFAULT_THE
 
 @dataclass(frozen=True)
 class SweepLine:
-    """Points of a sweep along one setting, by rising value; the other setting is held.
-
-    Attributes:
-        mark: the value that a chart marks: the default theta, and the patch at which theta was varied; None for none.
-    """
+    """Points of a sweep along one setting, by rising value; the other setting is held."""
 
     axis: SweepAxis
     points: tuple[Curve, ...]
+    # the value that a chart marks: the default theta, and the patch at which theta was varied; None for none
     mark: float | None
 
     @property
@@ -519,12 +482,7 @@ class SweepLine:
 
 
 def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
-    """Find what a sweep can draw.
-
-    Returns:
-        A line for each setting along which two points or more share the other setting. Among several such lines it is
-        the fullest one; among equally full ones the one that holds the paper's setting.
-    """
+    """Find what a sweep can draw."""
     out: list[SweepLine] = []
     for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
         groups: dict[str, dict[float, Curve]] = {}
@@ -539,11 +497,7 @@ def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
 
 
 def sweep_entries(curves: Sequence[Curve]) -> list[ResultEntry]:
-    """Choose the entries that a sweep draws.
-
-    Returns:
-        All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.
-    """
+    """Choose the entries that a sweep draws."""
     entries = curves[0].entries
     ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.numbers.n_a))[:MAX_SWEEP_CLASSES]
     kept = {e.key for e in ranked}

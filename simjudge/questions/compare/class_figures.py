@@ -54,11 +54,7 @@ MAP_COLUMNS = {
 
 
 def w1_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
-    """Draw how W1 is distributed over the compared contexts of A.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw how W1 is distributed over the compared contexts of A."""
     contexts, entry = required_contexts(result), find_entry(result, key)
     with report_style():
         figure = ReportFigure(WIDTH, HEIGHT, f"Histogram of W1 over {entry.numbers.compared} compared contexts.")
@@ -67,11 +63,7 @@ def w1_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
 
 
 def performance_distributions(result: Result, key: str = OVERALL, *, legend: bool = True) -> ReportFigure:
-    """Draw the cumulative distributions of the detector's performance in A and in B.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw the cumulative distributions of the detector's performance in A and in B."""
     contexts, entry, names = required_contexts(result), find_entry(result, key), SetNames.of_result(result)
     with report_style():
         figure = ReportFigure(WIDTH, HEIGHT, f"Cumulative distribution of performance in {names.a} and {names.b}.")
@@ -83,11 +75,7 @@ def performance_distributions(result: Result, key: str = OVERALL, *, legend: boo
 
 
 def difference_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
-    """Draw the signed differences of mean performance, A minus B, over the compared contexts.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw the signed differences of mean performance, A minus B, over the compared contexts."""
     contexts, entry = required_contexts(result), find_entry(result, key)
     with report_style():
         figure = ReportFigure(WIDTH, HEIGHT, "Histogram of the differences of mean performance, A minus B.")
@@ -96,11 +84,7 @@ def difference_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
 
 
 def performance_vs_size(result: Result, key: str = OVERALL, *, legend: bool = True) -> ReportFigure:
-    """Draw mean performance in A and in B and mean W1 against box height.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw mean performance in A and in B and mean W1 against box height."""
     contexts, entry, names = required_contexts(result), find_entry(result, key), SetNames.of_result(result)
     with report_style():
         height = HEIGHT + (LEGEND_HEIGHT if legend else 0.0)
@@ -115,15 +99,7 @@ def performance_vs_size(result: Result, key: str = OVERALL, *, legend: bool = Tr
 
 
 def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> ReportFigure:
-    """Draw where in the image a quantity of A's contexts is large.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-        column: "w1", "mean_difference" (performance, A minus B) or "in_overlap".
-
-    Returns:
-        The figure: the mean of each cell of the image plane, faded where a cell has few contexts.
-    """
+    """Draw where in the image a quantity of A's contexts is large."""
     if column not in MAP_COLUMNS:
         raise ValueError(f"column is {column!r}, not one of {', '.join(MAP_COLUMNS)}")
     contexts, entry = required_contexts(result), find_entry(result, key)
@@ -149,11 +125,7 @@ def required_contexts(result: Result) -> ContextTable:
 
 
 def find_entry(result: Result, key: str) -> ResultEntry:
-    """Find the numbers of a class.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Find the numbers of a class."""
     found = next((e for e in result.entries if e.key == key), None)
     if found is None:
         known = ", ".join(e.key for e in result.entries)
@@ -263,12 +235,7 @@ def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: SetNames) -> None:
 def draw_cells(
     axes: Axes, colour_bar: Axes, cells: CellMeans, label: str, *, signed: bool = False, top: float | None = None
 ) -> None:
-    """Draw the mean of each cell of the image plane, with the scale of colours.
-
-    Args:
-        signed: whether values are differences, with 0 in the middle of the scale.
-        top: where the scale ends, by default a round number above all values.
-    """
+    """Draw the mean of each cell of the image plane, with the scale of colours."""
     if not cells.count.any():
         raise NothingToDrawError(f"{label}: no context of A has a known position and value: the map is empty")
     rows, columns = cells.mean.shape

@@ -40,11 +40,7 @@ _READINGS = {
 
 
 def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
-    """Write what the two overlaps mean.
-
-    Returns:
-        A sentence for O_A, one for O_B, and where both are defined one that reads them together.
-    """
+    """Write what the two overlaps mean."""
     out = [_one_side(entry, "a", names.a, names.b), _one_side(entry, "b", names.b, names.a)]
     return [line for line in (*out, joint_overlap_sentence(entry, names)) if line]
 
@@ -68,11 +64,7 @@ def joint_overlap_sentence(entry: ResultEntry, names: SetNames) -> str:
 
 
 def overlap_reading(entry: ResultEntry) -> str:
-    """Read both overlaps together, in a word or two for a table.
-
-    Returns:
-        Words; empty where an overlap is undefined.
-    """
+    """Read both overlaps together, in a word or two for a table."""
     overlap_a, overlap_b = entry.numbers.overlap_a, entry.numbers.overlap_b
     if overlap_a is None or overlap_b is None:
         return ""
@@ -102,11 +94,7 @@ def performance_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
 
 
 def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
-    """Write in which set the detector does better.
-
-    Returns:
-        A sentence; empty where a set has no contexts.
-    """
+    """Write in which set the detector does better."""
     a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
     if a is None or b is None:
         return ""
@@ -116,11 +104,7 @@ def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
 
 
 def share_sentence(entry: ResultEntry, names: SetNames) -> str:
-    """Write mean W1 as a share of the mean performance in A: 0.08 of 0.8 is 10 %.
-
-    Returns:
-        A sentence; empty where there is no W1, or the mean performance is 0.
-    """
+    """Write mean W1 as a share of the mean performance in A: 0.08 of 0.8 is 10 %."""
     w1, share, mean = (entry.numbers.number(f) for f in ("mean_w1", "relative_w1", "mean_performance_a"))
     if w1 is None or share is None:
         return ""
@@ -163,23 +147,19 @@ _OBJECTS = {
 
 
 def balance_sentence(result: Result) -> str:
-    """Write how unlike the objects of like contexts are.
-
-    Returns:
-        A sentence about the class whose objects are most unlike; empty where all are alike.
-    """
+    """Write how unlike the objects of like contexts are."""
     unlike = sorted(_unlike_classes(result), key=lambda item: -abs(item[2]))
     if not unlike:
         return ""
     key, covariate, difference = unlike[0]
-    names, balance = result.header.get("class_names") or {}, result.header["balance"]
+    names, balance = result.header.class_names, result.header.balance
     less, more = _OBJECTS.get(covariate, (f"of less {covariate}", f"of more {covariate}"))
     of_class = f" of class {names.get(key, key)}" if len(balance) > 1 else ""
     others = f"; {len(unlike) - 1} more classes are unlike too" if len(unlike) > 2 else ""
     others = "; another class is unlike too" if len(unlike) == 2 else others
     done = (
         "performance is adjusted to like objects"
-        if balance[key]["adjusted"]
+        if balance[key].adjusted
         else "performance could not be adjusted to that, so W1 holds it too"
     )
     return (
@@ -190,18 +170,14 @@ def balance_sentence(result: Result) -> str:
 
 def _unlike_classes(result: Result) -> Iterator[tuple[str, str, float]]:
     """Class, covariate and difference (A less B) where it is above the limit; the largest of each class."""
-    for key, found in (result.header.get("balance") or {}).items():
-        largest = max(found["differences"].items(), key=lambda item: abs(item[1]), default=None)
+    for key, found in result.header.balance.items():
+        largest = max(found.differences.items(), key=lambda item: abs(item[1]), default=None)
         if largest is not None and abs(largest[1]) > UNBALANCED:
             yield key, *largest
 
 
 def control_sentence(result: Result) -> str:
-    """Write what the judge says between halves of A, and between halves of B, where there is nothing to find.
-
-    Returns:
-        Sentences; empty where there is no control.
-    """
+    """Write what the judge says between halves of A, and between halves of B, where there is nothing to find."""
     names = SetNames.of_result(result)
     called = {"a": names.a, "b": names.b}
     said = [f"{called[side]} against itself {_found(found)}" for side, found in result.control.items()]
@@ -225,16 +201,6 @@ def _found(found: Control) -> str:
         f"shows a gap in {found.gaps} of {found.splits} splits into random halves (median "
         f"{format_number(numbers.gap)}, 95 %: up to {format_number(numbers.gap_high)})"
     )
-
-
-WHERE, INVENTED = "where", "where_invented"
-"""Fields of result.json."""
-
-
-def saved_kinds(result: Result, field: str = WHERE) -> KindDifferences | None:
-    """The kinds of contexts that a result holds; None where it has none, as results of earlier versions."""
-    content = result.header.get(field)
-    return None if content is None else KindDifferences.from_json(content)
 
 
 def where_sentence(found: KindDifferences | None) -> str:
@@ -281,11 +247,7 @@ MOST_TIMES_MORE = 100.0
 
 
 def next_step(result: Result) -> str:
-    """Write what to do after the verdict over all classes together.
-
-    Returns:
-        Sentences; empty for a sweep, which has no verdict.
-    """
+    """Write what to do after the verdict over all classes together."""
     entry, names = result.overall, SetNames.of_result(result)
     if entry is None:
         return ""
@@ -319,9 +281,6 @@ def times_more_frames(entry: ResultEntry) -> float | None:
     Intervals and the smallest gap that is shown shrink with the square root of the number of independent units. The
     larger of both must come down to the margin: the gap that would have been shown in 80 of 100 cases, and the upper
     end of the interval.
-
-    Returns:
-        The factor, at least 1; None where one of the numbers is undefined or the margin is 0.
     """
     high, shown = entry.numbers.gap_high, entry.numbers.detectable_gap
     if high is None or shown is None or entry.margin <= 0:
@@ -331,7 +290,7 @@ def times_more_frames(entry: ResultEntry) -> float | None:
 
 def _more_frames(result: Result, entry: ResultEntry) -> str:
     factor, m = times_more_frames(entry), f"{entry.margin:g}"
-    paired = (result.header.get("parameters") or {}).get("paired")
+    paired = result.header.parameters.paired
     pairs = "" if paired else " Where both sets show the same places, --paired needs far fewer."
     if factor is None:
         return f"Record more frames.{pairs}"
@@ -345,14 +304,8 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
     )
 
 
-def _is_of_boxes(result: Result) -> bool:
-    """Whether it compares objects in pictures: what explain, fit and cover take."""
-    parameters = result.header.get("parameters") or {}
-    return bool(parameters.get("task", "objects") == "objects" and parameters.get("sensor", "camera") == "camera")
-
-
 def _ways_to_change(result: Result) -> str:
-    if _is_of_boxes(result):
+    if result.header.parameters.compares_boxes:
         return (
             "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
         )
@@ -360,7 +313,7 @@ def _ways_to_change(result: Result) -> str:
 
 
 def _ways_to_cover(result: Result) -> str:
-    return ": simjudge cover searches the poses for that in a scene" if _is_of_boxes(result) else ""
+    return ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
 
 
 def _round_up(count: float) -> int:
@@ -383,7 +336,7 @@ def _within_overlap(result: Result, entry: ResultEntry, names: SetNames) -> str:
     if share is None or share >= SMALL_OVERLAP:
         return ", in contexts that it shows"
     only = f", but only in the {format_percent(share)} of contexts that it shows"
-    if not _is_of_boxes(result):
+    if not result.header.parameters.compares_boxes:
         return only
     return f"{only}. For the others, simjudge cover makes pictures of a scene that look like the rest of {names.a}"
 
@@ -413,85 +366,62 @@ Counts = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class SortableCell:
-    """A cell of a table whose rows can be ordered.
-
-    Attributes:
-        value: what it is ordered by: a number or a text; None stands last.
-    """
+    """A cell of a table whose rows can be ordered."""
 
     text: str
-    value: float | str | None
+    value: float | str | None  # what it is ordered by: a number or a text; None stands last
 
 
 @dataclass(frozen=True)
 class ConfusionCell:
-    """How often predictions of one class landed on objects of another.
+    """How often predictions of one class landed on objects of another."""
 
-    Attributes:
-        text: the share of the objects of this class, or the count where there are no objects.
-        share: of the objects of this class, 0 to 1; None in the row of no object.
-        like: whether both classes are the same.
-    """
-
-    text: str
+    text: str  # the share of the objects of this class, or the count where there are no objects
     count: int
-    share: float | None
-    like: bool
+    share: float | None  # of the objects of this class, 0 to 1; None in the row of no object
+    like: bool  # whether both classes are the same
 
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """The confusion of classes in one set.
-
-    Attributes:
-        rows: class of the objects, how many there are, and a cell for each of `heads`. Empty with many classes.
-        pairs: the most frequent pairs of unlike classes, with many classes: labelled, predicted, count, share.
-    """
+    """The confusion of classes in one set."""
 
     name: str
     heads: list[str]
+    # class of the objects, how many there are, and a cell for each of `heads`. Empty with many classes.
     rows: list[tuple[str, str, list[ConfusionCell]]]
+    # the most frequent pairs of unlike classes, with many classes: labelled, predicted, count, share
     pairs: list[list[SortableCell]]
 
 
 @dataclass(frozen=True)
 class KindTable:
-    """Kinds of contexts.
-
-    Attributes:
-        rows: the cells of the table, in the order of its columns.
-    """
+    """Kinds of contexts."""
 
     sentence: str
-    rows: list[list[SortableCell]]
+    rows: list[list[SortableCell]]  # the cells of the table, in the order of its columns
 
 
 @dataclass(frozen=True)
 class WhereView:
-    """Where two sets differ.
+    """Where two sets differ."""
 
-    Attributes:
-        kinds: kinds of contexts; None where the result holds none.
-        invented: kinds of places, and the share of them that hold an invention; None without inventions.
-        confusion: one for A and one for B; empty where the result does not hold it.
-    """
-
-    kinds: KindTable | None
-    invented: KindTable | None
-    confusion: list[ConfusionTable]
+    kinds: KindTable | None  # kinds of contexts; None where the result holds none
+    invented: KindTable | None  # kinds of places, and the share of them that hold an invention; None without inventions
+    confusion: list[ConfusionTable]  # one for A and one for B; empty where the result does not hold it
 
 
 def where_view(result: Result, names: SetNames) -> WhereView:
     """Gather what the page shows; `names` are those of the sets."""
-    counts = result.header.get("confusion") or {}
+    counts = result.header.confusion
     labels = {entry.key: entry.label for entry in result.classes}
-    labels |= {str(key): str(name) for key, name in (result.header.get("class_names") or {}).items()}
+    labels |= result.header.class_names
     tables = [
         _confusion_table(name, counts[which], labels)
         for which, name in (("a", names.a), ("b", names.b))
         if which in counts
     ]
-    kinds, invented = saved_kinds(result), saved_kinds(result, INVENTED)
+    kinds, invented = result.header.where, result.header.where_invented
     return WhereView(
         _kind_table(kinds, where_sentence(kinds)), _kind_table(invented, invented_sentence(invented)), tables
     )

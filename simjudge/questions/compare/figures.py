@@ -68,16 +68,11 @@ class Card:
 
 @dataclass(frozen=True)
 class NeighbourGrid:
-    """A context of A with contexts that are similar to it.
+    """A context of A with contexts that are similar to it."""
 
-    Attributes:
-        heading: of which kind the context is.
-        of_a, of_b: drawings of similar contexts of A and of B.
-    """
-
-    heading: str
+    heading: str  # of which kind the context is
     reference: Markup
-    of_a: tuple[Markup, ...]
+    of_a: tuple[Markup, ...]  # of_a, of_b: drawings of similar contexts of A and of B
     of_b: tuple[Markup, ...]
     lines: tuple[str, ...]
 
@@ -93,22 +88,15 @@ class Shelf:
 
 @dataclass
 class Gallery:
-    """The cards of all classes of a result.
+    """The cards of all classes of a result."""
 
-    Attributes:
-        shelves: by class id as written in the result.
-        grids: contexts with their neighbours, by class id as written in the result.
-        colours: class name to the colour of its boxes.
-        shown, chosen: how many cards are on the page, and how many could be.
-        drawn: how many of the drawings have no picture under the boxes.
-    """
-
-    shelves: dict[str, list[Shelf]] = field(default_factory=dict)
+    shelves: dict[str, list[Shelf]] = field(default_factory=dict)  # by class id as written in the result
+    # contexts with their neighbours, by class id as written in the result
     grids: dict[str, list[NeighbourGrid]] = field(default_factory=dict)
-    colours: dict[str, str] = field(default_factory=dict)
-    shown: int = 0
+    colours: dict[str, str] = field(default_factory=dict)  # class name to the colour of its boxes
+    shown: int = 0  # shown, chosen: how many cards are on the page, and how many could be
     chosen: int = 0
-    drawn: int = 0
+    drawn: int = 0  # how many of the drawings have no picture under the boxes
     pictures: int = 0
 
 
@@ -182,9 +170,7 @@ class _CardMaker:
     ) -> None:
         self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
         self.folder = result.folder / "gallery"
-        side = (result.header.get("inputs") or {}).get("a") or {}
-        self.stretch = float((side.get("range_image") or {}).get("pixel_height") or 1.0)
-        self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+        self.stretch, self.classes = result.header.sets["a"].pixel_height, result.header.class_names
         self.colours = box_colours(result)
         count.colours = self.colours
 
@@ -294,7 +280,7 @@ class _CardMaker:
 
 def box_colours(result: Result) -> dict[str, str]:
     """Choose a colour for the boxes of each class, to be seen on pictures."""
-    names = [str(name) for name in (result.header.get("class_names") or {}).values()]
+    names = list(result.header.class_names.values())
     return {name: DARK[colour] for name, colour in zip(names, series_colours(names), strict=True)}
 
 
@@ -308,7 +294,7 @@ def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryIt
     """Read the gallery as saved, or where none was saved, choose it now and without pictures."""
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():
-        patch = result.header.get("parameters", {}).get("patch") or (120, 120)
+        patch = result.header.parameters.patch or (120, 120)
         items = select_items(contexts, PER_KIND)
         return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
     saved = read_gallery(path)
@@ -352,11 +338,7 @@ _BESIDE = 40.0
 
 
 def neighbour_figures(result: Result) -> dict[tuple[str, str], Callable[[], ReportFigure]]:
-    """List the contexts that are shown with their neighbours.
-
-    Returns:
-        Figures by key of the class and kind of the context, not drawn yet.
-    """
+    """List the contexts that are shown with their neighbours."""
     if result.contexts is None or not (result.folder / RESULT).is_file():
         return {}
     items, crops = load_gallery(result, result.contexts)
@@ -390,15 +372,15 @@ def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *
     x0, y0, x1, y1 = crop.place
     axes.set(xlim=(x0, x1), ylim=(y1, y0), xticks=[], yticks=[], facecolor=LIGHT["grid"])
     axes.grid(visible=False)
-    axes.set_aspect(_stretch(result))
+    axes.set_aspect(result.header.sets["a"].pixel_height)
     if crop.file is not None:
         path = result.folder / "gallery" / Path(crop.file).name
         try:
             data = path.read_bytes()
         except OSError as error:
             raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
-        axes.imshow(decode_image(data, str(path)), extent=(x0, x1, y1, y0), aspect=_stretch(result))
-    colours, names = box_colours(result), {str(k): str(v) for k, v in result.header.get("class_names", {}).items()}
+        axes.imshow(decode_image(data, str(path)), extent=(x0, x1, y1, y0), aspect=result.header.sets["a"].pixel_height)
+    colours, names = box_colours(result), result.header.class_names
 
     def add(box: Iterable[float], class_id: float, style: str | tuple[int, tuple[float, ...]], width: float) -> None:
         name = names.get(str(int(class_id)), f"class {int(class_id)}")
@@ -414,12 +396,6 @@ def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *
     if is_reference:
         for spine in axes.spines.values():
             spine.set(visible=True, linewidth=2.5, edgecolor=LIGHT["ink"])
-
-
-def _stretch(result: Result) -> float:
-    """How much higher than wide a pixel is: of range images."""
-    side = (result.header.get("inputs") or {}).get("a") or {}
-    return float((side.get("range_image") or {}).get("pixel_height") or 1.0)
 
 
 def _edges_inside(
@@ -445,19 +421,14 @@ _FADED = f"Faded: fewer than {FEW_CONTEXTS} contexts."
 
 @dataclass(frozen=True)
 class ClassFigure:
-    """A figure that every class of a result has.
-
-    Attributes:
-        draw: takes the result and the key of the class.
-        has_legend: whether `draw` takes `legend`: the page names the lines once for all figures.
-    """
+    """A figure that every class of a result has."""
 
     name: str
     heading: str
-    draw: Callable[..., ReportFigure]
+    draw: Callable[..., ReportFigure]  # takes the result and the key of the class
     note: str
     group: str
-    has_legend: bool = False
+    has_legend: bool = False  # whether `draw` takes `legend`: the page names the lines once for all figures
 
 
 CLASS_FIGURES = (
@@ -492,11 +463,7 @@ CLASS_FIGURES = (
 
 
 def result_figures(result: Result) -> Figures:
-    """List the figures of a result.
-
-    Returns:
-        Figures by the names of their files: of the whole result, of each class, of the sweep.
-    """
+    """List the figures of a result."""
     out: dict[str, Callable[[], ReportFigure]] = {}
     if result.contexts is not None:
         out = {name: partial(draw, result) for name, draw in _WHOLE.items()}
@@ -512,16 +479,7 @@ def result_figures(result: Result) -> Figures:
 
 
 def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Save every figure of some results (`save_figure`).
-
-    Args:
-        results: the results. Each has a subfolder of its name, with a file for each figure and class. Several also have
-            one figure together.
-        folder: where; made if it does not exist, files of the same names are replaced.
-
-    Returns:
-        The files that were written. What has no data has no file.
-    """
+    """Save every figure of some results (`save_figure`)."""
     drawn = [result for result in results if result.contexts is not None]
     together: Figures = {"w1_vs_overlap": partial(w1_vs_overlap, drawn)} if len(drawn) > 1 else {}
     named = [(folder, together)]

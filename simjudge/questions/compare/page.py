@@ -11,7 +11,6 @@ import numpy as np
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.names import DetectorRecord
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page.chart_data import OverlapPoint
 from simjudge.page.html import FigureEmbedder, load_template, write_page
@@ -32,7 +31,6 @@ from simjudge.questions.compare.facts import (
     next_step,
     overlap_sentences,
     performance_sentences,
-    saved_kinds,
     where_sentence,
     where_view,
 )
@@ -59,34 +57,26 @@ from simjudge.questions.compare.words import (
     measure_rows,
     measure_values,
     performance_beside,
-    sample_words,
     worst_measure,
 )
 from simjudge.results.context_table import OVERALL
+from simjudge.results.result_header import ComparedSet, ResultHeader, ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 from simjudge.results.verdict_words import verdict_words
 
 
 @dataclass(frozen=True)
 class SweepCharts:
-    """How the answer depends on theta and on the patch.
+    """How the answer depends on theta and on the patch."""
 
-    Attributes:
-        axes: for each setting that was varied a heading, and its charts by name.
-        keys: label and colour name of each class that is drawn.
-    """
-
+    # for each setting that was varied a heading, and its charts by name
     axes: list[tuple[str, list[tuple[str, Markup]]]]
-    keys: list[tuple[str, str]]
+    keys: list[tuple[str, str]]  # label and colour name of each class that is drawn
     has_noise: bool
 
 
 def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
-    """Draw the sweep of a result.
-
-    Returns:
-        The charts; None for a result without a sweep.
-    """
+    """Draw the sweep of a result."""
     if not result.curves:
         return None
     shown = sweep_entries(result.curves)
@@ -109,85 +99,58 @@ TABLE_COLUMNS = 8
 
 @dataclass(frozen=True)
 class NumberTable:
-    """All numbers of some classes.
-
-    Attributes:
-        groups: heading of a group, and its rows: name, meaning, cells.
-    """
+    """All numbers of some classes."""
 
     heads: list[str]
+    # heading of a group, and its rows: name, meaning, cells
     groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
 
 
 @dataclass(frozen=True)
 class ResultView:
-    """Everything that the page shows of one result.
+    """Everything that the page shows of one result."""
 
-    Attributes:
-        result, names: the result, and what its sets are called.
-        hero: the verdict on all that was judged; None for a sweep.
-        measures, measure_notes: what else the detector does, and what must be known of it.
-        verdicts, axis: the rows of the verdict table, and their axis.
-        next_step: what to do after the verdict.
-        balance: how unlike the objects of like contexts are; empty where they are alike.
-        control: what the same judge says between halves of each set; empty where nothing was drawn.
-        patch_note: that the patch is smaller than the objects; empty where it is not.
-        facts: what the numbers of all classes together mean.
-        unsectioned: how many classes have no section.
-        uncharted: how many sections have no charts.
-        is_sorted: whether classes are ordered by their gap.
-        maps: whether each class has context maps.
-        where: kinds of contexts, and the confusion of classes.
-        losses: what was lost from the input.
-        sweep: the sweep, None without one.
-    """
-
-    result: Result
+    result: Result  # result, names: the result, and what its sets are called
     names: SetNames
-    hero: ClassVerdict | None
-    measures: list[MeasureRow]
+    hero: ClassVerdict | None  # the verdict on all that was judged; None for a sweep
+    measures: list[MeasureRow]  # measures, measure_notes: what else the detector does, and what must be known of it
     measure_notes: list[str]
-    verdicts: list[ClassVerdict]
+    verdicts: list[ClassVerdict]  # verdicts, axis: the rows of the verdict table, and their axis
     axis: Markup
     overlap: Markup
-    next_step: str
-    balance: str
-    control: str
-    patch_note: str
-    facts: list[str]
+    next_step: str  # what to do after the verdict
+    balance: str  # how unlike the objects of like contexts are; empty where they are alike
+    control: str  # what the same judge says between halves of each set; empty where nothing was drawn
+    patch_note: str  # that the patch is smaller than the objects; empty where it is not
+    facts: list[str]  # what the numbers of all classes together mean
     sections: list[Section]
-    unsectioned: int
-    uncharted: int
-    is_sorted: bool
-    maps: bool
+    unsectioned: int  # how many classes have no section
+    uncharted: int  # how many sections have no charts
+    is_sorted: bool  # whether classes are ordered by their gap
+    maps: bool  # whether each class has context maps
     gallery: Gallery
     glance: list[tuple[str, Card]]
-    where: WhereView
+    where: WhereView  # kinds of contexts, and the confusion of classes
     tables: list[NumberTable]
     notes: list[str]
     inputs: list[tuple[str, list[str]]]
     parameters: list[tuple[str, str]]
-    losses: list[str]
-    sweep: SweepCharts | None
+    losses: list[str]  # what was lost from the input
+    sweep: SweepCharts | None  # the sweep, None without one
 
 
 @dataclass(frozen=True)
 class PageShare:
-    """What one of several results may take of the page.
+    """What one of several results may take of the page."""
 
-    Attributes:
-        results: how many results share the page.
-        maps: whether each class gets context maps.
-    """
-
-    results: int
-    maps: bool
+    results: int  # how many results share the page
+    maps: bool  # whether each class gets context maps
 
 
 def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
     """Gather what the page shows of one result."""
     names = SetNames.of_result(result)
-    parameters = result.header.get("parameters") or {}
+    header = result.header
     entries = ordered_entries(result)
     rows = [*entries, *result.controls]
     end = w1_axis_end(rows)
@@ -195,7 +158,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
     sectioned = _largest(result, max(OPEN_SECTIONS, SECTIONS // share.results))
     charted = _largest(result, max(OPEN_SECTIONS, CHARTED // share.results))
     gallery = make_gallery(result, names, BUDGET // share.results, losses, {e.key for e in sectioned})
-    tables, notes = _tables(entries, parameters) if result.contexts is not None else ([], [])
+    tables, notes = _tables(entries, header.parameters) if result.contexts is not None else ([], [])
     charts = ClassCharts({e.key for e in charted}, share.maps, embedder)
     classes = len(result.classes)
     return ResultView(
@@ -222,9 +185,9 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         where=where_view(result, names),
         tables=tables,
         notes=notes,
-        inputs=_inputs(result.header),
-        parameters=[(k, _parameter(v)) for k, v in parameters.items()],
-        losses=[str(line) for line in result.header.get("losses") or []],
+        inputs=_inputs(header),
+        parameters=[(k, _parameter(v)) for k, v in header.parameters.content.items()],
+        losses=list(header.losses),
         sweep=sweep_charts(result, embedder),
     )
 
@@ -245,7 +208,7 @@ def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVe
 
 
 def _patch_note(result: Result, names: SetNames) -> str:
-    contexts, patch = result.contexts, (result.header.get("parameters") or {}).get("patch")
+    contexts, patch = result.contexts, result.header.parameters.patch
     if contexts is None or not patch:
         return ""
     box = np.stack([contexts[edge] for edge in ("x0", "y0", "x1", "y1")], axis=1)
@@ -267,11 +230,11 @@ def _facts(result: Result, names: SetNames) -> list[str]:
         return []
     facts = overlap_sentences(result.overall, names)
     facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
-    facts.append(where_sentence(saved_kinds(result)))
+    facts.append(where_sentence(result.header.where))
     return [f for f in facts if f]
 
 
-def _tables(entries: Sequence[ResultEntry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
+def _tables(entries: Sequence[ResultEntry], parameters: ResultParameters) -> tuple[list[NumberTable], list[str]]:
     notes = Footnotes()
     tables = []
     for start in range(0, len(entries), TABLE_COLUMNS):
@@ -284,24 +247,22 @@ def _tables(entries: Sequence[ResultEntry], parameters: Mapping[str, Any]) -> tu
     return tables, notes.reasons
 
 
-def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _inputs(header: ResultHeader) -> list[tuple[str, list[str]]]:
     """List what was compared: rows of what it is, and its value for A and B."""
-    inputs = header.get("inputs") or {}
-    sides = [inputs.get("a") or {}, inputs.get("b") or {}]
+    sides, model = header.sets.values(), header.model
     rows = [
         ("path", "path"),
         ("format", "format"),
         ("content (SHA-256)", "sha256"),
         ("frames", "frames"),
-        (sample_words(header), "objects"),
+        (header.parameters.samples, "objects"),
         ("predictions", "predictions"),
         ("detector", "detector"),
         ("predictions from", "predictions_path"),
         ("their content", "predictions_sha256"),
     ]
-    out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
+    out = [(label, [_input(getattr(side, key), key) for side in sides]) for label, key in rows]
     out.append(("units", [_units(side) for side in sides]))
-    model = inputs.get("model")
     if model:
         content = model.get("sha256")
         text = f"{model.get('path')} ({_input(content, 'sha256')})" if content else str(model.get("path"))
@@ -309,15 +270,15 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     return [row for row in out if any(v != DASH for v in row[1])]
 
 
-def _units(side: Mapping[str, Any]) -> str:
+def _units(side: ComparedSet) -> str:
     """What chance draws of a set, in a few words."""
-    count, kind = side.get("units"), side.get("unit_kind")
+    count, kind = side.units, side.unit_kind
     if count is None or kind is None:
         return DASH
-    passes = f", {side['passes']} passes each" if kind == "things" and (side.get("passes") or 1) > 1 else ""
-    seconds, frames = side.get("block_seconds"), side.get("block_frames") or 1
+    passes = f", {side.passes} passes each" if kind == "things" and (side.passes or 1) > 1 else ""
+    seconds, frames = side.block_seconds, side.block_frames or 1
     length = f" of {frames:,} frames" + ("" if seconds is None else f" ({seconds:.3g} s)")
-    blocks = side.get("time_blocks") or 0
+    blocks = side.time_blocks or 0
     beside = f", and {blocks:,} blocks of time{length} beside them" if blocks else ""
     return f"{count:,} {kind}{length if kind == 'blocks' else ''}{passes}{beside}"
 
@@ -325,8 +286,6 @@ def _units(side: Mapping[str, Any]) -> str:
 def _input(value: Any, key: str) -> str:
     if value is None or value == "":
         return DASH
-    if key == "detector":
-        return str(DetectorRecord.from_json(value, "inputs.detector"))
     if key.endswith("sha256"):
         return f"{str(value)[:12]}…"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -350,18 +309,12 @@ ROWS_TOGETHER = 60
 
 @dataclass(frozen=True)
 class ResultsTogether:
-    """Several results side by side.
+    """Several results side by side."""
 
-    Attributes:
-        verdicts: all classes together of each result, then class by class where they are few.
-        axis: the axis of W1 below their rows.
-        heads: what the columns of the table of main numbers are called.
-    """
-
-    verdicts: list[ClassVerdict]
-    axis: Markup
+    verdicts: list[ClassVerdict]  # all classes together of each result, then class by class where they are few
+    axis: Markup  # the axis of W1 below their rows
     overlap: Markup
-    heads: list[str]
+    heads: list[str]  # what the columns of the table of main numbers are called
     rows: list[tuple[str, list[TableCell]]]
     notes: list[str]
 
@@ -369,11 +322,7 @@ class ResultsTogether:
 def write_report(
     folders: Sequence[Path], out: Path, title: str = "", labels: Mapping[str, str] | None = None
 ) -> tuple[list[Result], Losses]:
-    """Read result folders and write the page.
-
-    Returns:
-        The results with these names, and what could not be shown (damaged crops).
-    """
+    """Read result folders and write the page."""
     results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
     page = render_page(results, losses, title)
@@ -410,7 +359,7 @@ def _results_together(results: Sequence[Result], embedder: FigureEmbedder) -> Re
     ]
     notes = Footnotes()
     rows = [
-        (f"{r.name}: {e.label}", [format_cell(row, e, r.header.get("parameters") or {}, notes) for row in SIDE_BY_SIDE])
+        (f"{r.name}: {e.label}", [format_cell(row, e, r.header.parameters, notes) for row in SIDE_BY_SIDE])
         for _, r, e in sorted(chosen, key=lambda row: row[0])
     ]
     verdicts = [class_verdict(e, r, end) for _, r, e in chosen]
@@ -423,14 +372,7 @@ SETS = ("a", "b")
 
 
 def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Result]:
-    """Give sets and results the names that a person chose; the files keep theirs.
-
-    Args:
-        labels: new name by old name: "a" or "b" for these sets of every result, the name of a set, or of a result.
-
-    Returns:
-        The results with these names. A set's own name counts before its letter.
-    """
+    """Give sets and results the names that a person chose; the files keep theirs."""
     known = {r.name for r in results} | {r.set_name(which) for r in results for which in SETS}
     letters = {old.lower(): new for old, new in labels.items() if old.lower() in SETS}
     for old in labels:
@@ -443,13 +385,5 @@ def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Res
 
 def _relabel(result: Result, labels: Mapping[str, str], letters: Mapping[str, str]) -> Result:
     names = {which: labels.get(result.set_name(which), letters.get(which)) for which in SETS}
-
-    def header(old: Mapping[str, Any]) -> Mapping[str, Any]:
-        inputs = dict(old.get("inputs") or {})
-        for which, name in names.items():
-            if name is not None:
-                inputs[which] = {**(inputs.get(which) or {}), "name": name}
-        return {**old, "inputs": inputs}
-
-    own = labels.get(result.name, result.name)
-    return replace(result, name=own, header=header(result.header), sweep_header=header(result.sweep_header))
+    sets = {which: replace(held, name=names[which] or held.name) for which, held in result.header.sets.items()}
+    return replace(result, name=labels.get(result.name, result.name), header=replace(result.header, sets=sets))

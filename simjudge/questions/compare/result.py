@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -19,11 +18,12 @@ from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
-from simjudge.page.kept_result import KeptResult, kind_of
-from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, next_step, saved_kinds
+from simjudge.page.kept_result import KeptResult, TabledResult, kind_of
+from simjudge.questions.compare.facts import balance_sentence, control_sentence, next_step
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
 from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
+from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import (
     SWEEP,
     Result,
@@ -33,7 +33,6 @@ from simjudge.results.saved_result import (
 )
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
-from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures, ReportFigure
@@ -41,61 +40,33 @@ if TYPE_CHECKING:
 KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 
 
-class ShownResult(KeptResult):
-    """What a comparison and a sweep have in common.
-
-    Attributes:
-        saved: the result as figures and pages read it.
-    """
+class ShownResult(TabledResult[Result]):
+    """What a comparison and a sweep have in common. `saved`: the result as figures and pages read it."""
 
     def __init__(self, saved: Result, folder: Path | None, fresh: Comparison | Sweep | None = None) -> None:
-        """Wrap a result.
-
-        Args:
-            folder: where it lies; None for one that was not saved.
-            fresh: what was computed; None for a result that was read again.
-        """
+        """Wrap a result."""
         super().__init__(folder, None if fresh is None else fresh.save)
         self.saved, self._fresh = saved, fresh
 
     @property
-    def name(self) -> str:
-        """The name of the folder, or of both sets."""
-        return self.saved.name
-
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Everything that result.json or sweep.json holds (docs/reference/results.md)."""
-        return self.saved.header
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         """The settings that it was computed with."""
-        return dict(self.content["parameters"])
+        return dict(self.saved.header.parameters.content)
 
     @property
-    def inputs(self) -> Mapping[str, Any]:
+    def inputs(self) -> Mapping[str, object]:
         """What was compared: paths, content hashes and counts of both sets."""
         return dict(self.content["inputs"])
 
     @property
     def class_names(self) -> dict[int, str]:
         """Names by class id."""
-        return {int(key): name for key, name in self.content.get("class_names", {}).items()}
+        return {int(key): name for key, name in self.saved.header.class_names.items()}
 
     @property
     def losses(self) -> Sequence[str]:
         """What was left out, one line a kind; empty where nothing was."""
-        return self._fresh.losses.lines() if self._fresh else list(self.content.get("losses", []))
-
-    @property
-    @abstractmethod
-    def table(self) -> SummaryTable:
-        """The table that the command prints."""
-
-    def __str__(self) -> str:
-        """The table that the command prints."""
-        return table_text(self.table)
+        return self._fresh.losses.lines() if self._fresh else list(self.saved.header.losses)
 
     def __repr__(self) -> str:
         """What it is, in a line."""
@@ -103,7 +74,7 @@ class ShownResult(KeptResult):
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        sides = [(side.upper(), _input_text(self.inputs.get(side) or {})) for side in ("a", "b")]
+        sides = [(side.upper(), _input_text(held)) for side, held in self.saved.header.sets.items()]
         return Summary(self.name, type(self).__name__, [*sides, self.table, *self.losses]).html()
 
     @property
@@ -181,22 +152,22 @@ class ComparisonResult(ShownResult):
     @property
     def where(self) -> KindDifferences | None:
         """How the sets differ in each kind of contexts, by class, size, place and so on; None where not tested."""
-        return saved_kinds(self.saved)
+        return self.saved.header.where
 
     @property
     def where_invented(self) -> KindDifferences | None:
         """The share of places with an invention, in each kind of places; None where there are no inventions."""
-        return saved_kinds(self.saved, INVENTED)
+        return self.saved.header.where_invented
 
     @property
-    def confusion(self) -> dict[str, dict[str, dict[str, int]]]:
+    def confusion(self) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
         """By set ("a", "b"), class of the object and class of the prediction that landed on it: how often."""
-        return dict(self.content.get("confusion") or {})
+        return self.saved.header.confusion
 
     @property
     def table(self) -> SummaryTable:
         """One line a class: the gap, W1 beside its noise, how much of each set the other one shows."""
-        return comparison_table(self.content)
+        return comparison_table(self.numbers, self.saved.header.class_names)
 
     def __repr__(self) -> str:
         """Name, gap over all classes, verdict."""
@@ -209,6 +180,11 @@ class SweepResult(ShownResult):
     """How the answer depends on theta and on the patch. Printing it gives the table of `simjudge sweep`."""
 
     @property
+    def meaning(self) -> str:
+        """Empty: a sweep has no verdict."""
+        return ""
+
+    @property
     def points(self) -> list[dict[str, Any]]:
         """The points, each "theta", "patch" (height, width), "by_class" and "overall"."""
         return list(self.content["curves"])
@@ -216,7 +192,7 @@ class SweepResult(ShownResult):
     @property
     def table(self) -> SummaryTable:
         """One line a point, over all classes."""
-        return sweep_table(self.content)
+        return sweep_table(self.saved.curves)
 
 
 @takes_setting_keywords
@@ -259,8 +235,7 @@ def compare(
             log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     with join_runner(scheduler, None if share is None else str(share), log) as run:
         compared = compare_sets(a, b, settings, log=log, progress=progress, run=run)
-    content, contexts = compared.content(), compared.contexts
-    saved = comparison_from_content(content, contexts, _name(content["inputs"]), Path())
+    saved = comparison_from_content(compared.content(), compared.contexts, compared.name, Path())
     result = ComparisonResult(saved, None, compared)
     if out is not None:
         result.save(out)
@@ -298,7 +273,7 @@ def sweep(
     if out is not None:
         check_result_folder(Path(out))
     swept = sweep_sets(a, b, settings, log=log, progress=progress)
-    result = SweepResult(sweep_from_content(swept.content, _name(swept.content["inputs"]), Path()), None, swept)
+    result = SweepResult(sweep_from_content(swept.content, swept.name, Path()), None, swept)
     if out is not None:
         result.save(out)
     return result
@@ -334,10 +309,5 @@ def load_result(folder: str | Path, kind: type[KeptResult] = KeptResult) -> Kept
     return found
 
 
-def _name(inputs: Mapping[str, Any]) -> str:
-    return f"{inputs['a']['name']} against {inputs['b']['name']}"
-
-
-def _input_text(described: Mapping[str, Any]) -> str:
-    counts = ", ".join(f"{described.get(key)} {key}" for key in ("frames", "objects", "predictions"))
-    return f"{described.get('path') or described.get('name')}: {counts}"
+def _input_text(held: ComparedSet) -> str:
+    return f"{held.path or held.name}: {held.counts}, {held.predictions} predictions"

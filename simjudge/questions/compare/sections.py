@@ -45,27 +45,19 @@ OPEN_SECTIONS = 8
 
 @dataclass(frozen=True)
 class ClassVerdict:
-    """The verdict on one class, or on all classes together, as the page shows it.
-
-    Attributes:
-        kind: the name of its colour, and of its CSS class.
-        evidence: the numbers that it rests on; empty where nothing was compared.
-        size: how large the difference is, and for how much of A; empty without a gap.
-        row: the gap with its interval, and W1 over what chance gives.
-        strong: whether it is the verdict on all classes together.
-        order: what the page can order verdicts by: name, gap, w1, p, overlap; empty text where undefined.
-    """
+    """The verdict on one class, or on all classes together, as the page shows it."""
 
     result: str
     label: str
-    kind: str
+    kind: str  # the name of its colour, and of its CSS class
     headline: str
     meaning: str
-    evidence: str
-    size: str
+    evidence: str  # the numbers that it rests on; empty where nothing was compared
+    size: str  # how large the difference is, and for how much of A; empty without a gap
     numbers: str
-    row: Markup
-    strong: bool
+    row: Markup  # the gap with its interval, and W1 over what chance gives
+    strong: bool  # whether it is the verdict on all classes together
+    # what the page can order verdicts by: name, gap, w1, p, overlap; empty text where undefined
     order: dict[str, float | str]
 
 
@@ -80,41 +72,31 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class Section:
-    """Charts and gallery of one class, or the charts of all classes together.
-
-    Attributes:
-        where: figures by object size and by position in the image.
-        is_open: whether it is unfolded when the page opens.
-    """
+    """Charts and gallery of one class, or the charts of all classes together."""
 
     verdict: ClassVerdict
     facts: list[str]
     distributions: list[PageFigure]
-    where: list[PageFigure]
+    where: list[PageFigure]  # figures by object size and by position in the image
     shelves: list[Shelf]
     grids: list[NeighbourGrid]
-    is_open: bool
+    is_open: bool  # whether it is unfolded when the page opens
 
 
 @dataclass(frozen=True)
 class ClassCharts:
-    """Which classes of a result get charts.
-
-    Attributes:
-        maps: whether each of them gets context maps, not all classes together alone.
-    """
+    """Which classes of a result get charts."""
 
     charted: Collection[str]
-    maps: bool
+    maps: bool  # whether each of them gets context maps, not all classes together alone
     embedder: FigureEmbedder
 
 
 def ordered_entries(result: Result) -> list[ResultEntry]:
     """Order the entries of a result for the page.
 
-    Returns:
-        All classes together, then class by class: by id where they are few, else by their gap. A single class
-        is not shown a second time as all classes together.
+    Returns all classes together, then class by class: by id where they are few, else by their gap. A single class is
+    not shown a second time as all classes together.
     """
     entries = list(result.classes if len(result.classes) == 1 else result.entries)
     if len(result.classes) > SORTED_BY_ID:

@@ -15,7 +15,8 @@ from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.page.number_format import DASH, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.words import undefined_reason
-from simjudge.results.saved_result import Result, ResultEntry, halves_of
+from simjudge.results.result_header import ResultParameters
+from simjudge.results.saved_result import Curve, Result, ResultEntry, halves_of
 from simjudge.results.verdict_words import verdict_words
 
 _COMPARISON_COLUMNS = (
@@ -47,11 +48,9 @@ _SWEEP_COLUMNS = (
 )
 
 
-def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
+def comparison_table(numbers: ComparisonNumbers, names: Mapping[str, str]) -> SummaryTable:
     """One line a class: the gap, W1 beside its noise, how much of each set the other one shows."""
-    names = content.get("class_names", {})
-    numbers = ComparisonNumbers.from_json(content)
-    rows = [(str(names.get(key, key)), entry) for key, entry in numbers.by_class.items()]
+    rows = [(names.get(key, key), entry) for key, entry in numbers.by_class.items()]
     if len(rows) > 1:
         rows.append(("all", numbers.overall))
     rows.extend((halves_of(side), found.entry) for side, found in numbers.control.items())
@@ -64,9 +63,9 @@ def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
     return SummaryTable(columns, cells)
 
 
-def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
+def sweep_table(curves: Iterable[Curve]) -> SummaryTable:
     """One line a point, over all classes."""
-    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
+    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in curves])
 
 
 def _comparison_row(label: str, entry: EntryNumbers) -> Sequence[str]:
@@ -83,11 +82,11 @@ def _comparison_row(label: str, entry: EntryNumbers) -> Sequence[str]:
     )
 
 
-def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
-    entry = EntryNumbers.from_json(point["overall"])
+def _sweep_row(point: Curve) -> Sequence[str]:
+    entry = point.entries[0].numbers
     return (
-        "x".join(str(side) for side in point["patch"]),
-        f"{point['theta']:g}",
+        "x".join(str(side) for side in point.patch),
+        f"{point.theta:g}",
         str(entry.compared),
         *_gap(entry),
         _verdict(entry),
@@ -149,11 +148,7 @@ def is_latex_table(path: Path) -> bool:
 
 
 def write_latex(path: Path, results: Sequence[Result]) -> None:
-    """Write the table of each result, one after the other.
-
-    Args:
-        path: the .tex file, to be read by a paper; it is replaced at once or not at all.
-    """
+    """Write the table of each result, one after the other."""
     tables = [latex_table(result_table(result), _caption(result)) for result in results]
     with atomic_file(path) as temporary:
         temporary.write_text("\n".join([f"{_FIRST_LINE}; needs \\usepackage{{booktabs}}", *tables]), encoding="utf-8")
@@ -161,15 +156,15 @@ def write_latex(path: Path, results: Sequence[Result]) -> None:
 
 def result_table(result: Result) -> SummaryTable:
     """The table that `simjudge compare` or `sweep` prints."""
-    return sweep_table(result.header) if result.contexts is None else comparison_table(result.header)
+    if result.overall is None:
+        return sweep_table(result.curves)
+    by_class = {entry.key: entry.numbers for entry in result.classes}
+    numbers = ComparisonNumbers(by_class, result.overall.numbers, control=result.control)
+    return comparison_table(numbers, result.header.class_names)
 
 
 def latex_table(table: SummaryTable, caption: str = "") -> str:
-    """Write a table as LaTeX, with the rules of the package booktabs.
-
-    Returns:
-        Lines of LaTeX; every character of the cells is set as it is.
-    """
+    """Write a table as LaTeX, with the rules of the package booktabs."""
     columns = "".join("l" if n < table.text_columns else "r" for n in range(len(table.columns)))
     lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", _row(table.columns), "\\midrule"]
     lines += [_row(row) for row in table.rows] + ["\\bottomrule", "\\end{tabular}"]
@@ -248,18 +243,13 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A row of the table: what it is called, what it means, which fields it shows and how.
-
-    Attributes:
-        fields: one field, or several that stand together.
-        pattern: how they stand together, one {} a field.
-    """
+    """A row of the table: what it is called, what it means, which fields it shows and how."""
 
     label: str
     meaning: str
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # one field, or several that stand together
     kind: str = "number"
-    pattern: str = "{}"
+    pattern: str = "{}"  # how they stand together, one {} a field
 
 
 @dataclass(frozen=True)
@@ -415,12 +405,8 @@ class Footnotes:
         return self.reasons.index(reason) + 1
 
 
-def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any], notes: Footnotes) -> TableCell:
-    """Write what a row says about an entry.
-
-    Args:
-        notes: takes up the reason for each undefined value, which is a dash in the cell.
-    """
+def format_cell(row: NumberRow, entry: ResultEntry, parameters: ResultParameters, notes: Footnotes) -> TableCell:
+    """Write what a row says about an entry."""
     texts, marks = [], []
     for field in row.fields:
         value = _value(entry, field)
@@ -440,19 +426,13 @@ def is_number_table(path: Path) -> bool:
 
 
 def write_csv(path: Path, results: Iterable[Result]) -> None:
-    """Write one row for each result and class, "overall" among them, with the field names of docs/reference/results.md.
-
-    Args:
-        path: the CSV file; it is replaced at once or not at all.
-        results: the results; one that holds a sweep alone has no row.
-    """
+    """Write one row a result and class, "overall" among them, with the field names of docs/reference/results.md."""
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow([*_START, *FIELDS, *(f"w1_q{q}" for q in QUANTILES)])
         for result in results:
-            parameters = result.header.get("parameters", {})
-            patch = parameters.get("patch") or ["", ""]
-            start = [result.name, result.set_name("a"), result.set_name("b"), parameters.get("theta", ""), *patch]
+            theta, patch = result.header.parameters.theta, result.header.parameters.patch or ("", "")
+            start = [result.name, result.set_name("a"), result.set_name("b"), "" if theta is None else theta, *patch]
             for entry in result.entries if result.contexts is not None else ():
                 values = [_value(entry, f) for f in FIELDS] + [_value(entry, f"q:{q}") for q in QUANTILES]
                 writer.writerow([*start, entry.key, entry.label, *("" if v is None else v for v in values)])

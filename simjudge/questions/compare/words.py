@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
@@ -18,6 +17,7 @@ from simjudge.page.number_format import (
     format_percent,
 )
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
 from simjudge.results.verdict_words import verdict_words
 
@@ -59,40 +59,22 @@ _NEED_OVERLAP = (
 
 @dataclass(frozen=True)
 class SetNames:
-    """What the two sets are called on the page.
+    """What the two sets are called on the page."""
 
-    Attributes:
-        a, b: such as "A (real)" and "B (sim)".
-        samples: what has a performance: "objects", or "patches" of label pictures.
-    """
-
-    a: str
+    a: str  # a, b: such as "A (real)" and "B (sim)"
     b: str
-    samples: str = "objects"
+    samples: str = "objects"  # what has a performance: "objects", or "patches" of label pictures
 
     @classmethod
     def of_result(cls, result: Result) -> SetNames:
-        """Name the sets of a result.
-
-        Returns:
-            The letters with the names of the sets; the plain letters where the sets have no names.
-        """
+        """Name the sets of a result."""
         given = {which: result.set_name(which) for which in ("a", "b")}
         a, b = (w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items())
-        return cls(a, b, sample_words(result.header))
-
-
-def sample_words(header: Mapping[str, Any]) -> str:
-    """What the comparisons of a result call what has a performance."""
-    return "patches" if (header.get("parameters") or {}).get("task") == "semantic" else "objects"
+        return cls(a, b, result.header.parameters.samples)
 
 
 def headline(entry: ResultEntry) -> str:
-    """Write the verdict as the page calls it.
-
-    Returns:
-        Such as "Predicts within 0.05"; over little overlap "Predicts within 0.05, over 4 % of A".
-    """
+    """Write the verdict as the page calls it."""
     if finds_nothing(entry):
         return "The detector finds next to nothing in either set"
     words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
@@ -106,20 +88,12 @@ def _is_partial(entry: ResultEntry) -> bool:
 
 
 def capitalized(text: str) -> str:
-    """Begin a sentence.
-
-    Returns:
-        The text with a capital at its beginning, and otherwise as it is.
-    """
+    """Begin a sentence."""
     return text[:1].upper() + text[1:]
 
 
 def meaning(entry: ResultEntry, names: SetNames) -> str:
-    """Write what the verdict means for the user.
-
-    Returns:
-        A sentence that begins in lower case, to stand behind the headline of the verdict.
-    """
+    """Write what the verdict means for the user."""
     m, a, b = f"{entry.margin:g}", names.a, names.b
     if finds_nothing(entry):
         return _dead(entry)
@@ -163,11 +137,7 @@ def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
 
 
 def evidence(entry: ResultEntry) -> str:
-    """Write the numbers that the verdict rests on.
-
-    Returns:
-        A few sentences; empty where nothing was compared.
-    """
+    """Write the numbers that the verdict rests on."""
     numbers = entry.numbers
     w1, noise, p = numbers.mean_w1, numbers.noise, numbers.p_value
     if w1 is None:
@@ -212,11 +182,7 @@ def _w1_beside_noise(entry: ResultEntry) -> str:
 
 
 def drawn_part(entry: ResultEntry) -> str:
-    """Write which part of the contexts carries the draws.
-
-    Returns:
-        A sentence; empty where all contexts do.
-    """
+    """Write which part of the contexts carries the draws."""
     share = entry.numbers.drawn_share
     if share is None or share >= 1:
         return ""
@@ -254,11 +220,7 @@ def _not_tested() -> str:
 
 
 def corrected_p(entry: ResultEntry) -> str:
-    """Write what p becomes where the class is one of several.
-
-    Returns:
-        Words to stand behind p; empty where p stays as it is.
-    """
+    """Write what p becomes where the class is one of several."""
     p, adjusted = entry.numbers.p_value, entry.numbers.p_adjusted
     if p is None or adjusted is None or format_p(p) == format_p(adjusted):
         return ""
@@ -266,11 +228,7 @@ def corrected_p(entry: ResultEntry) -> str:
 
 
 def effect_size(entry: ResultEntry) -> str:
-    """Write how large the gap is, and over how much of A.
-
-    Returns:
-        Words to stand under the headline of the verdict; empty without a gap, and where too little was compared.
-    """
+    """Write how large the gap is, and over how much of A."""
     if entry.numbers.gap is None or entry.verdict == Verdict.TOO_FEW:
         return ""
     over = "" if _is_partial(entry) else f", over {format_percent(entry.numbers.overlap_a)} of A"
@@ -278,11 +236,7 @@ def effect_size(entry: ResultEntry) -> str:
 
 
 def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
-    """Write the verdict's numbers, as short as they can stand together.
-
-    Returns:
-        Gap, interval, p, mean W1, noise and both overlaps on a line.
-    """
+    """Write the verdict's numbers, as short as they can stand together."""
     numbers = entry.numbers
     parts = (f"O_A {format_percent(numbers.overlap_a)}", f"O_B {format_percent(numbers.overlap_b)}")
     shares = ", ".join(part.replace(" ", NO_BREAK_SPACE) for part in parts)
@@ -299,11 +253,7 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
 
 
 def correction_sentence(entries: Sequence[ResultEntry]) -> str:
-    """Write how classes are judged among several.
-
-    Returns:
-        A sentence; empty for fewer than two tested classes.
-    """
+    """Write how classes are judged among several."""
     tested = [e for e in entries if e.numbers.p_adjusted is not None]
     if len(tested) < 2:
         return ""
@@ -314,9 +264,9 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     )
 
 
-def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, Any]) -> str:
+def undefined_reason(entry: ResultEntry, field: str, parameters: ResultParameters) -> str:
     """Write why a field of an entry is undefined."""
-    if field.startswith("pointwise") and not parameters.get("paired"):
+    if field.startswith("pointwise") and not parameters.paired:
         return "the sets were not compared as pairs"
     if entry.numbers.lacks_gap and field in _DRAWN:
         return NO_GAP
@@ -328,7 +278,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     reasons = (
         (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
         (field == "detectable_gap" and entry.verdict == Verdict.TOO_FEW, "there is too little to show any"),
-        (field in (*_DRAWN, "adjusted_w1") and not parameters.get("draws"), "no draws were asked for"),
+        (field in (*_DRAWN, "adjusted_w1") and not parameters.draws, "no draws were asked for"),
         (field == "adjusted_w1", "the objects of like contexts are alike: nothing had to be adjusted"),
         (field == "relative_w1", "the mean performance in A is 0"),
         (bool(which) and not numbers.number(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
@@ -428,7 +378,7 @@ def _cells(one: DetectorMeasure) -> tuple[str, ...]:
 
 def measure_notes(result: Result) -> list[str]:
     """What must be known of the table."""
-    least = (result.header.get("parameters") or {}).get("min_score")
+    least = result.header.parameters.min_score
     score = "" if least is None else f" of a score of {least:g} or more (--min-score), as where it is deployed"
     said = (
         f"Predictions{score}; average precision is over all scores. p is corrected for the measures (Romano and Wolf), "

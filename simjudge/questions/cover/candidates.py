@@ -78,28 +78,18 @@ _ENOUGH = 0.07
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SearchedContext(ShortRepr):
-    """A context that is looked for.
+    """A context that is looked for."""
 
-    Attributes:
-        planes: bool (h, w) by class id.
-        box: (4,), the anchor's, pixels.
-        size: width and height of its picture.
-    """
-
-    planes: Mapping[int, npt.NDArray[np.bool_]]
+    planes: Mapping[int, npt.NDArray[np.bool_]]  # bool (h, w) by class id
     class_id: int
-    box: FloatArray
-    size: tuple[int, int]
+    box: FloatArray  # (4,), the anchor's, pixels
+    size: tuple[int, int]  # width and height of its picture
 
 
 class SketchedPose(NamedTuple):
-    """A pose that was found.
+    """A pose that was found."""
 
-    Attributes:
-        body: of the camera's body in the world, x ahead.
-    """
-
-    body: Pose
+    body: Pose  # of the camera's body in the world, x ahead
     similarity: float
 
 
@@ -109,24 +99,14 @@ class PoseSearch:
     def __init__(
         self, sketch: LabelSketch, mount: Pose, area: tuple[float, float, float, float], theta: float, seed: int
     ) -> None:
-        """Take a scene.
-
-        Args:
-            mount: the optical frame above the floor, as a car carries it.
-            area: x0, y0, x1, y1, metres, where cameras may stand.
-        """
+        """Take a scene. `area`: x0, y0, x1, y1, metres, where cameras may stand."""
         self._sketch, self._area, self._theta = sketch, area, theta
         self._seed = seed
         _, self._pitch, self._roll = (mount @ Pose(orientation=OPTICAL_ORIENTATION).inverse()).angles()
         self._height = mount.position[2]
 
     def search(self, context: SearchedContext, number: int, tries: int, most: int) -> list[SketchedPose]:
-        """Search for poses from which a context is seen.
-
-        Returns:
-            The most similar ones, best first, those around one thing at most half of them; none where the scene has no
-            thing of the class.
-        """
+        """Search for poses from which a context is seen."""
         things = np.flatnonzero(self._sketch.things.class_id == context.class_id)
         if not len(things) or not tries:
             return []
@@ -241,37 +221,26 @@ _SLACK = 0.06
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Candidate(ShortRepr):
-    """A picture that might be rendered.
+    """A picture that might be rendered."""
 
-    Attributes:
-        camera: pose of the optical frame in the world.
-        objects: the labels that the rendering gives, with the scene's class ids.
-    """
-
-    camera: Pose
+    camera: Pose  # pose of the optical frame in the world
     scene_seed: int
-    objects: Objects
+    objects: Objects  # the labels that the rendering gives, with the scene's class ids
 
 
 @dataclass(repr=False, eq=False)
 class CandidatePool(ShortRepr):
-    """Candidates, and which wanted contexts each of them resembles.
+    """Candidates, and which wanted contexts each of them resembles."""
 
-    Attributes:
-        a: the set whose contexts are wanted.
-        wanted: int64 (N,), rows of its objects.
-        covers: for each candidate the rows of `a.objects` that it resembles, each once.
-        resembled: bool, by row of `a.objects`, whether any candidate resembles it.
-        random: numbers of the candidates that are the random pictures to compare with.
-    """
-
-    a: FrameSet
-    wanted: IntArray
+    a: FrameSet  # the set whose contexts are wanted
+    wanted: IntArray  # int64 (N,), rows of its objects
     settings: CoverSettings
     class_names: dict[int, str]
     candidates: list[Candidate] = field(default_factory=list)
+    # for each candidate the rows of `a.objects` that it resembles, each once
     covers: list[IntArray] = field(default_factory=list)
-    resembled: BoolArray = field(init=False)
+    resembled: BoolArray = field(init=False)  # bool, by row of `a.objects`, whether any candidate resembles it
+    # numbers of the candidates that are the random pictures to compare with
     random: list[int] = field(default_factory=list)
     sketched: int = 0
 
@@ -304,11 +273,7 @@ class PlacementSearch:
         self.things = SketchedThings.of_scene(scene, view.engine.poses(), ids)
 
     def add_random(self, poses: RandomPoses, indices: Sequence[int], advance: Advance, baseline: int) -> None:
-        """Add random poses.
-
-        Args:
-            baseline: those with a lower index are the random pictures to compare with.
-        """
+        """Add random poses."""
         found = []
         for done, index in enumerate(indices, 1):
             (camera,) = poses.at(index, [poses.stamp[index]], self._view.engine)
@@ -359,11 +324,7 @@ class PlacementSearch:
 def context_planes(a: FrameSet, rows: IntArray, settings: CoverSettings) -> list[dict[int, BoolArray]]:
     """Contexts as boolean images.
 
-    Args:
-        rows: (N,) rows of its objects.
-
-    Returns:
-        For each context bool (h, w) by class id.
+    `rows`: (N,) rows of its objects; returns for each context bool (h, w) by class id.
     """
     contexts = object_contexts(a, settings.method, rows)
     return [contexts.planes(number, settings.method.patch) for number in range(len(rows))]

@@ -33,19 +33,12 @@ _HIDDEN = 0.85
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SketchedThings(ShortRepr):
-    """The counted things of a placed scene.
+    """The counted things of a placed scene."""
 
-    Attributes:
-        points: float64 (T, V, 3), outermost points in the world, metres.
-        class_id: int64 (T,).
-        height: float64 (T,), metres.
-        centre: float64 (T, 3), metres.
-    """
-
-    points: FloatArray
-    class_id: IntArray
-    height: FloatArray
-    centre: FloatArray
+    points: FloatArray  # float64 (T, V, 3), outermost points in the world, metres
+    class_id: IntArray  # int64 (T,)
+    height: FloatArray  # float64 (T,), metres
+    centre: FloatArray  # float64 (T, 3), metres
 
     def __len__(self) -> int:
         """The number of things."""
@@ -53,11 +46,7 @@ class SketchedThings(ShortRepr):
 
     @classmethod
     def of_scene(cls, scene: Scene, bodies: Mapping[str, Pose], class_ids: Mapping[int, int]) -> SketchedThings:
-        """Take the counted things of a scene.
-
-        Args:
-            class_ids: the class id that each of the scene's has in the sketch.
-        """
+        """Take the counted things of a scene."""
         parts: dict[int, list[FloatArray]] = {}
         kind: dict[int, int] = {}
         for thing in scene.labelled():
@@ -77,11 +66,7 @@ class LabelSketch:
     """How similar the surroundings of a thing look, from many poses, to a context."""
 
     def __init__(self, things: SketchedThings, lens: Lens, min_size: float) -> None:
-        """Take things and lens.
-
-        Args:
-            min_size: boxes narrower or lower are left out, pixels.
-        """
+        """Take things and lens. `min_size`: boxes narrower or lower are left out, pixels."""
         self.things, self.lens = things, lens
         slopes = np.linspace(0, _STEEPEST, _SLOPES)
         radius = lens.radius(slopes) if lens.is_round else slopes
@@ -98,14 +83,9 @@ class LabelSketch:
     ) -> FloatArray:
         """Similarity of the patch around a thing to a context, as sketched.
 
-        Args:
-            rotations: float64 (P, 3, 3), optical frame to world.
-            positions: float64 (P, 3), of the optical frame, metres.
-            anchors: int64 (P,), the thing around which the patch is cut.
-            target: the context's planes, bool (h, w), by class id, as `Contexts.planes` gives them.
-
-        Returns:
-            float64 (P,); 0 where the thing has no box.
+        `rotations`: float64 (P, 3, 3), optical frame to world; `positions`: float64 (P, 3), of the optical frame,
+        metres; `anchors`: int64 (P,), the thing around which the patch is cut; `target`: the context's planes, bool (h,
+        w), by class id, as `Contexts.planes` gives them; returns float64 (P,); 0 where the thing has no box.
         """
         classes = sorted({*target, *self.things.class_id.tolist()})
         shape = next(iter(target.values())).shape

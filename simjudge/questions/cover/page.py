@@ -119,7 +119,7 @@ def _some(contexts: list[UncoveredContext]) -> list[UncoveredContext]:
 
 def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> ContextCard:
     """The patch of a context: the picture where there is one, and the boxes."""
-    objects, (height, width) = frames.objects, found.parameters["patch"]
+    objects, (height, width) = frames.objects, found.patch
     index = int(objects.frame[context.row])
     box = objects.box[context.row]
     left, top = int((box[0] + box[2] - width) // 2), int((box[1] + box[3] - height) // 2)

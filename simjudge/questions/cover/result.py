@@ -43,28 +43,17 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SimilarPairs(ShortRepr):
-    """Pairs of similar contexts of one class.
+    """Pairs of similar contexts of one class."""
 
-    Attributes:
-        row: int64 (K,), objects of the first set.
-        column: int64 (K,), objects of the second set.
-        similarity: float64 (K,), S of each pair.
-    """
-
-    row: IntArray
-    column: IntArray
-    similarity: FloatArray
+    row: IntArray  # int64 (K,), objects of the first set
+    column: IntArray  # int64 (K,), objects of the second set
+    similarity: FloatArray  # float64 (K,), S of each pair
 
 
 def similar_pairs(a: FrameSet, b: FrameSet, method: Method, rows: IntArray | None = None) -> SimilarPairs:
     """Find all similar contexts of two sets, of objects of the same class.
 
-    Args:
-        b: the second set, with the class ids of the first.
-        rows: (N,) rows of `a.objects` that count; None for all.
-
-    Returns:
-        The pairs, by rows of the sets' objects, in no order.
+    `b`: the second set, with the class ids of the first; `rows`: (N,) rows of `a.objects` that count; None for all.
     """
     wanted = np.arange(len(a.objects)) if rows is None else np.sort(rows)
     found = [
@@ -101,12 +90,8 @@ def _pairs(a: Contexts, b: Contexts, method: Method) -> Iterator[SimilarPairs]:
 def first_pictures(pairs: SimilarPairs, objects: int, picture: IntArray) -> IntArray:
     """With how many pictures each context is first resembled.
 
-    Args:
-        picture: (M,) the number of the picture of each object of the second set, from 1 on; 0 for those that were
-            there before.
-
-    Returns:
-        int64 (objects,); NEVER where none resembles it.
+    `picture`: (M,) the number of the picture of each object of the second set, from 1 on; 0 for those that were there
+    before; returns int64 (objects,); NEVER where none resembles it.
     """
     first = np.full(objects, NEVER)
     np.minimum.at(first, pairs.row, picture[pairs.column])
@@ -117,9 +102,7 @@ def overlap_numbers(own: SimilarPairs, first: IntArray) -> IntArray:
     """With how many pictures each context enters the overlap (Algorithm 1 of arXiv 2208.01022).
 
     A context is in the overlap as soon as a context of its own set that is similar to it, or itself, is resembled.
-
-    Returns:
-        int64 of the shape of `first`; NEVER where it stays outside.
+    Returns int64 of the shape of `first`; NEVER where it stays outside.
     """
     entry = first.copy()
     np.minimum.at(entry, own.row, first[own.column])
@@ -129,11 +112,7 @@ def overlap_numbers(own: SimilarPairs, first: IntArray) -> IntArray:
 def coverage_curve(numbers: IntArray, pictures: int) -> FloatArray:
     """The share of contexts that are in after 0, 1, ... pictures.
 
-    Args:
-        numbers: (N,) from `first_pictures` or `overlap_numbers`.
-
-    Returns:
-        float64 (pictures + 1,).
+    `numbers`: (N,) from `first_pictures` or `overlap_numbers`; returns float64 (pictures + 1,).
     """
     if not len(numbers):
         return np.zeros(pictures + 1)
@@ -146,10 +125,6 @@ def choose_pictures(covers: Sequence[IntArray], contexts: int, most: int) -> lis
 
     The greedy choice reaches at least 1 - 1/e of what the best choice of as many pictures would (Nemhauser, Wolsey and
     Fisher 1978).
-
-    Returns:
-        Candidates in the order of choice, the first of equally good ones; fewer than `most` where no further one would
-        resemble anything new.
     """
     missing: BoolArray = np.ones(contexts, np.bool_)
     queue = [(-len(each), number) for number, each in enumerate(covers) if len(each)]
@@ -170,17 +145,13 @@ def choose_pictures(covers: Sequence[IntArray], contexts: int, most: int) -> lis
 
 @dataclass(frozen=True)
 class NewlyCovered:
-    """W1 of the contexts that the new pictures cover and B did not.
-
-    Attributes:
-        mean_w1: None where none takes part.
-    """
+    """W1 of the contexts that the new pictures cover and B did not."""
 
     contexts: int
-    mean_w1: float | None
+    mean_w1: float | None  # None where none takes part
     certainty: Certainty
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of cover.json."""
         names = ("noise", "noise_q95", "gap", "gap_low", "gap_high", "p_value", "verdict")
         return {"contexts": self.contexts, "mean_w1": self.mean_w1} | {
@@ -194,11 +165,7 @@ def judge_newly_covered(
     """Compare a detector on some contexts of A with the new pictures.
 
     Only these contexts of A count, as in a comparison of a set that holds nothing else; their patches are those of the
-    whole frames.
-
-    Args:
-        a: the labelled frames of A, with pictures, or with predictions, which are then taken as they are.
-        rows: (N,) rows of A's objects, ascending.
+    whole frames. `rows`: (N,) rows of A's objects, ascending.
     """
     found = a if a.predictions is not None else detect(a, model, progress=progress)
     chosen = CompareSettings(theta=settings.theta, patch=settings.method.patch, masks=IGNORE_MASKS, seed=settings.seed)
@@ -217,11 +184,8 @@ def judge_newly_covered(
 def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, settings: CompareSettings) -> NewlyCovered:
     """Compare some contexts of a set with those of another one that resemble them.
 
-    The other objects of both sets are left out: contexts of A that B had covered before are not asked about.
-
-    Args:
-        second: the set that is to predict it, with the class ids of the first.
-        rows: (N,) rows of the first set's objects, ascending.
+    The other objects of both sets are left out: contexts of A that B had covered before are not asked about. `rows`:
+    (N,) rows of the first set's objects, ascending.
     """
     method = replace(settings.method, paint_masks=False)
     resembling = np.unique(similar_pairs(first.frames, second.frames, method, rows).column)
@@ -268,12 +232,7 @@ class ReachRules:
         theta: float,
         patch: tuple[int, int],
     ) -> None:
-        """Take a scene.
-
-        Args:
-            things: the counted things of a placement, with the class ids of the set.
-            patch: height and width, pixels.
-        """
+        """Take a scene. `patch`: height and width, pixels."""
         self._a, self._things, self._lens = a, things, lens
         self._labelling, self._patch = labelling, patch
         # Boxes around one centre with an IoU of theta have sides of at least theta times each other's.
@@ -281,11 +240,7 @@ class ReachRules:
         self._present = {int(k): int(np.count_nonzero(things.class_id == k)) for k in np.unique(things.class_id)}
 
     def reason(self, row: int, planes: Mapping[int, npt.NDArray[np.bool_]]) -> str | None:
-        """Say why a context cannot be had.
-
-        Returns:
-            One of REASONS; None where nothing forbids it.
-        """
+        """Say why a context cannot be had."""
         objects = self._a.objects
         class_id, box = int(objects.class_id[row]), objects.box[row]
         if class_id not in self._present:
@@ -330,15 +285,10 @@ COVER, CURVE, UNCOVERED = "cover.json", "curve.csv", "uncovered.csv"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CoverageCurve(ShortRepr):
-    """Shares of A's contexts after 0, 1, ... pictures.
+    """Shares of A's contexts after 0, 1, ... pictures."""
 
-    Attributes:
-        overlap: float64 (N + 1,), O_A: those in the overlap of Algorithm 1.
-        resembled: float64 (N + 1,), those that a context of the simulation resembles directly.
-    """
-
-    overlap: FloatArray
-    resembled: FloatArray
+    overlap: FloatArray  # float64 (N + 1,), O_A: those in the overlap of Algorithm 1
+    resembled: FloatArray  # float64 (N + 1,), those that a context of the simulation resembles directly
 
 
 @dataclass(frozen=True)
@@ -379,7 +329,8 @@ class CoverResult(ShortRepr):
     same_labels: int
     uncovered: tuple[UncoveredContext, ...]
     candidates: int
-    parameters: dict[str, Any] = field(default_factory=dict)
+    patch: tuple[int, int]  # height and width, pixels
+    parameters: dict[str, object] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
     newly_covered: NewlyCovered | None = None
 
@@ -393,7 +344,7 @@ class CoverResult(ShortRepr):
         counts = Counter(each.reason for each in self.uncovered)
         return {reason: counts[reason] for reason in REASONS if counts[reason]}
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of cover.json (docs/guides/cover.md)."""
         return {
             "version": version(),
@@ -432,7 +383,7 @@ class CoverResult(ShortRepr):
         write_rows(folder / UNCOVERED, [vars(each) for each in self.uncovered])
 
 
-def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, Any]]:
+def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, object]]:
     """The rows of curve.csv: O_A and the share resembled by number of pictures, chosen and random."""
     columns = {
         "overlap": curve.overlap,
@@ -448,11 +399,7 @@ def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, An
 
 
 def uncovered_rows(rows: IntArray, reasons: Sequence[str], frames: Any) -> tuple[UncoveredContext, ...]:
-    """The contexts that stay uncovered.
-
-    Args:
-        rows: (N,) rows of the objects of a set.
-    """
+    """The contexts that stay uncovered. `rows`: (N,) rows of the objects of a set."""
     frame = np.asarray(frames.objects.frame)[rows]
     return tuple(
         UncoveredContext(row, frames.frame_name[index], frames.class_name(int(frames.objects.class_id[row])), reason)

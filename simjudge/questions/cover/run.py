@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -69,8 +68,7 @@ PICTURES, POSES = "pictures", "poses.csv"
 def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], rate: float) -> None:
     """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
 
-    Args:
-        rate: pictures a second, for the stamps.
+    `rate`: pictures a second, for the stamps.
     """
     still = StillPoses("poses", tuple(pose.camera for pose in poses), rate)
     rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
@@ -107,11 +105,7 @@ def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
 
 
 def read_cover_sets(a: FrameSet | str | Path, b: FrameSet | str | Path | None) -> tuple[FrameSet, FrameSet | None]:
-    """The labelled frames of both sets, with A's class ids.
-
-    Args:
-        b: simulated pictures that there are already; None for none.
-    """
+    """The labelled frames of both sets, with A's class ids."""
     sets = []
     for source in (a, b):
         if source is None:
@@ -146,7 +140,7 @@ def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
         )
 
 
-def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
+def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, object]:
     """Paths and digests of A and B, as cover.json has them; null for sets in memory."""
     return {
         key: None
@@ -156,7 +150,7 @@ def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
     }
 
 
-def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
+def describe_parameters(settings: CoverSettings) -> dict[str, object]:
     """The settings, as cover.json has them."""
     return {
         "model": None if settings.model is None else str(settings.model),
@@ -368,7 +362,7 @@ class _Search:
         rules: ReachRules,
         chosen: Sequence[ChosenPicture],
         rendered: _Rendered,
-        inputs: dict[str, Any],
+        inputs: dict[str, object],
         progress: ProgressBar,
     ) -> CoverResult:
         """Measure the overlap on the rendered pictures, and say why contexts stay uncovered."""
@@ -401,6 +395,7 @@ class _Search:
             same_labels=rendered.same,
             uncovered=uncovered_rows(left, reasons, a),
             candidates=len(pool.candidates),
+            patch=settings.method.patch,
             parameters=describe_parameters(settings) | inputs,
             losses=losses,
             newly_covered=newly,

@@ -32,22 +32,16 @@ _LONGEST_FRAME_ID = 4096
 
 @dataclass
 class TopicSurvey:
-    """What the messages of a topic say of themselves.
-
-    Attributes:
-        received: when each was recorded, nanoseconds.
-        stamp: of each header, or of each /clock, nanoseconds; empty where the type has none.
-        frame_ids: how many messages name each coordinate frame.
-        locations: where images are in the recording.
-        bodies: different camera_info, without their headers, and the first message of each.
-    """
+    """What the messages of a topic say of themselves."""
 
     name: str
     type: str
-    received: list[int] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)  # when each was recorded, nanoseconds
+    # of each header, or of each /clock, nanoseconds; empty where the type has none
     stamp: list[int] = field(default_factory=list)
-    frame_ids: Counter[str] = field(default_factory=Counter)
-    locations: list[MessageLocation] = field(default_factory=list)
+    frame_ids: Counter[str] = field(default_factory=Counter)  # how many messages name each coordinate frame
+    locations: list[MessageLocation] = field(default_factory=list)  # where images are in the recording
+    # different camera_info, without their headers, and the first message of each
     bodies: dict[bytes, Any] = field(default_factory=dict)
 
     @property
@@ -58,29 +52,22 @@ class TopicSurvey:
 
 @dataclass
 class TransformSurvey:
-    """Transforms of one robot.
-
-    Attributes:
-        trouble: why they are no tree; "" where they are.
-        moving: by the child's frame, receive times and stamps on the moving topics, nanoseconds.
-    """
+    """Transforms of one robot."""
 
     tree: TransformTree
-    trouble: str = ""
+    trouble: str = ""  # why they are no tree; "" where they are
+    # by the child's frame, receive times and stamps on the moving topics, nanoseconds
     moving: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
 
 
 @dataclass
 class RecordingSurvey:
-    """What a recording holds.
-
-    Attributes:
-        of_namespaces: transforms by the namespace of their topics, "" for those of /tf, which all robots share.
-    """
+    """What a recording holds."""
 
     recording: Recording
     types: Typestore
     topics: dict[str, TopicSurvey]
+    # transforms by the namespace of their topics, "" for those of /tf, which all robots share
     of_namespaces: dict[str, TransformSurvey] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
 
@@ -171,11 +158,7 @@ def _take_transforms(survey: RecordingSurvey, stored: StoredMessage, message: An
 
 
 def as_nanoseconds(values: list[int]) -> IntArray:
-    """Times as an array.
-
-    Args:
-        values: nanoseconds.
-    """
+    """Times as an array. `values`: nanoseconds."""
     return np.array(values, np.int64)
 
 

@@ -67,21 +67,15 @@ ONE_TYPE, QOS, PUBLISHED, HEARD, ONE_CLOCK_PUBLISHER, NOW, CAMERA_IN_WORLD = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
-
-    Attributes:
-        about: the topic or file that it is about; "" for all.
-        note: where it is worst, or why it was not checked.
-        mend: a command that mends it, as it can be typed; "" where nothing is to mend.
-    """
+    """What one check found."""
 
     check: str
     verdict: str
-    about: str = ""
+    about: str = ""  # the topic or file that it is about; "" for all
     figure: str = ""
     limit: str = ""
-    note: str = ""
-    mend: str = ""
+    note: str = ""  # where it is worst, or why it was not checked
+    mend: str = ""  # a command that mends it, as it can be typed; "" where nothing is to mend
 
     @classmethod
     def measured(
@@ -122,15 +116,7 @@ OWN_DETECTOR = "MODEL.onnx"
 
 
 def fitting_detector(frames: FrameSet | None) -> str:
-    """Choose a detector for the classes of a set.
-
-    Args:
-        frames: the set; None where it cannot be read.
-
-    Returns:
-        The name of a shipped one that has a class in common, the first where nothing is labelled; `OWN_DETECTOR` where
-        none has.
-    """
+    """Choose a detector for the classes of a set."""
     if has_only_label_pictures(frames):
         return OWN_DETECTOR
     if frames is None or not len(frames.objects):
@@ -145,11 +131,7 @@ def fitting_detector(frames: FrameSet | None) -> str:
 
 
 def has_only_label_pictures(frames: FrameSet | None) -> bool:
-    """Whether the ground truth of a set is its label pictures.
-
-    Args:
-        frames: the set; None where it cannot be read.
-    """
+    """Whether the ground truth of a set is its label pictures."""
     return frames is not None and frames.semantic is not None and not len(frames.objects)
 
 
@@ -158,37 +140,24 @@ YES, WITH_LOSS, NO = "yes", "with loss", "no"
 
 @dataclass(frozen=True)
 class Question:
-    """A question that simjudge answers, and what it takes.
+    """A question that simjudge answers, and what it takes."""
 
-    Attributes:
-        name: for `--for`.
-        needs: checks without which it cannot be answered.
-        wants: checks without which it is answered less well, each with what is lost then.
-        holds: checks whose subject must be there, good or not.
-        command: that answers it, with {path}, {task}, {model} and {poses} to be filled in.
-    """
-
-    name: str
+    name: str  # for `--for`
     text: str
-    needs: Sequence[str]
-    wants: dict[str, str]
-    command: str
-    holds: Sequence[str] = ()
+    needs: Sequence[str]  # checks without which it cannot be answered
+    wants: dict[str, str]  # checks without which it is answered less well, each with what is lost then
+    command: str  # that answers it, with {path}, {task}, {model} and {poses} to be filled in
+    holds: Sequence[str] = ()  # checks whose subject must be there, good or not
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether a question can be answered.
-
-    Attributes:
-        lacking: findings that stand in its way.
-        losses: what is lost where it is answered with loss.
-    """
+    """Whether a question can be answered."""
 
     question: Question
     answer: str
-    lacking: Sequence[Finding]
-    losses: Sequence[str]
+    lacking: Sequence[Finding]  # findings that stand in its way
+    losses: Sequence[str]  # what is lost where it is answered with loss
 
 
 _TIMES = {
@@ -318,6 +287,17 @@ def _has_whole_lidar(findings: Sequence[Finding]) -> bool:
 _ORDER = {FAIL: 0, MISSING: 1, PASS: 2, NOT_CHECKED: 3}
 
 
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic of a running graph."""
+
+    topic: str
+    type: str
+    publishers: Sequence[str]  # nodes
+    subscriptions: Sequence[str]  # nodes
+    messages: int
+
+
 @dataclass(frozen=True, repr=False)
 class Diagnosis(SummaryRepr):
     """What of a recording or a data set is usable for which question.
@@ -329,7 +309,7 @@ class Diagnosis(SummaryRepr):
         answers: to all questions.
         notes: what a person should know although nothing is wrong.
         losses: what could not be read.
-        topics: of a running graph, a row each for programs: topic, type, publishers, subscriptions, messages.
+        topics: of a running graph.
         detector: for the lines that run one.
         task: the option that a comparison takes, with a space behind it; empty for none.
     """
@@ -340,7 +320,7 @@ class Diagnosis(SummaryRepr):
     answers: Sequence[Answer]
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
-    topics: Sequence[dict[str, Any]] = ()
+    topics: Sequence[TopicRow] = ()
     detector: str = ANY_DETECTOR
     task: str = ""
 
@@ -348,14 +328,8 @@ class Diagnosis(SummaryRepr):
     def topic_table(self) -> SummaryTable:
         """A row a topic of a running graph."""
         rows = [
-            [
-                topic["topic"],
-                topic["type"],
-                ", ".join(topic["publishers"]),
-                ", ".join(topic["subscriptions"]),
-                str(topic["messages"]),
-            ]
-            for topic in self.topics
+            [row.topic, row.type, ", ".join(row.publishers), ", ".join(row.subscriptions), str(row.messages)]
+            for row in self.topics
         ]
         return SummaryTable(["topic", "type", "published by", "subscribed to by", "messages"], rows, text_columns=4)
 
@@ -442,7 +416,7 @@ class Diagnosis(SummaryRepr):
         )
         return answer.question.command.format(path=quoted(self.path), poses=poses, model=self.detector, task=self.task)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The same for programs."""
         return {
             "path": str(self.path),
@@ -459,7 +433,7 @@ class Diagnosis(SummaryRepr):
             },
             "checks": [dict(vars(each)) for each in self.findings],
             "notes": list(self.notes),
-            **({"topics": list(self.topics)} if self.topics else {}),
+            **({"topics": [dict(vars(row)) for row in self.topics]} if self.topics else {}),
         }
 
     def summary(self) -> Summary:

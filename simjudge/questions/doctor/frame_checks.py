@@ -73,12 +73,7 @@ _CALIBRATOR = (
 def check_images(
     images: Images | None, count: int, about: str, encodings: str = "", *, of_robot: bool = True
 ) -> list[Finding]:
-    """Decode some pictures.
-
-    Args:
-        images: of a recording or a data set; None where there are none.
-        of_robot: whether a robot can be asked for what is missing; False for a data set.
-    """
+    """Decode some pictures."""
     if images is None or not count:
         return [
             Finding.missing(IMAGES, "no pictures", "ros2 bag record --storage mcap --all" if of_robot else "", about),
@@ -158,11 +153,7 @@ def recorded_encodings(survey: RecordingSurvey, camera: TopicSurvey) -> str:
 def check_calibration(
     survey: RecordingSurvey, camera: TopicSurvey | None, chosen: FrameTopics | None, before: Sequence[Finding]
 ) -> list[Finding]:
-    """Hold camera_info to the pictures.
-
-    Args:
-        camera: the pictures' topic; None where there are none.
-    """
+    """Hold camera_info to the pictures."""
     others = (CALIBRATED_SIZE, CENTRE, DISTORTION, CONSTANT)
     info = None if chosen is None else survey.topics.get(chosen.camera_info)
     if camera is None:
@@ -252,11 +243,7 @@ _PREFERRED = (ODOMETRY, POSE, TRANSFORMS, POSE_COVARIANCE)
 
 
 def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Sequence[Finding]) -> list[Finding]:
-    """Make all checks of space.
-
-    Args:
-        camera: its images; None where there are none.
-    """
+    """Make all checks of space."""
     near = "" if camera is None else camera.name
     poses, found = _poses(survey, near)
     return [

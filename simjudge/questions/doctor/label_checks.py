@@ -48,12 +48,7 @@ def count_kitti_rows(path: Path) -> int:
 
 
 def kitti_rows_note(path: Path) -> tuple[str, str]:
-    """What to say of such files, and the command that makes a recording of them.
-
-    Returns:
-        Note and command; the command is empty where the folder is not in FSKITTI's layout. Both are empty where there
-        are no such files.
-    """
+    """What to say of such files, and the command that makes a recording of them."""
     count = count_kitti_rows(path)
     if not count:
         return "", ""
@@ -91,11 +86,7 @@ def types_with_messages(survey: RecordingSurvey) -> dict[str, str]:
 def check_simulators(
     path: Path, found: Sequence[FoundLabels], findings: Sequence[Finding], live: Mapping[str, str] | None
 ) -> list[Finding]:
-    """Say whose ground truth is there, and let what lacks labels be mended by it.
-
-    Args:
-        live: of a running graph, the topics that its images' labels take: images, camera_info. None for a recording.
-    """
+    """Say whose ground truth is there, and let what lacks labels be mended by it."""
     if not found:
         return list(findings)
     shown = [row for each in found for row in _rows(each)]
@@ -159,9 +150,7 @@ def check_labels(
 ) -> list[Finding]:
     """Whether pictures have labels and predictions.
 
-    Args:
-        frames: as every command reads it; None where it cannot be read as pictures.
-        tolerance_s: that may join labels to their pictures, seconds; None for a data set, which has no topics.
+    `tolerance_s`: that may join labels to their pictures, seconds; None for a data set, which has no topics.
     """
     if frames is None:
         why = trouble or "no pictures"
@@ -249,12 +238,7 @@ def _detect(frames: FrameSet, shell: str) -> str:
 
 
 def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: str) -> list[Finding]:
-    """Hold clouds to what a lidar is, and look for labels in them.
-
-    Args:
-        topic: of the clouds in a recording; None for others.
-        clouds: as every command reads them; None where only scans can be read.
-    """
+    """Hold clouds to what a lidar is, and look for labels in them."""
     shell, option = quoted(path), "" if topic is None else f" --topic {topic}"
     found = [] if clouds is None else _fields(clouds, about)
     try:

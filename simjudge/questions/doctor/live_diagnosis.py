@@ -37,6 +37,7 @@ from simjudge.questions.doctor.diagnosis import (
     QOS,
     Diagnosis,
     Finding,
+    TopicRow,
     answer_questions,
 )
 from simjudge.questions.doctor.run import diagnose_recording, looked_at_camera
@@ -51,33 +52,23 @@ _QUIET = ("/diagnostics", "/clicked_point", "/initialpose", "/goal_pose", "/move
 
 @dataclass(frozen=True)
 class TopicEnd:
-    """A publisher or a subscription.
-
-    Attributes:
-        reliable: whether it offers, or asks for, reliable delivery.
-        latched: whether it offers, or asks for, the last messages for late subscribers (transient local).
-    """
+    """A publisher or a subscription."""
 
     node: str
     type: str
-    reliable: bool
-    latched: bool
+    reliable: bool  # whether it offers, or asks for, reliable delivery
+    latched: bool  # whether it offers, or asks for, the last messages for late subscribers (transient local)
 
 
 @dataclass(frozen=True)
 class GraphTopic:
-    """A topic of a running graph.
-
-    Attributes:
-        types: the message types that somebody uses on it.
-        trouble: why it could not be listened to; "" where it could.
-    """
+    """A topic of a running graph."""
 
     name: str
-    types: Sequence[str]
+    types: Sequence[str]  # the message types that somebody uses on it
     publishers: Sequence[TopicEnd]
     subscriptions: Sequence[TopicEnd]
-    trouble: str = ""
+    trouble: str = ""  # why it could not be listened to; "" where it could
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> GraphTopic:
@@ -87,11 +78,7 @@ class GraphTopic:
 
 
 def check_graph(topics: Sequence[GraphTopic], survey: RecordingSurvey, camera: TopicSurvey | None) -> list[Finding]:
-    """Make all checks of a running graph.
-
-    Args:
-        camera: the images that are looked at; None where there are none.
-    """
+    """Make all checks of a running graph."""
     return [
         _one_type(topics),
         _qos(topics),
@@ -287,8 +274,7 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
         )
     need_rclpy()
     with tempfile.TemporaryDirectory(prefix="simjudge_doctor_") as folder:
-        content = _listen(Path(folder), seconds)
-        topics = [GraphTopic.of(row) for row in content["topics"]]
+        topics, listened = _listen(Path(folder), seconds)
         path = Path(folder) / "messages"
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
         survey = survey_recording(Recording(path)) if any(each.publishers for each in topics) else None
@@ -297,23 +283,19 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
         found = _diagnose(path, topics, survey, image_topic)
     nodes = {end.node for topic in topics for end in (*topic.publishers, *topic.subscriptions)}
     kind = (
-        f"ROS_DOMAIN_ID {domain}, {content['seconds']:.1f} s, {len(topics)} topics of {len(nodes)} nodes; "
+        f"ROS_DOMAIN_ID {domain}, {listened:.1f} s, {len(topics)} topics of {len(nodes)} nodes; "
         f"{RECORDED} stands for a recording of it (ros2 bag record --storage mcap --output {RECORDED} --all)"
     )
     rows = [_row(topic, survey) for topic in topics]
     return replace(found, kind=kind, topics=rows)
 
 
-def _row(topic: GraphTopic, survey: RecordingSurvey) -> dict[str, Any]:
+def _row(topic: GraphTopic, survey: RecordingSurvey) -> TopicRow:
     """A topic for a table; its rate is among the checks."""
     held = survey.topics.get(topic.name)
-    return {
-        "topic": topic.name,
-        "type": ", ".join(topic.types),
-        "publishers": sorted({publisher.node for publisher in topic.publishers}),
-        "subscriptions": sorted({subscription.node for subscription in topic.subscriptions}),
-        "messages": 0 if held is None else len(held.received),
-    }
+    publishers, subscriptions = (sorted({end.node for end in ends}) for ends in (topic.publishers, topic.subscriptions))
+    count = 0 if held is None else len(held.received)
+    return TopicRow(topic.name, ", ".join(topic.types), publishers, subscriptions, count)
 
 
 def _silence(topics: list[GraphTopic], domain: str, seconds: float) -> str:
@@ -326,8 +308,8 @@ def _silence(topics: list[GraphTopic], domain: str, seconds: float) -> str:
     )
 
 
-def _listen(folder: Path, seconds: float) -> dict[str, Any]:
-    """Run the program that listens; who is at each topic."""
+def _listen(folder: Path, seconds: float) -> tuple[list[GraphTopic], float]:
+    """Run the program that listens: who is at each topic, and for how many seconds it listened."""
     command = [sys.executable, "-m", "simjudge.nodes.graph_survey", str(folder), f"{seconds:g}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + _PATIENCE, check=False)
@@ -338,8 +320,8 @@ def _listen(folder: Path, seconds: float) -> dict[str, Any]:
         last = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()][-1:]
         why = last[0].removeprefix("error: ") if last else f"exit code {done.returncode}"
         raise SimjudgeError(f"the graph cannot be listened to: {why}")
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return [GraphTopic.of(row) for row in content["topics"]], float(content["seconds"])
 
 
 def _diagnose(path: Path, topics: list[GraphTopic], survey: RecordingSurvey, image_topic: str | None) -> Diagnosis:

@@ -149,12 +149,7 @@ _INPUTS = (
 
 
 def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = False) -> Diagnosis:
-    """Look at a recording.
-
-    Args:
-        image_topic: the images to look at, or a camera's name; None: the first camera's.
-        live: whether the messages are those of a running graph, to which nodes can be added.
-    """
+    """Look at a recording."""
     recording = Recording(path)
     survey = survey_recording(recording)
     notes = list(recording.notes)
@@ -197,14 +192,7 @@ def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = Fals
 
 
 def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicSurvey | None:
-    """The images that a diagnosis looks at.
-
-    Args:
-        image_topic: as a person names it, or the camera; None: the first camera's.
-
-    Returns:
-        Their topic; None where there are none.
-    """
+    """The images that a diagnosis looks at."""
     return _camera(survey, image_topic, [])[0]
 
 

@@ -28,8 +28,7 @@ _SMOOTH = 0.3
 def smoothed(values: FloatArray, *, closed: bool) -> FloatArray:
     """Values along a line, smoothed over 0.3 m; of a closed line the last one is the first.
 
-    Args:
-        values: (N, ...), at each of its points.
+    `values`: (N, ...), at each of its points.
     """
     if not closed:
         return np.asarray(gaussian_filter1d(values, _SMOOTH / SPACING, axis=0, mode="nearest"))
@@ -44,11 +43,7 @@ def fine_line(course: Course) -> Course:
 
 
 def on_course(course: Course, distance: FloatArray) -> BoolArray:
-    """Whether distances lie between start and finish; on a closed course all do.
-
-    Args:
-        distance: metres along it.
-    """
+    """Whether distances lie between start and finish; on a closed course all do. `distance`: metres along it."""
     inside: BoolArray = (distance >= 0) & (distance <= line_length(course)) | course.closed
     return inside
 
@@ -80,11 +75,7 @@ def line_length(course: Course) -> float:
 
 
 def resampled(points: FloatArray, *, closed: bool) -> FloatArray:
-    """Points SPACING apart, about: a whole number of equal steps.
-
-    Args:
-        points: (N, 2), metres.
-    """
+    """Points SPACING apart, about: a whole number of equal steps. `points`: (N, 2), metres."""
     step = np.linalg.norm(np.diff(points, axis=0), axis=1)
     points = points[np.concatenate([[True], step > 1e-9])]
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
@@ -106,12 +97,9 @@ COORDINATES = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LaneCones(ShortRepr):
-    """The cones on either side of a course.
+    """The cones on either side of a course."""
 
-    Attributes:
-        left, right: float64 (C, 2), metres along the course and metres beside it (left positive), by the first.
-    """
-
+    # left, right: float64 (C, 2), metres along the course and metres beside it (left positive), by the first
     left: FloatArray
     right: FloatArray
 
@@ -132,14 +120,9 @@ def lane_cones(scene: Scene, course: Course) -> LaneCones:
 def next_cones(course: Course, cones: LaneCones, starts: FloatArray, count: int, reach: float) -> FloatArray:
     """The next cones on the left and on the right of each start.
 
-    Args:
-        course: the line; on a closed one cones come again in the next lap.
-        starts: (W,), metres along the course.
-        reach: metres ahead within which a cone is seen.
-
-    Returns:
-        float64 (W, COORDINATES count): for each cone, nearest first, metres ahead of the start and metres beside the
-        line, left positive; of the left side, then of the right. NO_CONE twice where there is none within reach.
+    `starts`: (W,), metres along the course; `reach`: metres ahead within which a cone is seen; returns float64 (W,
+    COORDINATES count): for each cone, nearest first, metres ahead of the start and metres beside the line, left
+    positive; of the left side, then of the right. NO_CONE twice where there is none within reach.
     """
     length, out = line_length(course), np.full((len(starts), 2, count, 2), NO_CONE)
     for side, held in enumerate((cones.left, cones.right)):
@@ -169,17 +152,14 @@ class DrivenLine(ShortRepr):
     """A drive by distance along the course, every SPACING metres.
 
     Where the drive has a hole, jumps or leaves the course, points are missing; after it they may begin farther back.
-
-    Attributes:
-        distance: float64 (G,), metres along the course, whole multiples of SPACING; on a closed course from lap to lap.
-        values: float64 (G, 3), lateral error in metres (left positive), heading error in degrees, speed in m/s.
-        position: float64 (G, 2), x and y, metres.
-        steering: float64 (G,), how much the steering has changed in all up to there; NaN where it is not known.
     """
 
+    # float64 (G,), metres along the course, whole multiples of SPACING; on a closed course from lap to lap
     distance: FloatArray
+    # float64 (G, 3), lateral error in metres (left positive), heading error in degrees, speed in m/s
     values: FloatArray
-    position: FloatArray
+    position: FloatArray  # float64 (G, 2), x and y, metres
+    # float64 (G,), how much the steering has changed in all up to there; NaN where it is not known
     steering: FloatArray
 
     def parts(self) -> list[slice]:
@@ -190,11 +170,7 @@ class DrivenLine(ShortRepr):
 
 
 def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -> DrivenLine:
-    """Measure a drive along a line, each unbroken piece by itself.
-
-    Args:
-        losses: takes what lies far beside the course or goes against its direction.
-    """
+    """Measure a drive along a line, each unbroken piece by itself."""
     losses = Losses() if losses is None else losses
     tree, length = cKDTree(course.centre_line), line_length(course)
     rows, begin = [np.empty((0, 7))], -np.inf
@@ -384,32 +360,19 @@ AHEAD = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveWindows(ShortRepr):
-    """The windows of several drives: N in all.
+    """The windows of several drives: N in all."""
 
-    Attributes:
-        drive: int64 (N,), the drive of each.
-        window: int64 (N,), number along the course from its start, on from lap to lap.
-        place: float64 (N,), metres along the course, or lap, to the window's middle.
-        curvature: float64 (N, AHEAD), mean curvature of the window and of the stretches ahead, 1/m.
-        speed: float64 (N,), m/s on entry.
-        performance: float64 (N, 4), by METRICS; NaN where steering is not known.
-        cones: float64 (N, K), places of the next cones as `next_cones` has them; K is 0 where they are not asked for.
-    """
-
-    drive: IntArray
-    window: IntArray
-    place: FloatArray
-    curvature: FloatArray
-    speed: FloatArray
-    performance: FloatArray
+    drive: IntArray  # int64 (N,), the drive of each
+    window: IntArray  # int64 (N,), number along the course from its start, on from lap to lap
+    place: FloatArray  # float64 (N,), metres along the course, or lap, to the window's middle
+    curvature: FloatArray  # float64 (N, AHEAD), mean curvature of the window and of the stretches ahead, 1/m
+    speed: FloatArray  # float64 (N,), m/s on entry
+    performance: FloatArray  # float64 (N, 4), by METRICS; NaN where steering is not known
+    # float64 (N, K), places of the next cones as `next_cones` has them; K is 0 where they are not asked for
     cones: FloatArray
 
     def chosen(self, rows: BoolArray) -> DriveWindows:
-        """Some of the windows.
-
-        Args:
-            rows: bool (N,).
-        """
+        """Some of the windows. `rows`: bool (N,)."""
         return DriveWindows(**{name: values[rows] for name, values in vars(self).items()})
 
 
@@ -424,8 +387,8 @@ class ConesAhead:
 def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
     """The usual speed at each place, over all drives of both sides alike.
 
-    Returns:
-        float64 (P,), m/s at each of the line's points; interpolated where nobody drove, 0 where nobody drove at all.
+    Returns float64 (P,), m/s at each of the line's points; interpolated where nobody drove, 0 where nobody drove at
+    all.
     """
     count = len(course.centre_line)
     place = np.concatenate([line_points(course, line.distance) for line in lines])
@@ -443,8 +406,7 @@ def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
 def line_points(course: Course, distance: FloatArray) -> IntArray:
     """The number of the line's point nearest to each distance along it.
 
-    Args:
-        distance: metres, on a closed course from lap to lap.
+    `distance`: metres, on a closed course from lap to lap.
     """
     last, length = len(course.centre_line) - 1, line_length(course)
     share = (distance % length if course.closed else distance) / length
@@ -456,10 +418,8 @@ def cut_windows(
 ) -> DriveWindows:
     """Cut drives into windows that are covered from end to end.
 
-    Args:
-        usual: the speed that speed errors are from, at each of the line's points, m/s.
-        size: wanted length of a window, metres; on a closed course a lap has a whole number of them.
-        cones: whose places are part of the context, seen as far ahead as curvature is; None for none.
+    `usual`: the speed that speed errors are from, at each of the line's points, m/s; `size`: wanted length of a window,
+    metres; on a closed course a lap has a whole number of them.
     """
     length = line_length(course)
     per_lap = max(1, round(length / size)) if course.closed else max(1, int(length / size))

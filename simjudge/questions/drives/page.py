@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
+from simjudge.method.verdicts import Verdict
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
 from simjudge.page.html import FigureEmbedder, ResultPage, load_template
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
@@ -46,9 +47,9 @@ def drive_figures(result: SavedDrives) -> Figures:
         "lines": partial(lines_figure, result),
         "along_the_course": partial(course_figure, result),
         **{
-            f"w1_{file_name(row['metric'])}": partial(w1_figure, result, row["metric"])
+            f"w1_{file_name(row.metric)}": partial(w1_figure, result, row.metric)
             for row in result.metrics
-            if row["compared"]
+            if row.compared
         },
     }
 
@@ -65,12 +66,13 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
         axes = add_axes(figure, (0, 0, _WIDTH, height), (*_MARGINS[:2], 34.0, 40.0))
         axes.plot(course["x"], course["y"], color=LIGHT["floor"], linewidth=1, linestyle="--", label="course")
         for side, colour, name in _SIDES:
+            names = result.file.inputs.real if side == REAL else result.file.inputs.sim
             for number, drive in enumerate(drives[side]):
                 x, y = _with_holes(drive)
                 line = axes.plot(
                     x, y, color=LIGHT[colour], linewidth=1.2, alpha=0.75, label=name if not number else None
                 )[0]
-                figure.add_tooltips(line, [f"{name} drive {result.content['inputs'][('real', 'sim')[side]][number]}"])
+                figure.add_tooltips(line, [f"{name} drive {names[number]}"])
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")
@@ -80,7 +82,7 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
 
 def course_figure(result: SavedDrives) -> ReportFigure:
     """Draw lateral error, heading error and speed along the course: mean and 5 to 95 % of all drives of each side."""
-    length = result.content["course"]["length"]
+    length = result.file.course.length
     height = _PANEL * len(_COLUMNS) + 30
     with report_style():
         figure = ReportFigure(_WIDTH, height, "Errors and speed along the course, real and simulated.")
@@ -106,17 +108,17 @@ def course_figure(result: SavedDrives) -> ReportFigure:
 
 def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
     """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin."""
-    row = next(each for each in result.metrics if each["metric"] == metric)
+    row = next(each for each in result.metrics if each.metric == metric)
     place, w1 = w1_by_place(result, metric)
     with report_style():
         figure = ReportFigure(_WIDTH, 190.0, f"W1 of the {metric} along the course.")
         axes = add_axes(figure, (0, 0, _WIDTH, 190.0), _MARGINS)
-        axes.set_title(f"{metric}: W1 [{row['unit']}]", fontsize=11)
+        axes.set_title(f"{metric}: W1 [{row.unit}]", fontsize=11)
         axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
-        if row["noise"] is not None:
-            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="noise")
-        axes.axhline(row["margin"], color=LIGHT["gap"], linewidth=1, label="margin")
-        axes.set_xlim(0, result.content["course"]["length"])
+        if row.noise is not None:
+            axes.axhline(row.noise, color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="noise")
+        axes.axhline(row.margin, color=LIGHT["gap"], linewidth=1, label="margin")
+        axes.set_xlim(0, result.file.course.length)
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="y", nbins=4)
         axes.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 0.98), borderaxespad=0)
@@ -135,7 +137,7 @@ def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: 
     place, value = _by_place(result, side, column)
     if not len(place):
         return
-    length = result.content["course"]["length"]
+    length = result.file.course.length
     bins = np.minimum((place / length * _BINS).astype(np.int64), _BINS - 1)
     order = np.lexsort((value, bins))
     ends = np.searchsorted(bins[order], np.arange(_BINS + 1))
@@ -151,10 +153,10 @@ def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: 
 
 def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, FloatArray]:
     """Places along the course, or lap, of all drives of a side, and what was measured there."""
-    lines, length = result.tables.lines, result.content["course"]["length"]
+    lines, length = result.tables.lines, result.file.course.length
     chosen = lines["side"] == side
     place = lines["distance"][chosen]
-    if result.content["course"]["closed"]:
+    if result.file.course.closed:
         return place % length, lines[column][chosen]
     inside = (place >= 0) & (place <= length)
     return place[inside], lines[column][chosen][inside]
@@ -162,7 +164,7 @@ def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, 
 
 def render_drives_page(result: SavedDrives, title: str = "") -> str:
     """Render the page."""
-    embedder, content = FigureEmbedder(), result.content
+    embedder, file = FigureEmbedder(), result.file
     return load_template("drives.html").render(
         title=title or "Does the simulated car drive like the real one?",
         name=result.name,
@@ -171,17 +173,17 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
         lead=lead(result),
         sentences=[metric_sentence(row) for row in result.metrics],
         heads=COLUMNS,
-        rows=[(table_row(row), VERDICT_COLOURS[row["verdict"]]) for row in result.metrics],
+        rows=[(table_row(row), VERDICT_COLOURS[Verdict(row.verdict)]) for row in result.metrics],
         lines=embedder.embed(lines_figure(result)),
         course=embedder.embed(course_figure(result)),
         places=misleading_places(result),
-        misleads=[embedder.embed(w1_figure(result, row["metric"])) for row in result.metrics if row["compared"]],
-        closed=content["course"]["closed"],
-        inputs=content["inputs"],
-        drawn=content["drawn"],
-        notes=content["notes"],
-        losses=content["losses"],
-        parameters=content["parameters"],
+        misleads=[embedder.embed(w1_figure(result, row.metric)) for row in result.metrics if row.compared],
+        closed=file.course.closed,
+        inputs=file.inputs,
+        drawn=file.drawn,
+        notes=file.notes,
+        losses=file.losses,
+        parameters=file.parameters,
     )
 
 

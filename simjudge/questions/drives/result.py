@@ -80,7 +80,7 @@ class CourseFields(OpenFields):
 class DrivesFile(OpenFields):
     """A drives.json."""
 
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     inputs: DriveSidesFields
     course: CourseFields
     drawn: str
@@ -94,47 +94,45 @@ class DrivesFile(OpenFields):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveResultTables(ShortRepr):
-    """The tables of a result.
+    """The tables of a result."""
 
-    Attributes:
-        windows: float64 by column: WINDOW_COLUMNS, each metric's performance, and its W1 as "w1 METRIC" (NaN for what
-            was not compared).
-        lines: float64 by column: LINE_COLUMNS.
-    """
-
+    # float64 by column: WINDOW_COLUMNS, each metric's performance, and its W1 as "w1 METRIC" (NaN for what was not
+    # compared)
     windows: Mapping[str, FloatArray]
-    lines: Mapping[str, FloatArray]
+    lines: Mapping[str, FloatArray]  # float64 by column: LINE_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
 class SavedDrives:
-    """One result folder of a comparison of drives.
-
-    Attributes:
-        fresh: the tables of a result that was just computed; None: they are read from the folder.
-    """
+    """One result folder of a comparison of drives."""
 
     name: str
     folder: Path
     content: Mapping[str, Any]
+    # the tables of a result that was just computed; None: they are read from the folder
     fresh: DriveResultTables | None = None
 
     @classmethod
-    def of_content(cls, name: str, content: Mapping[str, Any], tables: DriveResultTables) -> SavedDrives:
+    def of_content(cls, name: str, content: Mapping[str, object], tables: DriveResultTables) -> SavedDrives:
         """A result that was just computed."""
         return cls(name, Path(), DrivesFile.model_validate(content).model_dump(), tables)
 
     @property
-    def metrics(self) -> Sequence[Mapping[str, Any]]:
+    def metrics(self) -> Sequence[MetricFields]:
         """A row each metric."""
-        return list(self.content["metrics"])
+        return self.file.metrics
+
+    @cached_property
+    def file(self) -> DrivesFile:
+        """What drives.json says; what it need not say has its default."""
+        return DrivesFile.model_validate(self.content)
 
     @cached_property
     def tables(self) -> DriveResultTables:
         """Windows and lines."""
         if self.fresh is not None:
             return self.fresh
-        names = [row["metric"] for row in self.metrics]
+        names = [row.metric for row in self.metrics]
         columns = (*WINDOW_COLUMNS, *names, *(f"w1 {name}" for name in names))
         return DriveResultTables(
             _read_table(self.folder / WINDOWS, columns), _read_table(self.folder / LINES, LINE_COLUMNS)
@@ -164,7 +162,7 @@ def load_drive_result(folder: Path) -> SavedDrives:
     return SavedDrives(folder.resolve().name, folder, DrivesFile.model_validate(content).model_dump())
 
 
-def save_drive_result(folder: Path, content: Mapping[str, Any], tables: DriveResultTables) -> None:
+def save_drive_result(folder: Path, content: Mapping[str, object], tables: DriveResultTables) -> None:
     """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
         for name, table in ((WINDOWS, tables.windows), (LINES, tables.lines)):
@@ -189,18 +187,18 @@ def _read_table(path: Path, columns: Sequence[str]) -> Mapping[str, FloatArray]:
 COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
 _WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
 _DECIMALS = 4
-_WHY = {
+_WHY: dict[str, str] = {
     Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
     Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
     Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
     Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
 }
-Row = Mapping[str, Any]
+Row = MetricFields
 
 
 def worst_verdict(result: SavedDrives) -> Verdict:
     """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told."""
-    verdicts = [row["verdict"] for row in result.metrics]
+    verdicts = [row.verdict for row in result.metrics]
     return next(each for each in _WORST_FIRST if each in verdicts)
 
 
@@ -214,46 +212,46 @@ def headline(result: SavedDrives) -> str:
 
 def verdict_text(row: Row) -> str:
     """The verdict of a metric with its margin where it speaks of one."""
-    return verdict_words(row["verdict"], row["margin"], row["unit"])
+    return verdict_words(row.verdict, row.margin, row.unit)
 
 
 def metric_sentence(row: Row) -> str:
     """What one metric says."""
-    name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
-    if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
-        return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
+    name, unit, verdict = row.metric.capitalize(), row.unit, row.verdict
+    if row.gap is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
+        return f"{name}: {verdict_text(row)}. W1 is {number(row.mean_w1)} {unit}; {NO_GAP}."
     if verdict in GAPS:
-        away = f"The gap is {number(row['gap'])} {unit} (95 %: {_interval(row)})"
-        mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
+        away = f"The gap is {number(row.gap)} {unit} (95 %: {_interval(row)})"
+        mean = f"; on average {number(row.mean_performance_a)} real, {number(row.mean_performance_b)} simulated"
         return f"{name}: {verdict_text(row)}. {away}{mean}."
     if verdict == Verdict.PREDICTS:
         return (
-            f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+            f"{name}: no difference is shown, and one of {row.margin:g} {unit} or more is ruled out."
             f"{_shown_gap_sentence(row)}"
         )
     if verdict == Verdict.CANNOT_TELL:
         return (
-            f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
+            f"{name}: cannot tell. No difference is shown, but one of up to {number(row.gap_high)} {unit} may"
             f" hide in what these drives vary by.{_shown_gap_sentence(row)}"
         )
     if verdict == Verdict.NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
-    why = _WHY.get(row["verdict_reason"], "too little was compared, or no draws were asked for")
+    why = _WHY.get(row.verdict_reason, "too little was compared, or no draws were asked for")
     return f"{name}: {verdict_text(row)}: {why}."
 
 
 def _shown_gap_sentence(row: Row) -> str:
     """The gap that these drives would have shown; empty where none is known."""
-    shown = row.get("detectable_gap")
+    shown = row.detectable_gap
     if shown is None:
         return ""
-    return f" Such drives show a gap of {number(shown)} {row['unit']} in about 80 of 100 cases."
+    return f" Such drives show a gap of {number(shown)} {row.unit} in about 80 of 100 cases."
 
 
 def lead(result: SavedDrives) -> str:
     """What the overlap says."""
     first = result.metrics[0]
-    real, sim = (100 * (first[key] or 0.0) for key in ("overlap_a", "overlap_b"))
+    real, sim = (100 * (share or 0.0) for share in (first.overlap_a, first.overlap_b))
     return (
         f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
         f" {sim:.0f} % of the simulated ones a real one."
@@ -264,12 +262,12 @@ def misleading_places(result: SavedDrives) -> list[str]:
     """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap."""
     lines = []
     for row in result.metrics:
-        place, w1 = w1_by_place(result, row["metric"])
-        if row["verdict"] in GAPS and len(place):
+        place, w1 = w1_by_place(result, row.metric)
+        if row.verdict in GAPS and len(place):
             worst = int(w1.argmax())
             lines.append(
-                f"{row['metric'].capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
-                f" {number(float(w1[worst]))} {row['unit']} there."
+                f"{row.metric.capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
+                f" {number(float(w1[worst]))} {row.unit} there."
             )
     return lines
 
@@ -277,8 +275,7 @@ def misleading_places(result: SavedDrives) -> list[str]:
 def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
     """Mean W1 of the real stretches at each place of the course.
 
-    Returns:
-        Metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
+    Returns metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
     """
     import numpy as np  # noqa: PLC0415 - the sentences alone need it not
 
@@ -296,34 +293,30 @@ def drives_table(result: SavedDrives) -> SummaryTable:
 
 def table_row(row: Row) -> Sequence[str]:
     """The cells of a metric, by COLUMNS."""
-    p = row["p_adjusted"]
+    p = row.p_adjusted
     return [
-        row["metric"],
+        row.metric,
         verdict_text(row),
-        row["unit"],
-        number(row["gap"]),
+        row.unit,
+        number(row.gap),
         _interval(row),
         "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
-        number(row["mean_w1"]),
-        number(row["noise"]),
-        number(row["mean_performance_a"]),
-        number(row["mean_performance_b"]),
-        number(row["overlap_a"], 2),
-        number(row["overlap_b"], 2),
+        number(row.mean_w1),
+        number(row.noise),
+        number(row.mean_performance_a),
+        number(row.mean_performance_b),
+        number(row.overlap_a, 2),
+        number(row.overlap_b, 2),
     ]
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with some significant digits.
-
-    Args:
-        value: None where there is none.
-    """
+    """A number with some significant digits."""
     # Adding 0 takes the sign from -0.
     return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
 
 
 def _interval(row: Row) -> str:
-    if row["gap_low"] is None:
+    if row.gap_low is None:
         return "-"
-    return f"{number(row['gap_low'])} to {number(row['gap_high'])}"
+    return f"{number(row.gap_low)} to {number(row.gap_high)}"

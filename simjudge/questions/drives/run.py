@@ -70,40 +70,26 @@ _CURVATURE_SHARE, _SPEED_SHARE = 0.25, 0.15
 
 @dataclass(frozen=True)
 class MetricResult:
-    """One metric of a comparison of drives, in its own unit.
-
-    Attributes:
-        certainty: noise, gap, interval, p, margin and verdict.
-    """
+    """One metric of a comparison of drives, in its own unit."""
 
     metric: str
     comparison: ClassComparison
-    certainty: Certainty
+    certainty: Certainty  # noise, gap, interval, p, margin and verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveComparison(ShortRepr):
-    """Simulated drives compared with real ones.
+    """Simulated drives compared with real ones."""
 
-    Attributes:
-        names: of the real drives, and of the simulated ones.
-        lines: all drives along it, the real ones first.
-        windows: of the real drives, and of the simulated ones.
-        results: by metric; metrics that a side lacks are left out.
-        overall: of all metrics together, each in units of its margin.
-        units: how many there are on each side.
-        settings: how it was compared, tolerances filled in.
-    """
-
-    names: tuple[Sequence[str], Sequence[str]]
+    names: tuple[Sequence[str], Sequence[str]]  # of the real drives, and of the simulated ones
     course: Course
-    lines: Sequence[DrivenLine]
-    windows: tuple[DriveWindows, DriveWindows]
-    results: Sequence[MetricResult]
-    overall: Certainty
+    lines: Sequence[DrivenLine]  # all drives along it, the real ones first
+    windows: tuple[DriveWindows, DriveWindows]  # of the real drives, and of the simulated ones
+    results: Sequence[MetricResult]  # by metric; metrics that a side lacks are left out
+    overall: Certainty  # of all metrics together, each in units of its margin
     drawn: str
-    units: tuple[int, int]
-    settings: DriveComparisonSettings
+    units: tuple[int, int]  # how many there are on each side
+    settings: DriveComparisonSettings  # how it was compared, tolerances filled in
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
 
@@ -113,7 +99,7 @@ class DriveComparison(ShortRepr):
         real, sim = (names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for names in self.names)
         return f"{real} against {sim}"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of drives.json (docs/guides/drives.md)."""
         values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
         return {
@@ -181,12 +167,7 @@ class DriveComparison(ShortRepr):
 def compare_drive_sets(
     real: Sequence[DriveSource], sim: Sequence[DriveSource], settings: DriveComparisonSettings
 ) -> DriveComparison:
-    """Compare simulated drives with real ones of the same course.
-
-    Args:
-        real, sim: recordings or CSV files (`simjudge.data.drive_logs.read_drive`), or drives that were read; at least
-            one each.
-    """
+    """Compare simulated drives with real ones of the same course."""
     if not real or not sim:
         raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")
     logs = [
@@ -418,8 +399,7 @@ class LiveDrives:
     def __init__(self, jump_ns: int = 1_000_000_000, unit: str = LOCK) -> None:
         """Hold nothing yet.
 
-        Args:
-            jump_ns: nanoseconds that a pose must lie before the newest one for another drive to begin.
+        `jump_ns`: nanoseconds that a pose must lie before the newest one for another drive to begin.
         """
         self.poses = self.commands = 0
         self._jump_ns, self._unit = jump_ns, unit
@@ -429,10 +409,7 @@ class LiveDrives:
     def add_pose(self, stamp: int, pose: tuple[float, ...], speed: float) -> None:
         """Take a pose of the car.
 
-        Args:
-            stamp: nanoseconds.
-            pose: x, y, z in metres, and the quaternion x, y, z, w.
-            speed: along the car, m/s.
+        `stamp`: nanoseconds; `pose`: x, y, z in metres, and the quaternion x, y, z, w; `speed`: along the car, m/s.
         """
         self.poses += 1
         if self._newest is not None and stamp < self._newest - self._jump_ns:
@@ -445,12 +422,7 @@ class LiveDrives:
         rows.speed[stamp] = speed
 
     def add_command(self, stamp: int, steering: float, throttle: float) -> None:
-        """Take a command of the driver.
-
-        Args:
-            stamp: nanoseconds.
-            throttle: 0 to 1; NaN where nobody says it.
-        """
+        """Take a command of the driver. `stamp`: nanoseconds; `throttle`: 0 to 1; NaN where nobody says it."""
         self.commands += 1
         self._drives[-1].command.append((stamp, steering, throttle))
 
@@ -470,11 +442,7 @@ def compare_live(
     live_is_real: bool,
     sure: bool,
 ) -> DriveComparison:
-    """Compare live drives with a reference.
-
-    Args:
-        live_is_real: the live drives are real and the reference is simulated; else the other way round.
-    """
+    """Compare live drives with a reference."""
     sides = (live, reference) if live_is_real else (reference, live)
     return compare_drive_sets(*sides, settings if sure else replace(settings, draws=0))
 
@@ -507,7 +475,7 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     @property
     def metrics(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric."""
-        return self.saved.metrics
+        return list(self.content["metrics"])
 
     @property
     def table(self) -> SummaryTable:
@@ -522,7 +490,7 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.metrics)])
+        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.saved.metrics)])
 
     def __repr__(self) -> str:
         """What it is, in a line."""

@@ -11,14 +11,9 @@ from simjudge.method.method import MOST_DRAWS
 
 @dataclass(frozen=True, kw_only=True)
 class StretchSettings(Settings, panel="Similar stretches"):
-    """Which stretches of the course are similar contexts.
+    """Which stretches of the course are similar contexts."""
 
-    Attributes:
-        curvature_tolerance: by how much the curvature may differ, 1/m; None: from the course.
-        speed_tolerance: by how much the speed on entry may differ, m/s; None: from the real drives.
-        cones: how many cones of each side, of the scene `course`, are part of a context; 0: none.
-    """
-
+    # by how much the curvature may differ, 1/m; None: from the course
     curvature_tolerance: float | None = setting(
         None,
         "By how much the curvature of similar stretches may differ; not given: a quarter of the course's largest.",
@@ -26,6 +21,7 @@ class StretchSettings(Settings, panel="Similar stretches"):
         low=1e-6,
         high=100,
     )
+    # by how much the speed on entry may differ, m/s; None: from the real drives
     speed_tolerance: float | None = setting(
         None,
         "By how much the speed on entry of similar stretches may differ; not given: 15 % of the real drives' median.",
@@ -33,6 +29,7 @@ class StretchSettings(Settings, panel="Similar stretches"):
         low=1e-6,
         high=100,
     )
+    # how many cones of each side, of the scene `course`, are part of a context; 0: none
     cones: int = setting(
         0,
         "Next cones on the left, and as many on the right, whose places are part of a context; needs a course.",
@@ -69,19 +66,16 @@ class DriveMarginSettings(Settings, panel="Margins"):
 
 @dataclass(frozen=True, kw_only=True)
 class DriveComparisonSettings(StretchSettings, DriveMarginSettings, panel="Certainty"):
-    """How drives are compared.
+    """How drives are compared."""
 
-    Attributes:
-        course: file or name of the scene whose course was driven; None: the mean line of all drives.
-        target_speed: the speed that speed errors are from, m/s; None: the usual one at each place.
-    """
-
+    # file or name of the scene whose course was driven; None: the mean line of all drives
     course: str | None = setting(
         None, "Scene whose course was driven; not given: the mean line of all drives.", common=True
     )
     window: float = setting(
         0.5, "Length of a stretch of the course that is one context.", unit="m", low=0.1, high=1000, common=True
     )
+    # the speed that speed errors are from, m/s; None: the usual one at each place
     target_speed: float | None = setting(
         None,
         "Speed that speed errors are from; not given: the median of all drives at each place.",

@@ -45,13 +45,13 @@ def compare(
     )
     kinds, found = result.engines, result.numbers
     typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
-    light, labels = found["seconds_light"], found["seconds_labels"]
+    light, labels = found.seconds_light, found.seconds_labels
     typer.echo(f"seconds      A {light[0]:.3f} + {labels[0]:.3f}, B {light[1]:.3f} + {labels[1]:.3f} (light + labels)")
-    median, worst = (found[key] for key in ("corner_median_px", "corner_worst_px"))
+    median, worst = found.corner_median_px, found.corner_worst_px
     corners = "nothing to compare" if median is None else f"median {median:.2f} px, worst {worst:.1f} px"
-    alone = f"{len(found['lonely'])} above 12 px in one alone"
-    typer.echo(f"corners      {corners}, {found['things_in_both']} boxes; {alone}")
-    typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
+    alone = f"{len(found.lonely)} above 12 px in one alone"
+    typer.echo(f"corners      {corners}, {found.things_in_both} boxes; {alone}")
+    typer.echo(f"agree        {'yes' if found.agree else 'no'}")
     print_note(f"page in {result.page_path}")
     exit_if_lost(result.losses)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,26 +39,18 @@ _TURN_THROTTLE = 0.5
 
 
 class DrivingFigures(NamedTuple):
-    """What a car did.
+    """What a car did."""
 
-    Attributes:
-        speed: speed after six seconds of full throttle from rest, m/s.
-        to_half: time until half of that speed, seconds.
-        coast_distance: distance from there until the car stands with no pedal pressed, metres; at most 20 s.
-        coast_time: time of that, seconds.
-        circles: by steering input: radius of base_link's path, metres, negative to the right, and the radius that the
-            wheels' angle gives without slip, wheelbase / tan(angle).
-        drift: distance aside after the straight run, metres, left positive.
-    """
-
-    speed: float
-    to_half: float
-    coast_distance: float
-    coast_time: float
+    speed: float  # speed after six seconds of full throttle from rest, m/s
+    to_half: float  # time until half of that speed, seconds
+    coast_distance: float  # distance from there until the car stands with no pedal pressed, metres; at most 20 s
+    coast_time: float  # time of that, seconds
+    # by steering input: radius of base_link's path, metres, negative to the right, and the radius that the wheels'
+    # angle gives without slip, wheelbase / tan(angle)
     circles: dict[float, tuple[float, float]]
-    drift: float
+    drift: float  # distance aside after the straight run, metres, left positive
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """The figures as JSON has them."""
         circles = {f"{steering:+.1f}": list(radii) for steering, radii in self.circles.items()}
         return self._asdict() | {"circles": circles}
@@ -66,14 +58,10 @@ class DrivingFigures(NamedTuple):
 
 @dataclass(frozen=True)
 class DrivingComparison:
-    """The same car in several engines.
-
-    Attributes:
-        figures: what the car did, by engine.
-    """
+    """The same car in several engines."""
 
     vehicle: str
-    figures: Mapping[str, DrivingFigures] = field(repr=False)
+    figures: Mapping[str, DrivingFigures] = field(repr=False)  # what the car did, by engine
 
     def __str__(self) -> str:
         """One line for people."""
@@ -88,11 +76,7 @@ def compare_driving(
     vehicle: str | Path | Vehicle = "art1",
     log: Log = no_log,
 ) -> DrivingComparison:
-    """Drive the same car through throttle step, coast-down and turning circles in each engine.
-
-    Args:
-        out: JSON file for the figures; None for none.
-    """
+    """Drive the same car through throttle step, coast-down and turning circles in each engine."""
     car = vehicle if isinstance(vehicle, Vehicle) else read_vehicle(vehicle)
     figures = {}
     for name in engines:

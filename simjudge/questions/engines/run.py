@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -56,31 +55,20 @@ _FULL = 255
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EngineView(ShortRepr):
-    """What one engine showed from one pose.
+    """What one engine showed from one pose."""
 
-    Attributes:
-        image: (H, W, 3), uint8 RGB, through the camera's whole chain.
-        objects: boxes of everything labelled, by instance; all of frame 0.
-        light_seconds: time that the light took, seconds.
-        label_seconds: time that the labels took, seconds.
-    """
-
-    image: RgbImage
-    objects: Objects
-    light_seconds: float
-    label_seconds: float
+    image: RgbImage  # (H, W, 3), uint8 RGB, through the camera's whole chain
+    objects: Objects  # boxes of everything labelled, by instance; all of frame 0
+    light_seconds: float  # time that the light took, seconds
+    label_seconds: float  # time that the labels took, seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxDifferences(ShortRepr):
-    """How the boxes of two engines differ.
+    """How the boxes of two engines differ."""
 
-    Attributes:
-        corners: float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have.
-        lonely: things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side.
-    """
-
-    corners: FloatArray
+    corners: FloatArray  # float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have
+    # things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side
     lonely: list[tuple[str, int, int, float]] = field(default_factory=list)
     small: int = 0
 
@@ -98,12 +86,7 @@ class BoxDifferences(ShortRepr):
 def capture_views(
     engine: Engine, camera: Camera, poses: Sequence[Pose], seed: int, advance: Advance
 ) -> list[EngineView]:
-    """Capture a scene from every pose, the scene as the engine has it now.
-
-    Args:
-        camera: the camera with its chain; its random filters are seeded by the pose's number.
-        advance: receives how many poses are done, and how many there are.
-    """
+    """Capture a scene from every pose, the scene as the engine has it now."""
     capture = Capture(engine, camera, Labelling(min_size=1, min_visible=0), seed)
     views = []
     for number, pose in enumerate(poses):
@@ -142,18 +125,13 @@ def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDiffer
 def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
     """Absolute difference of two images, four times as strong; white where they differ by 64 levels or more.
 
-    Args:
-        a: (H, W, 3), uint8 RGB.
+    `a`: (H, W, 3), uint8 RGB.
     """
     return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * _AMPLIFICATION, _FULL), np.uint8)
 
 
 def root_mean_square(a: RgbImage, b: RgbImage) -> float:
-    """Root mean square of the difference of two images, levels of 255.
-
-    Args:
-        a: (H, W, 3), uint8 RGB.
-    """
+    """Root mean square of the difference of two images, levels of 255. `a`: (H, W, 3), uint8 RGB."""
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2)))
 
 
@@ -183,24 +161,39 @@ def views_as_frames(
     )
 
 
-def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifferences) -> dict[str, Any]:
-    """The comparison for a file: seconds an image, differences, and whether the engines agree."""
-    absolute = np.abs(boxes.corners)
-    return {
-        "poses": len(a),
-        "seconds_light": [float(np.mean([s.light_seconds for s in side])) for side in (a, b)],
-        "seconds_labels": [float(np.mean([s.label_seconds for s in side])) for side in (a, b)],
-        "picture_rms": [root_mean_square(x.image, y.image) for x, y in zip(a, b, strict=True)],
-        "things_in_both": len(boxes.corners),
-        "corner_median_px": boxes.median if boxes.corners.size else None,
-        "corner_worst_px": float(absolute.max()) if boxes.corners.size else None,
-        "lonely": [
+@dataclass(frozen=True)
+class EngineNumbers:
+    """Two engines in numbers, as numbers.json has them."""
+
+    poses: int
+    seconds_light: list[float]  # of each engine, an image
+    seconds_labels: list[float]
+    picture_rms: list[float]  # by pose
+    things_in_both: int
+    corner_median_px: float | None
+    corner_worst_px: float | None
+    lonely: list[dict[str, object]]  # boxes of one engine alone
+    lonely_small: int
+    agree: bool
+
+
+def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifferences) -> EngineNumbers:
+    """Compare two engines: seconds an image, differences, and whether the engines agree."""
+    return EngineNumbers(
+        len(a),
+        [float(np.mean([s.light_seconds for s in side])) for side in (a, b)],
+        [float(np.mean([s.label_seconds for s in side])) for side in (a, b)],
+        [root_mean_square(x.image, y.image) for x, y in zip(a, b, strict=True)],
+        len(boxes.corners),
+        boxes.median if boxes.corners.size else None,
+        float(np.abs(boxes.corners).max()) if boxes.corners.size else None,
+        [
             {"engine": which, "pose": pose, "instance": instance, "side_px": side}
             for which, pose, instance, side in boxes.lonely
         ],
-        "lonely_small": boxes.small,
-        "agree": boxes.agrees,
-    }
+        boxes.small,
+        boxes.agrees,
+    )
 
 
 def frame_name(number: int) -> str:
@@ -230,7 +223,7 @@ def write_engines_page(
     engines: tuple[tuple[str, str], tuple[str, str]],
     views: tuple[Sequence[EngineView], Sequence[EngineView]],
     boxes: BoxDifferences,
-    found: dict[str, Any],
+    found: EngineNumbers,
     result: Result | None,
 ) -> None:
     """Write the page."""
@@ -245,7 +238,7 @@ def write_engines_page(
     page = load_template("engines.html").render(
         title=title,
         engines=engines,
-        rows=[_row(views, number, found["picture_rms"][number]) for number in picked.tolist()],
+        rows=[_row(views, number, found.picture_rms[number]) for number in picked.tolist()],
         of=len(views[0]),
         found=found,
         boxes=boxes,
@@ -275,25 +268,18 @@ def _boxed(view: EngineView) -> RgbImage:
 
 @dataclass(frozen=True)
 class EngineComparison:
-    """Two engines side by side.
+    """Two engines side by side."""
 
-    Attributes:
-        path: folder with the page, both data sets, numbers.json and, with a detector, the judge's result.
-        engines: name and variant of both engines.
-        numbers: what numbers.json holds: seconds an image, differences, and whether the engines agree.
-        losses: rows of a pose file that could not be used.
-    """
-
-    path: Path
+    path: Path  # folder with the page, both data sets, numbers.json and, with a detector, the judge's result
     page_path: Path
-    engines: tuple[tuple[str, str], tuple[str, str]]
-    numbers: dict[str, Any] = field(repr=False)
-    losses: Losses = field(default_factory=Losses, repr=False)
+    engines: tuple[tuple[str, str], tuple[str, str]]  # name and variant of both engines
+    numbers: EngineNumbers = field(repr=False)
+    losses: Losses = field(default_factory=Losses, repr=False)  # rows of a pose file that could not be used
 
     def __str__(self) -> str:
         """One line for people."""
-        agree = "agree" if self.numbers["agree"] else "differ"
-        return f"{self.engines[0][0]} and {self.engines[1][0]} {agree} in {self.numbers['things_in_both']} boxes"
+        agree = "agree" if self.numbers.agree else "differ"
+        return f"{self.engines[0][0]} and {self.engines[1][0]} {agree} in {self.numbers.things_in_both} boxes"
 
 
 def compare_engines(  # noqa: PLR0913 - the options of the command
@@ -356,7 +342,9 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
             settings = CompareSettings(model=Path(model), seed=seed, paired=True)
             compare_sets(folder / "a", folder / "b", settings, log=log, progress=progress).save(folder / "result")
             judged = load_results([folder / "result"])[0]
-        (folder / "numbers.json").write_text(json.dumps({"engines": engines} | numbers, indent=2), encoding="utf-8")
+        (folder / "numbers.json").write_text(
+            json.dumps({"engines": engines} | vars(numbers), indent=2), encoding="utf-8"
+        )
         title = f"{world.name} through camera {seen_by.name}"
         write_engines_page(folder / "index.html", title, engines, (views[0], views[1]), boxes, numbers, judged)
     return EngineComparison(target, target / "index.html", engines, numbers, losses)

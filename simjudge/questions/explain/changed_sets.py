@@ -60,13 +60,9 @@ _MATCHED_IOU = 0.5
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelMargins(ShortRepr):
-    """By how much B's boxes must grow so that detections lie in them as they do in A's.
+    """By how much B's boxes must grow so that detections lie in them as they do in A's."""
 
-    Attributes:
-        growth: (4,), outward, of left, top, right and bottom, as shares of a box's width or height.
-    """
-
-    growth: FloatArray
+    growth: FloatArray  # (4,), outward, of left, top, right and bottom, as shares of a box's width or height
 
     @property
     def matters(self) -> bool:
@@ -90,9 +86,6 @@ def estimate_margins(a: JudgedSet, b: JudgedSet) -> LabelMargins:
     """Estimate margins, by the median place of detections in their boxes.
 
     Cameras differ in how they move detections, too. So the sets are those with all camera effects undone.
-
-    Returns:
-        The growth of B's boxes; none where either set holds too few detected objects.
     """
     offsets = [_offsets(each) for each in (a, b)]
     if min(map(len, offsets)) < _FEWEST:
@@ -123,23 +116,14 @@ _MARGIN = 2
 
 
 def why_not_scene(a: FrameSet, b: FrameSet, *, paired: bool) -> str | None:
-    """Why A's pixels cannot be put into B's pictures.
-
-    Returns:
-        The reason; None where they can.
-    """
+    """Why A's pixels cannot be put into B's pictures."""
     if not paired:
         return NO_PAIRS
     return None if np.array_equal(a.size, b.size) else OTHER_SIZE
 
 
 def paste_step(a: FrameSet, labels: tuple[Objects, Objects], causes: Collection[str]) -> FrameStep:
-    """The last step of B's chain: A's pixels where the causes that are undone lie.
-
-    Args:
-        a: A, behind the filters that undo A's side of the other causes.
-        labels: the objects of A and of B. What either calls an object is one.
-    """
+    """The last step of B's chain: A's pixels where the causes that are undone lie."""
     if a.images is None:
         raise ValueError("A has no images")
     images = a.images
@@ -172,24 +156,16 @@ _NOISE_SEED = 20
 
 @dataclass
 class ChangedSets:
-    """Both sets, and everything that was detected on them so far.
+    """Both sets, and everything that was detected on them so far."""
 
-    Attributes:
-        sides: A and B as they were read; frames of pairs in one order.
-        folder: where detections are kept between runs; None keeps them in memory alone.
-        rendered: renders B again where causes ask for it; None where it cannot be rendered.
-        losses: what the first detections left out.
-        runs: how often the detector ran over a set in this run.
-    """
-
-    sides: tuple[InputSet, InputSet]
+    sides: tuple[InputSet, InputSet]  # A and B as they were read; frames of pairs in one order
     detector: Detector
     settings: CompareSettings
-    folder: Path | None = None
+    folder: Path | None = None  # where detections are kept between runs; None keeps them in memory alone
     progress: ProgressBar = no_progress
-    rendered: RenderedSets | None = None
-    losses: Losses = field(default_factory=Losses)
-    runs: int = 0
+    rendered: RenderedSets | None = None  # renders B again where causes ask for it; None where it cannot be rendered
+    losses: Losses = field(default_factory=Losses)  # what the first detections left out
+    runs: int = 0  # how often the detector ran over a set in this run
     _kept: dict[str, FrameSet] = field(default_factory=dict)
     _content: dict[int, str | None] = field(default_factory=dict)
 
@@ -303,11 +279,7 @@ class ChangedSets:
 
 
 def carried_units(units: SampleUnits, before: tuple[Objects, Objects], after: tuple[Objects, Objects]) -> SampleUnits:
-    """The units of the objects that are labelled now: each takes that of what was in its place before.
-
-    Args:
-        before: those objects; none of a side where that side has none now.
-    """
+    """The units of the objects that are labelled now: each takes that of what was in its place before."""
     a, b = (same_places(*both) for both in zip(before, after, strict=True))
     block = None if units.block is None else (units.block[0][a], units.block[1][b])
     return replace(units, unit=(units.unit[0][a], units.unit[1][b]), block=block)
@@ -340,34 +312,26 @@ _MOVING = frozenset({LABEL_MARGINS, *RENDERED_CAUSES})
 
 @dataclass(repr=False, eq=False)
 class ExcessJudge(ShortRepr):
-    """Says what is left of the gap with some causes undone, by the code that `compare` uses.
-
-    Attributes:
-        sample: pictures of each set on which the cameras were compared.
-        certainty: of the sets as they are, once they have been compared.
-        mean_w1: of the sets as they are.
-        excess: by set of causes, the gap: (D,), the estimate first, then what each draw makes of it.
-        frames: of A and B that were compared.
-    """
+    """Says what is left of the gap with some causes undone, by the code that `compare` uses."""
 
     sets: ChangedSets
     difference: CameraDifference
     settings: CompareSettings
-    sample: int
+    sample: int  # pictures of each set on which the cameras were compared
     margins: LabelMargins | None = None
-    certainty: Certainty | None = None
-    mean_w1: float | None = None
+    certainty: Certainty | None = None  # of the sets as they are, once they have been compared
+    mean_w1: float | None = None  # of the sets as they are
+    # by set of causes, the gap: (D,), the estimate first, then what each draw makes of it
     excess: dict[Causes, FloatArray] = field(default_factory=dict)
-    frames: tuple[int, int] = (0, 0)
+    frames: tuple[int, int] = (0, 0)  # of A and B that were compared
     _units: SampleUnits | None = None
     _objects: tuple[Objects, Objects] | None = None
 
     def __call__(self, wanted: Sequence[Causes]) -> list[FloatArray]:
         """The gap with some causes undone.
 
-        Returns:
-            For each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all, so
-            that differences have the spread of pairs.
+        Returns for each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all,
+        so that differences have the spread of pairs.
         """
         new = [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
         groups: dict[Causes, list[Causes]] = {}
@@ -378,11 +342,7 @@ class ExcessJudge(ShortRepr):
         return [self.excess[causes] for causes in wanted]
 
     def with_difference(self, difference: CameraDifference) -> ExcessJudge:
-        """The same sets, units and draws, with another difference between the cameras.
-
-        Args:
-            difference: what is undone in place of the one that was estimated.
-        """
+        """The same sets, units and draws, with another difference between the cameras."""
         return replace(self, difference=difference, excess={frozenset(): self.excess[frozenset()]})
 
     def _compare(self, group: Sequence[Causes]) -> None:
@@ -423,12 +383,9 @@ _STREAM = 29
 
 @dataclass(frozen=True, repr=False)
 class PartErrors(ShortRepr):
-    """By how much the parts of a gap move with the estimate: (D,) each, 0 first, then in each draw.
+    """By how much the parts of a gap move with the estimate: (D,) each, 0 first, then in each draw."""
 
-    Attributes:
-        parts, alone, last: by cause, of its part, and of what it closes alone and after the others.
-    """
-
+    # parts, alone, last: by cause, of its part, and of what it closes alone and after the others
     parts: Mapping[str, FloatArray]
     alone: Mapping[str, FloatArray]
     last: Mapping[str, FloatArray]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.frames import FrameSet
-from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
+from simjudge.method.verdicts import SIGNIFICANCE, Verdict
 from simjudge.page.chart_data import round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
 from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
@@ -92,19 +92,15 @@ def _scene_tried(found: Explanation) -> bool:
 
 
 def filter_words(cause: CauseShare) -> str:
-    """How a cause was undone, in short.
-
-    Returns:
-        Filters with their parameters, and the set that they change where it is A.
-    """
-    if any(each["name"] == PIXELS_OF_A for each in cause.filters):
+    """How a cause was undone, in short."""
+    if any(each.name == PIXELS_OF_A for each in cause.filters):
         return "A's pixels there"
-    parts = [f"{each['name']} {_parameters(each['parameters'])}".strip() for each in cause.filters]
+    parts = [f"{each.name} {_parameters(each.parameters)}".strip() for each in cause.filters]
     ends = f" ({' and '.join(cause.at_end)} at the end of the range)" if cause.at_end else ""
     return ", ".join(parts) + (" on A" if cause.side == "a" else "") + ends
 
 
-def _parameters(given: Mapping[str, Any]) -> str:
+def _parameters(given: Mapping[str, object]) -> str:
     return " ".join(f"{name} {_value(value)}{_UNITS.get(name, '')}" for name, value in given.items())
 
 
@@ -142,7 +138,7 @@ def headline(found: Explanation) -> str:
 def _no_gap(found: Explanation) -> str:
     sure = found.certainty
     if sure.verdict == Verdict.PREDICTS:
-        margin = verdict_words(sure.verdict, found.parameters.get("margin", MARGIN))
+        margin = verdict_words(sure.verdict, found.margin)
         return f"There is no gap to explain: {found.names[1]} {margin}."
     return (
         f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
@@ -303,11 +299,7 @@ _COLOURS = {EXPLAINS: "a", WIDENS: "b"}
 
 
 def waterfall_figure(found: Explanation) -> ReportFigure:
-    """Draw how the gap falls while one cause after another is undone, with 95 % intervals.
-
-    Returns:
-        The figure: the whole on top, then a bar a cause that shares in it, and what is left.
-    """
+    """Draw how the gap falls while one cause after another is undone, with 95 % intervals."""
     shared, whole = found.shared, found.certainty.gap or 0.0
     rows = len(shared) + 2
     sure = found.certainty
@@ -372,7 +364,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         if found.is_gap
         else f"Is there a gap between {found.names[0]} and {found.names[1]}?",
         colour=VERDICT_COLOURS[found.certainty.verdict],
-        word=verdict_words(found.certainty.verdict, found.parameters.get("margin", MARGIN)).capitalize(),
+        word=verdict_words(found.certainty.verdict, found.margin).capitalize(),
         headline=headline(found),
         lead=lead(found),
         details=detail_sentences(found),
@@ -389,7 +381,7 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
     steps = [
-        Step(each["name"], each["parameters"])
+        Step(each.name, cast("Mapping[str, float | str]", each.parameters))
         for cause in _in_camera_order(found)
         if cause.side == "b" and cause.name in _FILTERED
         for each in cause.filters

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
@@ -58,15 +57,10 @@ class Shutter:
 
 @dataclass(frozen=True)
 class CameraChanges:
-    """What of A's camera and light B is rendered with; None where it stays as it is.
+    """What of A's camera and light B is rendered with; None where it stays as it is."""
 
-    Attributes:
-        lens: A's lens, for pictures of A's size.
-        size: width and height of A's pictures, where they differ from B's.
-    """
-
-    lens: Lens | None = None
-    size: tuple[int, int] | None = None
+    lens: Lens | None = None  # A's lens, for pictures of A's size
+    size: tuple[int, int] | None = None  # width and height of A's pictures, where they differ from B's
     shutter: Shutter | None = None
     light: LightFactors | None = None
 
@@ -76,11 +70,7 @@ class CameraChanges:
         return [name for name, value in held.items() if value is not None]
 
     def camera(self, camera: Camera, causes: Collection[str] | None = None) -> Camera:
-        """B's camera with some causes undone.
-
-        Args:
-            causes: their names; None for all.
-        """
+        """B's camera with some causes undone."""
         wanted = self.causes() if causes is None else causes
         lens = self.lens if self.lens is not None and "lens" in wanted else camera.lens
         # Pictures of another shape have no lens of B's shape.
@@ -93,15 +83,11 @@ class CameraChanges:
         return changed
 
     def light_factors(self, causes: Collection[str] | None = None) -> LightFactors:
-        """The scene's light with some causes undone.
-
-        Args:
-            causes: their names; None for all.
-        """
+        """The scene's light with some causes undone."""
         used = self.light is not None and (causes is None or "lighting" in causes)
         return self.light if used and self.light is not None else LightFactors()
 
-    def parameters(self, name: str) -> dict[str, Any]:
+    def parameters(self, name: str) -> dict[str, object]:
         """What undoes a cause, for tables and files."""
         if name == "lens" and self.lens is not None:
             terms = {f"k{number}": round(term, 6) for number, term in enumerate(self.lens.coefficients, 1) if term}
@@ -117,8 +103,7 @@ class CameraChanges:
 def scaled_lens(lens: Lens, size: tuple[int, int]) -> Lens:
     """The same lens for pictures of another size.
 
-    Args:
-        size: width and height of the scaled pictures, pixels. The outer edges coincide.
+    `size`: width and height of the scaled pictures, pixels. The outer edges coincide.
     """
     if size == lens.size:
         return lens
@@ -129,20 +114,12 @@ def scaled_lens(lens: Lens, size: tuple[int, int]) -> Lens:
 
 
 def same_shape(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    """Whether pictures of two sizes can show the same part of a scene.
-
-    Args:
-        a, b: width and height, pixels.
-    """
+    """Whether pictures of two sizes can show the same part of a scene. `a`, `b`: width and height, pixels."""
     return abs(a[0] * b[1] / (a[1] * b[0]) - 1) <= 1 / min(*a, *b)
 
 
 def lens_shift(a: Lens, b: Lens) -> float:
-    """The most by which two lenses show the same ray elsewhere.
-
-    Returns:
-        Pixels of A's pictures; infinite where only one of them sees a ray.
-    """
+    """The most by which two lenses show the same ray elsewhere."""
     width, height = a.size
     grid = np.stack(np.meshgrid(np.linspace(0, width - 1, _GRID), np.linspace(0, height - 1, _GRID)), -1).reshape(-1, 2)
     if not same_shape(a.size, b.size):
@@ -159,31 +136,20 @@ _CHECKED = 3
 
 @dataclass(repr=False, eq=False)
 class RenderedSets(ShortRepr):
-    """Renders B again, and keeps what was rendered.
+    """Renders B again, and keeps what was rendered."""
 
-    Attributes:
-        scene: file or name of B's scene.
-        record: where the camera stood in each frame.
-        changes: what undoes the causes; set once it is known.
-        log: told what a person should know.
-    """
-
-    scene: str | Path
+    scene: str | Path  # file or name of B's scene
     camera: Camera
-    record: RenderRecord
+    record: RenderRecord  # where the camera stood in each frame
     frames: FrameSet
     folder: Path
-    log: Log
+    log: Log  # told what a person should know
     progress: ProgressBar
-    changes: CameraChanges = field(default_factory=CameraChanges)
+    changes: CameraChanges = field(default_factory=CameraChanges)  # what undoes the causes; set once it is known
     _kept: dict[tuple[str, ...], FrameSet] = field(default_factory=dict)
 
     def plan(self, camera: Camera, light: LightFactors | None = None) -> RenderPlan:
-        """What is rendered where B is seen through a camera.
-
-        Args:
-            light: factors of the scene's light; None for none.
-        """
+        """What is rendered where B is seen through a camera."""
         record = self.record
         seeds = tuple(record.scene_seeds)
         return RenderPlan(
@@ -199,11 +165,7 @@ class RenderedSets(ShortRepr):
         )
 
     def of(self, causes: Collection[str]) -> FrameSet:
-        """B with some causes undone; what was rendered before is not rendered again.
-
-        Args:
-            causes: their names; those that are not undone by rendering do not count.
-        """
+        """B with some causes undone; what was rendered before is not rendered again."""
         wanted = tuple(name for name in self.changes.causes() if name in causes)
         if not wanted:
             return self.frames
@@ -248,11 +210,7 @@ class RenderedSets(ShortRepr):
         return replace(found, independent=self.frames.independent)
 
     def capture(self, rows: Sequence[int], camera: Camera, light: LightFactors | None = None) -> list[CapturedFrame]:
-        """Render some frames without keeping them.
-
-        Args:
-            light: factors of the scene's light; None for none.
-        """
+        """Render some frames without keeping them."""
         plan = self.plan(camera, light)
         with closing(PlacedScene(plan)) as placed:
             return [_captured(plan, placed, row) for row in rows]
@@ -260,8 +218,7 @@ class RenderedSets(ShortRepr):
     def light(self, rows: Sequence[int], camera: Camera, light: LightFactors) -> list[FloatArray]:
         """The light on the sensor in some frames, before any electronics.
 
-        Returns:
-            For each frame linear RGB, (H, W, 3), times the camera's gain.
+        Returns for each frame linear RGB, (H, W, 3), times the camera's gain.
         """
         plan, found = self.plan(camera, light), []
         with closing(PlacedScene(plan)) as placed:
@@ -322,37 +279,24 @@ NO_SHUTTER = "A's exposure time is not known: give --a-camera"
 
 @dataclass(frozen=True)
 class KnownCamera:
-    """What is known of A's camera.
+    """What is known of A's camera."""
 
-    Attributes:
-        size: width and height of A's pictures; None where they differ.
-        lens: for pictures of this size; None where it is not known.
-        shutter: None where it is not known.
-    """
-
-    size: tuple[int, int] | None
-    lens: Lens | None = None
-    shutter: Shutter | None = None
+    size: tuple[int, int] | None  # width and height of A's pictures; None where they differ
+    lens: Lens | None = None  # for pictures of this size; None where it is not known
+    shutter: Shutter | None = None  # None where it is not known
 
 
 @dataclass(frozen=True)
 class FoundChanges:
-    """By what B is rendered again.
-
-    Attributes:
-        not_tried: by cause that could not be tried, why, and what would help.
-    """
+    """By what B is rendered again."""
 
     changes: CameraChanges = field(default_factory=CameraChanges)
+    # by cause that could not be tried, why, and what would help
     not_tried: dict[str, str] = field(default_factory=dict)
 
 
 def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
-    """What is known of the camera that made A's pictures.
-
-    Args:
-        given: a camera's file or name, or a calibration; None: the camera_info of A's recording, if there is one.
-    """
+    """What is known of the camera that made A's pictures."""
     size = _size(side.frames)
     if given is not None:
         camera = read_camera(given)
@@ -398,11 +342,7 @@ def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str], *
 def lighting_changes(
     found: FoundChanges, sets: RenderedSets, a: FrameSet, sample: int, *, paired: bool
 ) -> FoundChanges:
-    """Find out how bright the scene's lights must be so that B's pictures are as bright as A's, place by place.
-
-    Args:
-        paired: whether A and B show the same; else nothing can be told.
-    """
+    """Find out how bright the scene's lights must be so that B's pictures are as bright as A's, place by place."""
     kinds = light_groups(read_scene(sets.scene, sets.record.scene_seeds[0]))
     reason = NO_PAIRS if not paired else ONE_LIGHT if len(kinds) < 2 else AUTO if sets.camera.auto_exposure else None
     if reason is not None or a.images is None:
@@ -448,29 +388,19 @@ RENDERS = "renders"
 
 @dataclass(frozen=True)
 class Renders:
-    """Where rendered frames are kept.
-
-    Attributes:
-        kept: whether it stays when the answer is there.
-    """
+    """Where rendered frames are kept."""
 
     folder: Path
-    kept: bool
+    kept: bool  # whether it stays when the answer is there
 
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """What was given to render B again.
+    """What was given to render B again."""
 
-    Attributes:
-        camera: that B was rendered through: a file or a name.
-        scene: that B was rendered from: a file or a name.
-        a_camera: A's camera: a file, a name, or a calibration.
-    """
-
-    camera: str | Path | None
-    scene: str | Path | None
-    a_camera: str | Path | None
+    camera: str | Path | None  # that B was rendered through: a file or a name
+    scene: str | Path | None  # that B was rendered from: a file or a name
+    a_camera: str | Path | None  # A's camera: a file, a name, or a calibration
     renders: Renders
 
     def __post_init__(self) -> None:
@@ -484,11 +414,7 @@ class RenderOptions:
 
 @contextmanager
 def renders_folder(folder: Path | None) -> Iterator[Renders]:
-    """Where rendered frames are kept: in the folder of the explanation, or for as long as this block.
-
-    Args:
-        folder: of the explanation; None for none.
-    """
+    """Where rendered frames are kept: in the folder of the explanation, or for as long as this block."""
     if folder is not None:
         yield Renders(folder / RENDERS, kept=True)
         return
@@ -499,11 +425,7 @@ def renders_folder(folder: Path | None) -> Iterator[Renders]:
 def rendered_sets(
     sides: tuple[InputSet, InputSet], given: RenderOptions, settings: ExplainSettings, log: Log, progress: ProgressBar
 ) -> tuple[RenderedSets | None, dict[str, str]]:
-    """Find out by what B must be rendered again.
-
-    Returns:
-        What renders B again, None where nothing is; and by cause that could not be tried, why.
-    """
+    """Find out by what B must be rendered again."""
     wanted = settings.causes or CAUSE_NAMES
     if given.scene is None or given.camera is None:
         return None, without_scene(wanted).not_tried

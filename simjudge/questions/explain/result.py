@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import factorial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.method.certainty import Certainty
-from simjudge.method.verdicts import GAPS
+from simjudge.method.verdicts import GAPS, MARGIN
 from simjudge.results.saved_result import write_json, write_rows
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
@@ -43,8 +42,7 @@ def all_subsets(causes: Sequence[str]) -> list[Causes]:
 def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
     """Share a gap by Shapley values, in the truth and in every resample.
 
-    Returns:
-        By cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
+    Returns by cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
     """
     count = len(causes)
     found = {}
@@ -63,11 +61,8 @@ def forward_order(
 ) -> dict[str, FloatArray]:
     """Share a gap step by step: at each step the cause is undone that lowers the gap most.
 
-    Args:
-        gaps: gives the gap, (D,) each, for some sets of causes that are undone.
-
-    Returns:
-        By cause, in this order, (D,): by how much it lowered the gap in its turn.
+    `gaps`: gives the gap, (D,) each, for some sets of causes that are undone; returns by cause, in this order, (D,): by
+    how much it lowered the gap in its turn.
     """
     undone: Causes = frozenset()
     [left] = gaps([undone])
@@ -85,10 +80,8 @@ def forward_order(
 def resampled_interval(values: FloatArray) -> tuple[float, float]:
     """A 95 % interval around the truth, as wide as resamples spread.
 
-    Resamples of W1 are biased, so that their spread counts and not their place (method, section 6).
-
-    Args:
-        values: (D,), the truth first.
+    Resamples of W1 are biased, so that their spread counts and not their place (method, section 6). `values`: (D,), the
+    truth first.
     """
     draws = values[1:][np.isfinite(values[1:])]
     if not len(draws):
@@ -100,12 +93,7 @@ def resampled_interval(values: FloatArray) -> tuple[float, float]:
 def share_of_whole(value: FloatArray, whole: FloatArray) -> FloatArray:
     """A part as a share of the whole, to first order: a draw whose whole gap is next to 0 has no ratio.
 
-    Args:
-        value: (D,) the part, the truth first.
-        whole: (D,) the whole, whose truth is not 0.
-
-    Returns:
-        float64 (D,).
+    `value`: (D,) the part, the truth first; `whole`: (D,) the whole, whose truth is not 0; returns float64 (D,).
     """
     share = float(value[0] / whole[0])
     return np.asarray(share + (value - value[0] - share * (whole - whole[0])) / whole[0])
@@ -114,14 +102,7 @@ def share_of_whole(value: FloatArray, whole: FloatArray) -> FloatArray:
 def order_certainty(shares: Mapping[str, FloatArray]) -> tuple[float | None, float | None]:
     """How sure the order of causes is.
 
-    Resamples are moved so that their mean is the truth.
-
-    Args:
-        shares: by cause, (D,), the truth first.
-
-    Returns:
-        The share of resamples in which the first cause is first, and in which all causes keep their order; None where
-        nothing was resampled, or there is nothing to order.
+    Resamples are moved so that their mean is the truth. `shares`: by cause, (D,), the truth first.
     """
     if len(shares) < 2:
         return None, None
@@ -168,29 +149,27 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class CauseShare:
-    """One cause of a gap.
-
-    Attributes:
-        name, words: as files and as sentences write it.
-        side: whose pictures or labels were changed to undo it, "a" or "b".
-        filters: names and parameters of the filters that undo it.
-        alone: by how much the gap falls if it alone is undone.
-        after_others: by how much the gap falls if it is undone last.
-        w1: its part of the gap; None where it was left out of the sharing, because neither way showed anything.
-        share: the same as a share of the gap; None where the gap itself cannot be told from 0.
-        at_end: names of parameters at the end of the range that is looked for.
-    """
+class FilterUse:
+    """A filter, or another change, that undoes a cause."""
 
     name: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class CauseShare:
+    """One cause of a gap."""
+
+    name: str  # name, words: as files and as sentences write it
     words: str
-    side: str
-    filters: tuple[dict[str, Any], ...]
-    alone: Interval
-    after_others: Interval
+    side: str  # whose pictures or labels were changed to undo it, "a" or "b"
+    filters: tuple[FilterUse, ...]  # what undoes it
+    alone: Interval  # by how much the gap falls if it alone is undone
+    after_others: Interval  # by how much the gap falls if it is undone last
+    # its part of the gap; None where it was left out of the sharing, because neither way showed anything
     w1: Interval | None = None
-    share: Interval | None = None
-    at_end: tuple[str, ...] = ()
+    share: Interval | None = None  # the same as a share of the gap; None where the gap itself cannot be told from 0
+    at_end: tuple[str, ...] = ()  # names of parameters at the end of the range that is looked for
 
     @property
     def verdict(self) -> str:
@@ -198,12 +177,12 @@ class CauseShare:
         sign = 0 if self.share is None else self.share.sign
         return {1: UNLISTED if self.name in SCENE_CAUSES else EXPLAINS, -1: WIDENS, 0: CANNOT_TELL_CAUSE}[sign]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The cause as explain.json has it."""
         return {
             "cause": self.name,
             "changed": self.side,
-            "filters": list(self.filters),
+            "filters": [dict(vars(each)) for each in self.filters],
             "alone": self.alone.content(),
             "after_others": self.after_others.content(),
             "w1": None if self.w1 is None else self.w1.content(),
@@ -246,7 +225,7 @@ class Explanation:
     first_sure: float | None
     order_sure: float | None
     without_effect: tuple[str, ...]
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, object] = field(default_factory=dict)
     runs: int = 0
     losses: Losses = field(default_factory=Losses)
     not_tried: Mapping[str, str] = field(default_factory=dict)
@@ -259,11 +238,17 @@ class Explanation:
         return self.certainty.verdict in GAPS and bool(self.certainty.gap)
 
     @property
+    def margin(self) -> float:
+        """Difference of performance from which a gap matters."""
+        margin = self.parameters.get("margin", MARGIN)
+        return margin if isinstance(margin, int | float) else MARGIN
+
+    @property
     def shared(self) -> Sequence[CauseShare]:
         """The causes that have a part of the gap."""
         return [cause for cause in self.causes if cause.w1 is not None]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of explain.json (docs/guides/explain.md)."""
         sure = self.certainty
         return {
@@ -305,8 +290,8 @@ class Explanation:
         write_rows(folder / EXPLANATION_TABLE, [self._row(cause) for cause in self.causes])
 
     @staticmethod
-    def _row(cause: CauseShare) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def _row(cause: CauseShare) -> dict[str, object]:
+        row: dict[str, object] = {
             "cause": cause.name,
             "changed": cause.side,
             "verdict": cause.verdict,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -44,6 +43,7 @@ from simjudge.questions.explain.result import (
     Causes,
     CauseShare,
     Explanation,
+    FilterUse,
     Interval,
     all_subsets,
     forward_order,
@@ -343,25 +343,23 @@ def _cause(
     w1 = None if value is None else _interval(value)
     if name == LABEL_MARGINS:
         growth = [] if judge.margins is None else judge.margins.growth.tolist()
-        moved = {"name": LABEL_MARGINS, "parameters": {"growth": growth}}
+        moved = FilterUse(LABEL_MARGINS, {"growth": growth})
         return CauseShare(name, WORDS, "b", (moved,), *tried, w1, share)
     if name in SCENE_CAUSES:
-        pasted = {"name": PIXELS_OF_A, "parameters": {}}
+        pasted = FilterUse(PIXELS_OF_A, {})
         return CauseShare(name, SCENE_CAUSES[name], "b", (pasted,), *tried, w1, share)
     if name in RENDERED_CAUSES and judge.sets.rendered is not None:
-        changed = {"name": RENDERED, "parameters": judge.sets.rendered.changes.parameters(name)}
+        changed = FilterUse(RENDERED, judge.sets.rendered.changes.parameters(name))
         return CauseShare(name, RENDERED_CAUSES[name], "b", (changed,), *tried, w1, share)
     side = judge.difference.side(name)
     filters = tuple(
-        {"name": step.name, "parameters": dict(step.parameters)}
-        for each in SIDES
-        for step in judge.difference.steps(each, {name})
+        FilterUse(step.name, dict(step.parameters)) for each in SIDES for step in judge.difference.steps(each, {name})
     )
     ends = tuple(judge.difference.at_end(name))
     return CauseShare(name, cause_words(name), side, filters, *tried, w1, share, ends)
 
 
-def _parameters(judge: ExcessJudge) -> dict[str, Any]:
+def _parameters(judge: ExcessJudge) -> dict[str, object]:
     settings = judge.settings
     sure = judge.certainty
     made = None if sure is None else EntryNumbers().judged(sure)

@@ -34,11 +34,7 @@ CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS, *SCENE_CAUSES)
 
 
 def cause_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
-    """Names of causes, each once.
-
-    Returns:
-        The names; None where there are none.
-    """
+    """Names of causes, each once."""
     parts = [given] if isinstance(given, str) else list(given)
     names = [name.strip().replace("-", "_") for part in parts for name in part.split(",") if name.strip()]
     for name in names:

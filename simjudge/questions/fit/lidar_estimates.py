@@ -36,17 +36,12 @@ _LEAST = 3
 
 @dataclass(frozen=True)
 class LidarFile:
-    """A sensor file with one lidar.
-
-    Attributes:
-        divergence: horizontal and vertical, full angles, mrad.
-        samples: of its beams; 1 is a single ray.
-    """
+    """A sensor file with one lidar."""
 
     path: Path
     name: str
-    divergence: tuple[float, float]
-    samples: int
+    divergence: tuple[float, float]  # horizontal and vertical, full angles, mrad
+    samples: int  # of its beams; 1 is a single ray
 
 
 def read_lidar_file(sensors: str | Path) -> LidarFile:
@@ -89,9 +84,7 @@ def write_fitted_sensors(
 ) -> None:
     """Write a sensors' file with what was fitted: noise on top of the lidar's own, and divergence in its place.
 
-    Args:
-        range_noise: metres.
-        divergence: horizontal and vertical, mrad; None leaves the lidar's own.
+    `range_noise`: metres.
     """
     content: dict[str, Any] = dict(read_yaml(given.path).content)
     lidar = dict(content[given.name])
@@ -133,32 +126,23 @@ _FINE = 1001
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DivergenceFit(ShortRepr):
-    """What points on things tell of the width of beams.
-
-    Attributes:
-        low, high: 95 % interval, by blocks of clouds left out in turn (jackknife).
-        rendered: (K,), divergences of the renderings, ascending, mrad.
-        misfit: (K,), chi square of each: how unlike the ratios are in the bins, over their number less one.
-        edges: (M + 1,), of the bins of distance, metres.
-        points: (K + 1, M), mean points on a thing: of A, then of each rendering.
-        at_edge: whether the value is the least or the largest that was rendered.
-    """
+    """What points on things tell of the width of beams."""
 
     value: float
-    low: float
+    low: float  # low, high: 95 % interval, by blocks of clouds left out in turn (jackknife)
     high: float
-    rendered: FloatArray
-    misfit: FloatArray
-    edges: FloatArray
-    points: FloatArray
-    at_edge: bool
+    rendered: FloatArray  # (K,), divergences of the renderings, ascending, mrad
+    misfit: FloatArray  # (K,), chi square of each: how unlike the ratios are in the bins, over their number less one
+    edges: FloatArray  # (M + 1,), of the bins of distance, metres
+    points: FloatArray  # (K + 1, M), mean points on a thing: of A, then of each rendering
+    at_edge: bool  # whether the value is the least or the largest that was rendered
 
     @property
     def nearest(self) -> int:
         """Number of the rendering whose divergence is nearest to the value."""
         return int(np.argmin(np.abs(self.rendered - self.value)))
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         names = ("rendered", "misfit", "edges", "points")
         arrays = {name: getattr(self, name).tolist() for name in names}
@@ -170,8 +154,7 @@ def fit_divergence(
 ) -> DivergenceFit:
     """Find the divergence at which points on things fall off with distance as A's do.
 
-    Args:
-        divergences: of these, horizontal, mrad, ascending.
+    `divergences`: of these, horizontal, mrad, ascending.
     """
     edges = _bins(a, renderings)
     given = np.asarray(divergences, np.float64)
@@ -252,34 +235,22 @@ _LEAST_PAIRS = 30
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RingDistributions(ShortRepr):
-    """Range noise and drop-out of three lidars, in the order of `LIDAR_NAMES`.
-
-    Attributes:
-        edges: of the bins of range noise, (K + 1,), metres.
-        density: (3, K), share of the points per metre of deviation.
-        outside: (3,), share of the points beyond the outermost edges.
-        ring: of each, numbers of the rings with enough points, (R,).
-        ring_drop_out: of each, drop-out of these rings, (R,), 0 to 1.
-    """
+    """Range noise and drop-out of three lidars, in the order of `LIDAR_NAMES`."""
 
     statistics: tuple[RingStatistics, ...]
-    edges: FloatArray
-    density: FloatArray
-    outside: FloatArray
-    ring: tuple[IntArray, ...]
-    ring_drop_out: tuple[FloatArray, ...]
+    edges: FloatArray  # of the bins of range noise, (K + 1,), metres
+    density: FloatArray  # (3, K), share of the points per metre of deviation
+    outside: FloatArray  # (3,), share of the points beyond the outermost edges
+    ring: tuple[IntArray, ...]  # of each, numbers of the rings with enough points, (R,)
+    ring_drop_out: tuple[FloatArray, ...]  # of each, drop-out of these rings, (R,), 0 to 1
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         return {name: vars(each) for name, each in zip(LIDAR_NAMES, self.statistics, strict=True)}
 
 
 def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
-    """The distributions of three lidars, with the same bins.
-
-    Args:
-        samples: of A, of B as it is, and of B with the fitted numbers.
-    """
+    """The distributions of three lidars, with the same bins."""
     statistics = tuple(each.statistics() for each in samples)
     half = max(_LEAST_WIDTH, _WIDEST * max(each.range_noise for each in statistics))
     edges = np.linspace(-half, half, _BINS + 1)

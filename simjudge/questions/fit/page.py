@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -308,7 +307,7 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
     _write(content, folder)
 
 
-def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, Any]:
+def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, object]:
     rows = [
         (
             file.path.name + (" (fitted on)" if file == found.of else ""),
@@ -322,7 +321,7 @@ def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> di
     return {"divergence": embedder.embed(divergence_figure(found)), "renderings": rows}
 
 
-def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: FigureEmbedder) -> dict[str, Any]:
+def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: FigureEmbedder) -> dict[str, object]:
     """What the pages of a camera and of a lidar share."""
     return {
         "found": found,
@@ -342,7 +341,7 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
     }
 
 
-def _write(content: dict[str, Any], folder: Path) -> None:
+def _write(content: dict[str, object], folder: Path) -> None:
     page = load_template("fit.html").render(content)
     write_page(folder / PAGE, page)
 

@@ -35,12 +35,7 @@ PAGE_FILES = (
 
 @dataclass(frozen=True)
 class ParameterFit:
-    """One fitted number.
-
-    Attributes:
-        w1_without: W1 of the fitted frames if this number alone is neutral.
-        at_end: whether the value is the end of the range that is looked for.
-    """
+    """One fitted number."""
 
     name: str
     unit: str
@@ -49,8 +44,8 @@ class ParameterFit:
     value: float
     low: float
     high: float
-    w1_without: float
-    at_end: bool = False
+    w1_without: float  # W1 of the fitted frames if this number alone is neutral
+    at_end: bool = False  # whether the value is the end of the range that is looked for
 
     @property
     def told(self) -> bool:
@@ -65,7 +60,7 @@ class HeldOutW1:
     mean_w1: float
     certainty: Certainty
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         return {"mean_w1": self.mean_w1} | vars(self.certainty)
 
@@ -103,7 +98,7 @@ class CameraFit:
     sensor: ClassVar[str] = "camera"
     items: ClassVar[str] = "frames"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),
@@ -174,11 +169,7 @@ class CameraFit:
 
 
 def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
-    """Write a camera's file with further filters behind its own.
-
-    Args:
-        camera: a file, or the name of one that comes with simjudge.
-    """
+    """Write a camera's file with further filters behind its own."""
     path = find_file(camera, CAMERA)
     read_camera(path)
     if holds_calibration(path):
@@ -227,27 +218,21 @@ LIDAR_PAGE_FILES = (
 
 @dataclass(frozen=True)
 class FittedDivergence:
-    """The width of beams, by B's clouds rendered with several.
+    """The width of beams, by B's clouds rendered with several."""
 
-    Attributes:
-        fit: what points on labelled things tell.
-        value, low, high: horizontal, full angle, mrad, with its interval: what points tell, or the rendering that the
-            judge prefers; then the interval reaches as far as it moved.
-        files: of the renderings, B's own among them, by divergence.
-        of: the file on whose clouds noise and drop-out were fitted: of the nearest rendering.
-        w1: mean W1 of the fitted clouds with each rendering, with A's noise and drop-out; over draws of the noise.
-    """
-
-    fit: DivergenceFit
+    fit: DivergenceFit  # what points on labelled things tell
+    # value, low, high: horizontal, full angle, mrad, with its interval: what points tell, or the rendering that the
+    # judge prefers; then the interval reaches as far as it moved
     value: float
     low: float
     high: float
     by_judge: bool
-    files: tuple[LidarFile, ...]
-    of: LidarFile
+    files: tuple[LidarFile, ...]  # of the renderings, B's own among them, by divergence
+    of: LidarFile  # the file on whose clouds noise and drop-out were fitted: of the nearest rendering
+    # mean W1 of the fitted clouds with each rendering, with A's noise and drop-out; over draws of the noise
     w1: tuple[float, ...]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         files = [
             {"file": str(each.path), "divergence": list(each.divergence), "w1": w1}
@@ -293,7 +278,7 @@ class LidarFit:
     sensor: ClassVar[str] = "lidar"
     items: ClassVar[str] = "clouds"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),

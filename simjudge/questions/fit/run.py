@@ -62,13 +62,7 @@ def search_minimum(
 ) -> tuple[FloatArray, list[float]]:
     """The best of what CMA-ES tries, and all values; the start is tried first. A seed tries the same points.
 
-    Args:
-        objective: of P coordinates, in units in which a step of 1 is about equally large for all.
-        start: (P,).
-        evaluations: values of the objective at most; below a population the start is kept.
-
-    Returns:
-        Coordinates (P,) and the values in the order in which they were tried.
+    `start`: (P,); returns coordinates (P,) and the values in the order in which they were tried.
     """
     best, value = start, objective(start)
     course = [value]
@@ -95,26 +89,17 @@ def search_minimum(
 
 @dataclass(frozen=True)
 class FittedParameter:
-    """One number of a camera.
+    """One number of a camera."""
 
-    Attributes:
-        name: as files and tables write it.
-        part: the part of the camera that it belongs to, one of `FITTED`.
-        unit: empty for none.
-        logarithmic: a gain or an exponent, searched by its logarithm.
-        step: of the search, in the parameter's unit or, where logarithmic, of the logarithm.
-        get: the value of a difference; only what acts on B counts.
-    """
-
-    name: str
-    part: str
-    unit: str
+    name: str  # as files and tables write it
+    part: str  # the part of the camera that it belongs to, one of `FITTED`
+    unit: str  # empty for none
     neutral: float
     low: float
     high: float
-    logarithmic: bool
-    step: float
-    get: Callable[[CameraDifference], float]
+    logarithmic: bool  # a gain or an exponent, searched by its logarithm
+    step: float  # of the search, in the parameter's unit or, where logarithmic, of the logarithm
+    get: Callable[[CameraDifference], float]  # the value of a difference; only what acts on B counts
     put: Callable[[CameraDifference, float], CameraDifference]
 
     def encode(self, value: float) -> float:
@@ -138,14 +123,25 @@ def _noise(difference: CameraDifference) -> float:
     return math.sqrt(difference.shot**2 / 2 + difference.read**2) if difference.noise_side == "b" else 0.0
 
 
-def _motion(number: int) -> dict[str, Any]:
+def _motion(name: str, number: int) -> FittedParameter:
     """One of the two numbers of a motion, right and down."""
 
     def put(difference: CameraDifference, value: float) -> CameraDifference:
         right, down = (value if k == number else old for k, old in enumerate(difference.motion))
         return replace(difference, motion=(right, down), motion_side="b")
 
-    return {"get": lambda d: d.motion[number] if d.motion_side == "b" else 0.0, "put": put}
+    return FittedParameter(
+        name,
+        "motion_blur",
+        "px",
+        0.0,
+        -30.0,
+        30.0,
+        logarithmic=False,
+        step=0.5,
+        get=lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
+        put=put,
+    )
 
 
 PARAMETERS = (
@@ -161,8 +157,8 @@ PARAMETERS = (
         get=lambda d: max(d.haze, 0.0),
         put=lambda d, v: replace(d, haze=v),
     ),
-    FittedParameter("motion_right", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(0)),
-    FittedParameter("motion_down", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(1)),
+    _motion("motion_right", 0),
+    _motion("motion_down", 1),
     FittedParameter(
         "red_size",
         "chromatic_aberration",
@@ -293,11 +289,7 @@ def chosen_parameters(parts: Sequence[str]) -> list[FittedParameter]:
 
 
 def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) -> FloatArray:
-    """A difference as coordinates of the search.
-
-    Returns:
-        float64 (P,).
-    """
+    """A difference as coordinates of the search. Returns float64 (P,)."""
     return np.array([parameter.encode(parameter.get(difference)) for parameter in parameters])
 
 
@@ -306,8 +298,7 @@ def decode(
 ) -> CameraDifference:
     """Coordinates of the search as a difference; what is not fitted is as it was held, or nothing.
 
-    Args:
-        coordinates: (P,).
+    `coordinates`: (P,).
     """
     found = CameraDifference() if held is None else held
     for coordinate, each in zip(coordinates, parameters, strict=True):
@@ -340,12 +331,6 @@ def fit_camera(
     The search starts from what the pictures themselves tell. Where the fitted frames still show a gap then (p at most
     0.05), it goes on by CMA-ES (Hansen, arXiv 1604.00772) with their mean W1 as its objective. Where they do not, W1 is
     chance, and a search would fit that chance.
-
-    Args:
-        a: the set to be predicted, usually real, with images and labels.
-        out: folder for fit.json and the camera's file; None writes nothing. A fit that was stopped goes on there.
-        camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
-        detector: a loaded detector; None: that of the settings.
     """
     compared = settings.comparison
     loaded = required_detector(compared) if detector is None else detector
@@ -411,21 +396,13 @@ def _some(side: InputSet, rows: IntArray) -> InputSet:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """What the pictures alone tell.
+    """What the pictures alone tell."""
 
-    Attributes:
-        held: what is not searched: radius of sharpening, light of the air.
-        start: (P,).
-        spread: (R, P), estimates on drawn pictures.
-        corrected: (P,), the start less by what it errs on pictures of a known camera.
-        unfit: what B has too much of.
-    """
-
-    held: CameraDifference
-    start: FloatArray
-    spread: FloatArray
-    corrected: FloatArray
-    unfit: list[str]
+    held: CameraDifference  # what is not searched: radius of sharpening, light of the air
+    start: FloatArray  # (P,)
+    spread: FloatArray  # (R, P), estimates on drawn pictures
+    corrected: FloatArray  # (P,), the start less by what it errs on pictures of a known camera
+    unfit: list[str]  # what B has too much of
 
 
 def _estimated(

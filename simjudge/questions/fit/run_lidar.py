@@ -90,11 +90,7 @@ def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
 
 
 def read_side(source: Source, topic: str | None) -> CloudSet:
-    """Clouds of one side of a fit.
-
-    Args:
-        topic: of its clouds; None where it has one only.
-    """
+    """Clouds of one side of a fit."""
     if isinstance(source, CloudSet):
         return source
     if not isinstance(source, str | Path):
@@ -121,11 +117,7 @@ REDRAWN = 4
 
 
 class LidarObjective:
-    """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known.
-
-    Args:
-        kept: file of what was tried before; None keeps nothing.
-    """
+    """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known."""
 
     def __init__(self, a: CloudSet, b: CloudSet, settings: CompareSettings, kept: Path | None, origin: str) -> None:
         """Run the detector on A, and read what was tried before."""
@@ -147,11 +139,7 @@ class LidarObjective:
         return other
 
     def value(self, numbers: FloatArray, draw: int = 0) -> float:
-        """Of noise and drop-out.
-
-        Args:
-            numbers: (2,), metres and a probability.
-        """
+        """Of noise and drop-out. `numbers`: (2,), metres and a probability."""
         key = f"{self.name} {numbers[0]:.6g} {numbers[1]:.6g} {draw}"
         if key not in self._known:
             quick = replace(self._settings, draws=0)
@@ -161,27 +149,15 @@ class LidarObjective:
         return self._known[key]
 
     def fresh(self, numbers: FloatArray) -> float:
-        """Mean over draws that the search did not see.
-
-        Args:
-            numbers: (2,), metres and a probability.
-        """
+        """Mean over draws that the search did not see. `numbers`: (2,), metres and a probability."""
         return float(np.mean([self.value(numbers, draw) for draw in range(1, REDRAWN + 1)]))
 
     def compared(self, numbers: FloatArray) -> HeldOutW1:
-        """With what stands beside W1.
-
-        Args:
-            numbers: (2,), metres and a probability.
-        """
+        """With what stands beside W1. `numbers`: (2,), metres and a probability."""
         return self._judge(numbers, 0, self._settings)
 
     def degraded(self, numbers: FloatArray, draw: int) -> CloudSet:
-        """B's clouds with noise and drop-out.
-
-        Args:
-            numbers: (2,), metres and a probability.
-        """
+        """B's clouds with noise and drop-out. `numbers`: (2,), metres and a probability."""
         return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
 
     def _judge(self, numbers: FloatArray, draw: int, settings: CompareSettings) -> HeldOutW1:
@@ -211,15 +187,12 @@ _RING_DRAW = REDRAWN + 1
 
 @dataclass(frozen=True)
 class _Sides:
-    """Clouds of the fit, and held out.
-
-    Attributes:
-        rendered: with which files B was rendered, B's own among them, by divergence, and these clouds; none where the
-            divergence is not fitted.
-    """
+    """Clouds of the fit, and held out."""
 
     a: tuple[CloudSet, CloudSet]
     b: tuple[CloudSet, CloudSet]
+    # with which files B was rendered, B's own among them, by divergence, and these clouds; none where the divergence is
+    # not fitted
     rendered: tuple[tuple[LidarFile, tuple[CloudSet, CloudSet]], ...]
 
 
@@ -239,11 +212,6 @@ def fit_lidar(
 
     Noise and drop-out are put on B's clouds as they are; the search starts from what the rings of both sets tell.
     Divergence needs rays: it is fitted where B was rendered with several.
-
-    Args:
-        out: folder for fit.json and sensors.yaml; None writes nothing. A fit that was stopped goes on there.
-        sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
-        rendered: the scans of B rendered with other divergences: clouds by the sensor file that made them.
     """
     if settings.model is None:
         raise UsageError("--model: is needed, because the detector must see the changed clouds too")

@@ -31,11 +31,7 @@ FITTED = ("haze", "motion_blur", "chromatic_aberration", *ALWAYS_FITTED, "sharpe
 
 
 def parameter_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
-    """Names of the parts to fit, each once, in the order of a camera.
-
-    Returns:
-        The names; None where there are none.
-    """
+    """Names of the parts to fit, each once, in the order of a camera."""
     parts = [given] if isinstance(given, str) else list(given)
     names = {name.strip().replace("-", "_") for part in parts for name in part.split(",") if name.strip()}
     for name in names:

@@ -41,14 +41,10 @@ Pictures = Mapping[str, list[RgbImage]]
 
 
 def read_pictures(result: ManySetsResult) -> Pictures:
-    """Read a few pictures of every set, from where it was compared.
-
-    Returns:
-        Pictures by name of the set. A set that is no longer there, or that has no pictures, is left out.
-    """
+    """Read a few pictures of every set, from where it was compared."""
     out = {}
-    for name, about in result.header["sets"].items():
-        path = next((str(net["path"]) for net in about["nets"].values() if net.get("path")), "")
+    for name, about in result.about.items():
+        path = next((net.path for net in about.nets.values() if net.path), "")
         if path and Path(path).exists() and (found := _of_set(Path(path))):
             out[name] = found
     return out
@@ -115,14 +111,10 @@ _CELLS = LinearSegmentedColormap.from_list("simjudge_cells", ["#f3effa", "#a98bd
 
 @dataclass(frozen=True)
 class PairPoint:
-    """One comparison as a point.
-
-    Attributes:
-        entry: all classes together, or one class.
-    """
+    """One comparison as a point."""
 
     comparison: SetsComparison
-    entry: ResultEntry
+    entry: ResultEntry  # all classes together, or one class
 
     @property
     def tooltip(self) -> str:
@@ -140,17 +132,12 @@ class PairPoint:
 
 @dataclass(frozen=True)
 class BarValue:
-    """One bar: a mean over comparisons.
+    """One bar: a mean over comparisons."""
 
-    Attributes:
-        mean: of the W1, or of what the bar shows.
-        noise: mean of the noise; None where there is none.
-    """
-
-    mean: float
+    mean: float  # of the W1, or of what the bar shows
     least: float
     most: float
-    noise: float | None
+    noise: float | None  # mean of the noise; None where there is none
     count: int
 
 
@@ -174,11 +161,7 @@ def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) ->
 def draw_bars(
     axes: Axes, groups: Sequence[str], series: Sequence[tuple[str, str, Sequence[BarValue | None]]], label: str
 ) -> None:
-    """Draw bars in groups, with what is least and most, and the noise as a dash.
-
-    Args:
-        series: name, name of a colour, and a bar for each group; None draws none.
-    """
+    """Draw bars in groups, with what is least and most, and the noise as a dash."""
     top = axes.get_ylim()[1]
     set_axes(axes, (-0.5, len(groups) - 0.5), (0, top), "", label)
     axes.set_xticks(range(len(groups)), [plain_text(name, 16) for name in groups])
@@ -205,9 +188,7 @@ def draw_matrix(
 ) -> None:
     """Draw a number for each pair of sets.
 
-    Args:
-        values: float64 (N, M), a row for each A and a column for each B; NaN where there is none.
-        tips: a tooltip for each cell that has a value, row by row.
+    `values`: float64 (N, M), a row for each A and a column for each B; NaN where there is none.
     """
     rows, columns = ([plain_text(name, 14) for name in each] for each in names)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), facecolor=LIGHT["plane"])
@@ -284,9 +265,8 @@ def set_figures(result: ManySetsResult) -> Figures:
 def entry_labels(result: ManySetsResult) -> dict[str, str]:
     """List what every comparison has numbers of.
 
-    Returns:
-        Labels by key: all classes together first, then class by class. A single class is not listed a second time as
-        all classes together.
+    Returns labels by key: all classes together first, then class by class. A single class is not listed a second time
+    as all classes together.
     """
     found = {entry.key: entry.label for comparison in result.comparisons for entry in comparison.entries}
     classes = {key: found[key] for key in sorted((k for k in found if k != OVERALL), key=int)}
@@ -294,11 +274,7 @@ def entry_labels(result: ManySetsResult) -> dict[str, str]:
 
 
 def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
-    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, a panel a net.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, a panel a net."""
     points = _points(result, key)
     top = _top([p.entry.numbers.mean_w1 for p in points])
     with report_style():
@@ -313,11 +289,7 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
 
 
 def class_bars(result: ManySetsResult) -> ReportFigure:
-    """Draw mean W1 by class and net, a panel a kind of pair.
-
-    Returns:
-        The figure: a bar is the mean over all comparisons of its kind, its line the least and the most.
-    """
+    """Draw mean W1 by class and net, a panel a kind of pair."""
     labels, kinds = entry_labels(result), [k for k in KIND_COLOURS if any(c.kind == k for c in result.comparisons)]
     bars = {
         (kind, net, key): _bar(result, kind, net, key, "mean_w1")
@@ -370,21 +342,13 @@ def pointwise_bars(result: ManySetsResult) -> ReportFigure:
 
 
 def w1_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
-    """Draw mean W1 of every pair of sets, A by B, a panel a net.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw mean W1 of every pair of sets, A by B, a panel a net."""
     top = _top([p.entry.numbers.mean_w1 for p in _points(result, key)])
     return _matrix_figure(result, key, "mean_w1", result.nets, top)
 
 
 def overlap_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
-    """Draw O_A of every pair of sets, A by B. Overlap depends on labels alone: it is the same for every net.
-
-    Args:
-        key: a class id as text, or "overall" for all classes together.
-    """
+    """Draw O_A of every pair of sets, A by B. Overlap depends on labels alone: it is the same for every net."""
     return _matrix_figure(result, key, "overlap_a", [None], 1.0)
 
 

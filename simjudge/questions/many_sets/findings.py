@@ -36,25 +36,16 @@ _LITTLE_OVERLAP = 0.2
 
 @dataclass(frozen=True)
 class StudiedNets:
-    """The names of the two nets in a result.
-
-    Attributes:
-        real: trained on reality, or on what stands in for it, alone.
-    """
+    """The names of the two nets in a result."""
 
     sim: str
-    real: str
+    real: str  # trained on reality, or on what stands in for it, alone
 
 
 def find_sets(
     compared: str | Path, out: str | Path, *, study: str, net_sim: str = "net_sim", net_real: str = "net_real"
 ) -> Sequence[StudyFinding]:
-    """Say what a comparison of many sets has shown, and write it.
-
-    Args:
-        compared: folder of the comparison; of study "sweep" a folder of `simjudge.sweep`.
-        net_sim: name of the net that was trained on the simulation alone.
-    """
+    """Say what a comparison of many sets has shown, and write it."""
     if study not in {*_STUDIES, "sweep"}:
         raise UsageError(f"study {study}: one of {', '.join([*_STUDIES, 'sweep'])} is needed")
     if study == "sweep":

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
-from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
 from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
-from simjudge.page.kept_result import KeptResult, ResultKind
+from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
-from simjudge.questions.compare.words import sample_words
 from simjudge.questions.many_sets.figures import (
     class_bars,
     entry_labels,
@@ -34,11 +32,18 @@ from simjudge.questions.many_sets.figures import (
     set_figures,
     w1_matrix,
 )
-from simjudge.questions.many_sets.result import Example, ManySetsResult, SetsComparison, load_many_sets, study_verdict
+from simjudge.questions.many_sets.result import (
+    Example,
+    ManySetsResult,
+    NamedSet,
+    SetsComparison,
+    load_many_sets,
+    study_verdict,
+)
 from simjudge.results.gallery import HIGHEST, LOWEST
+from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words
-from simjudge.terminal.common import table_text
 
 KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
@@ -68,38 +73,25 @@ KIND_COLUMNS = (
 
 @dataclass(frozen=True)
 class KindRow:
-    """The comparisons of one net, one class and one kind of pair together.
-
-    Attributes:
-        compared: how many of them have a W1.
-        w1: least, mean and most W1; None where nothing was compared.
-        pairs: which sets have the least and the most, as "B predicts A"; empty where nothing was compared.
-        noise: mean noise; None where there is none.
-        gap: least, mean and most gap; None where there is none.
-        relative: mean W1 as a share of the mean performance; None where undefined.
-        gaps: how many comparisons show a gap in the study.
-    """
+    """The comparisons of one net, one class and one kind of pair together."""
 
     net: str
     label: str
     kind: str
     comparisons: int
-    compared: int
-    w1: tuple[float, float, float] | None
+    compared: int  # how many of them have a W1
+    w1: tuple[float, float, float] | None  # least, mean and most W1; None where nothing was compared
+    # which sets have the least and the most, as "B predicts A"; empty where nothing was compared
     pairs: tuple[str, str]
-    noise: float | None
-    gap: tuple[float, float, float] | None
-    relative: float | None
+    noise: float | None  # mean noise; None where there is none
+    gap: tuple[float, float, float] | None  # least, mean and most gap; None where there is none
+    relative: float | None  # mean W1 as a share of the mean performance; None where undefined
     overlap: tuple[float, float, float] | None
-    gaps: int
+    gaps: int  # how many comparisons show a gap in the study
 
 
 def kind_rows(result: ManySetsResult) -> list[KindRow]:
-    """Gather least, mean and most by net, class and kind of pair.
-
-    Returns:
-        A row for each net, class and kind that was compared; all classes together first.
-    """
+    """Gather least, mean and most by net, class and kind of pair."""
     rows = []
     for net in result.nets:
         for key, label in entry_labels(result).items():
@@ -130,11 +122,7 @@ def kind_sentences(result: ManySetsResult) -> list[str]:
 
 
 def write_kind_csv(result: ManySetsResult, path: Path) -> None:
-    """Write the table by kind.
-
-    Args:
-        path: the CSV file; it is replaced at once or not at all.
-    """
+    """Write the table by kind."""
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(KIND_COLUMNS)
@@ -284,60 +272,40 @@ class SetsCell:
 
 @dataclass(frozen=True)
 class ClassFiguresView:
-    """The figures of one class.
-
-    Attributes:
-        scatter, matrix, overlap: its figures; empty where nothing was compared.
-        is_open: whether they are unfolded when the page opens.
-    """
+    """The figures of one class."""
 
     label: str
-    scatter: Markup
+    scatter: Markup  # scatter, matrix, overlap: its figures; empty where nothing was compared
     matrix: Markup
     overlap: Markup
-    is_open: bool
+    is_open: bool  # whether they are unfolded when the page opens
 
 
 @dataclass(frozen=True)
 class ExampleView:
-    """Contexts with their neighbours, of one comparison.
-
-    Attributes:
-        contexts: what is shown and the figure.
-    """
+    """Contexts with their neighbours, of one comparison."""
 
     heading: str
-    contexts: list[tuple[str, Markup]]
+    contexts: list[tuple[str, Markup]]  # what is shown and the figure
 
 
 @dataclass(frozen=True)
 class SetsView:
-    """Everything that a page shows of a comparison of many sets.
-
-    Attributes:
-        samples: "objects", or "patches" of label pictures.
-        sentences: what the numbers say, a sentence a net.
-        bars, pointwise: figures; empty where they have no data.
-        folded: how many classes have no figures on the page.
-        sets: name, domain and size of each set.
-        pictures: name and data URIs of the pictures of each set.
-        examples: contexts with their neighbours, for each net of the comparison with the largest gap.
-        losses: what was lost from the input.
-    """
+    """Everything that a page shows of a comparison of many sets."""
 
     name: str
-    samples: str
-    sentences: list[str]
-    bars: Markup
+    samples: str  # "objects", or "patches" of label pictures
+    sentences: list[str]  # what the numbers say, a sentence a net
+    bars: Markup  # bars, pointwise: figures; empty where they have no data
     pointwise: Markup
     classes: list[ClassFiguresView]
-    folded: int
+    folded: int  # how many classes have no figures on the page
     kinds: list[list[SetsCell]]
     pairs: list[list[SetsCell]]
-    sets: list[tuple[str, str, str]]
-    pictures: list[tuple[str, list[str]]]
-    examples: list[ExampleView]
-    losses: tuple[str, ...]
+    sets: list[tuple[str, str, str]]  # name, domain and size of each set
+    pictures: list[tuple[str, list[str]]]  # name and data URIs of the pictures of each set
+    examples: list[ExampleView]  # contexts with their neighbours, for each net of the comparison with the largest gap
+    losses: tuple[str, ...]  # what was lost from the input
     parameters: list[tuple[str, str]]
 
 
@@ -356,7 +324,7 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
     ]
     return SetsView(
         name=name,
-        samples=sample_words(result.header),
+        samples=result.parameters.samples,
         sentences=kind_sentences(result),
         bars=_embedded(embedder, class_bars, result),
         pointwise=_embedded(embedder, pointwise_bars, result),
@@ -369,14 +337,14 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
             for entry in comparison.entries
             if entry.key in labels
         ],
-        sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
+        sets=[_set_line(name, about, result.parameters.samples) for name, about in result.about.items()],
         pictures=[
             (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
             for name, own in read_pictures(result).items()
         ],
         examples=[_example(example, embedder) for example in result.examples],
         losses=result.losses,
-        parameters=[(key, str(value)) for key, value in result.header["parameters"].items() if value is not None],
+        parameters=[(key, str(value)) for key, value in result.parameters.content.items() if value is not None],
     )
 
 
@@ -466,14 +434,15 @@ def _share(value: float | None) -> SetsCell:
     return _number(value, "" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%")
 
 
-def _set_line(name: str, about: Mapping[str, Any], samples: str) -> tuple[str, str, str]:
-    nets = about["nets"]
-    first: Mapping[str, Any] = next(iter(nets.values()), {})
-    counts = f"{first.get('frames', 0):,} frames, {first.get('objects', 0):,} {samples}"
+def _set_line(name: str, about: NamedSet, samples: str) -> tuple[str, str, str]:
+    first = next(iter(about.nets.values()), ComparedSet())
+    counts = f"{first.frames or 0:,} frames, {first.objects or 0:,} {samples}"
     means = [
-        f"{net} {format_number(each['mean_performance'])}" for net, each in nets.items() if "mean_performance" in each
+        f"{net} {format_number(held.mean_performance)}"
+        for net, held in about.nets.items()
+        if held.mean_performance is not None
     ]
-    return name, about["domain"], counts + (f"; mean performance {', '.join(means)}" if means else "")
+    return name, about.domain, counts + (f"; mean performance {', '.join(means)}" if means else "")
 
 
 def picture_in_page(picture: RgbImage) -> str:
@@ -484,32 +453,21 @@ def picture_in_page(picture: RgbImage) -> str:
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 
 
-class SetsComparisonResult(KeptResult):
+class SetsComparisonResult(TabledResult[ManySetsResult]):
     """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
 
-    Attributes:
-        saved: the result as figures and pages read it.
+    `saved`: the result as figures and pages read it.
     """
 
     def __init__(self, saved: ManySetsResult, folder: Path) -> None:
         """Wrap a result; `load_result` makes one."""
         super().__init__(folder, None)
-        self.saved, self._place = saved, folder
-
-    @property
-    def name(self) -> str:
-        """The name of the folder."""
-        return self._place.resolve().name
+        self.saved = replace(saved, name=folder.resolve().name)
 
     @property
     def rows(self) -> list[KindRow]:
         """Least, mean and most by net, class and kind of pair."""
         return kind_rows(self.saved)
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """What was left out, one line a kind; empty where nothing was."""
-        return self.saved.losses
 
     @property
     def meaning(self) -> str:
@@ -526,17 +484,9 @@ class SetsComparisonResult(KeptResult):
         """All figures by name, not drawn yet: `result.figures["bars"]()` draws one; `savefig` saves it."""
         return set_figures(self.saved)
 
-    def __str__(self) -> str:
-        """The table by kind of pair."""
-        return table_text(self.table)
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
 
 def _cells(row: KindRow) -> list[str]:

@@ -11,9 +11,11 @@ from pydantic import Field
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Text
+from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
+from simjudge.results.result_header import ComparedSet, ResultParameters
 from simjudge.results.saved_result import (
     EXAMPLES,
     SETS,
@@ -73,35 +75,25 @@ class ManySetsFile(OpenFields):
 
 @dataclass(frozen=True)
 class Example:
-    """A comparison that is saved as a result of its own, with contexts and gallery.
-
-    Attributes:
-        a, b: names of the predicted and of the predicting set.
-    """
+    """A comparison that is saved as a result of its own, with contexts and gallery."""
 
     folder: Path
-    a: str
+    a: str  # a, b: names of the predicted and of the predicting set
     b: str
     net: str
 
 
 @dataclass(frozen=True)
 class SetsComparison:
-    """How well one set predicts another one, as a net sees them.
-
-    Attributes:
-        kind: "real-real", "real-sim" (whatever the direction) or "sim-sim".
-        paired: frames of A and B are pairs; the entries then have `pointwise_mean_difference`.
-        classes: one entry a class, by class id.
-    """
+    """How well one set predicts another one, as a net sees them."""
 
     a: str
     b: str
     net: str
-    kind: str
-    paired: bool
+    kind: str  # "real-real", "real-sim" (whatever the direction) or "sim-sim"
+    paired: bool  # frames of A and B are pairs; the entries then have `pointwise_mean_difference`
     overall: ResultEntry
-    classes: tuple[ResultEntry, ...]
+    classes: tuple[ResultEntry, ...]  # one entry a class, by class id
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:
@@ -110,25 +102,35 @@ class SetsComparison:
 
 
 @dataclass(frozen=True)
+class NamedSet:
+    """A set of the study."""
+
+    domain: str  # "real" or "sim"
+    nets: Mapping[str, ComparedSet]  # the set with what each net found in it
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> NamedSet:
+        """Read an entry of `sets`."""
+        return cls(str(content["domain"]), {net: ComparedSet.from_json(held) for net, held in content["nets"].items()})
+
+
+@dataclass(frozen=True)
 class ManySetsResult:
-    """A comparison of many sets.
+    """A comparison of many sets."""
 
-    Attributes:
-        header: version, parameters, sets, class_names and losses, as in the file.
-        comparisons: in the order in which they were asked for.
-        losses: what was left out, a line a kind.
-        examples: comparisons that are saved beside it as results of their own; a result that was not loaded has none.
-    """
-
-    header: Mapping[str, Any]
-    comparisons: tuple[SetsComparison, ...]
-    losses: tuple[str, ...]
+    content: Mapping[str, Any]  # everything, as in the file
+    parameters: ResultParameters
+    about: Mapping[str, NamedSet]  # by name of the set
+    comparisons: tuple[SetsComparison, ...]  # in the order in which they were asked for
+    losses: tuple[str, ...]  # what was left out, a line a kind
+    # comparisons that are saved beside it as results of their own; a result that was not loaded has none
     examples: tuple[Example, ...] = ()
+    name: str = ""  # of its folder
 
     @property
     def sets(self) -> tuple[str, ...]:
         """Names of the sets."""
-        return tuple(self.header["sets"])
+        return tuple(self.about)
 
     @property
     def nets(self) -> tuple[str, ...]:
@@ -137,7 +139,7 @@ class ManySetsResult:
 
     def domain(self, name: str) -> str:
         """Whether a set is "real" or "sim"."""
-        return str(self.header["sets"][name]["domain"])
+        return self.about[name].domain
 
     def find(self, a: str, b: str, net: str) -> SetsComparison:
         """One comparison."""
@@ -146,7 +148,7 @@ class ManySetsResult:
                 return comparison
         raise SimjudgeError(f"{a} predicted by {b}, net {net}: no such comparison in this result")
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """The rows of sets.csv: one a comparison and class, all classes together first."""
         for comparison in self.comparisons:
             head = {
@@ -161,7 +163,7 @@ class ManySetsResult:
                 yield {**head, "class": entry.label, "class_id": class_id, **table_numbers(entry)}
 
 
-def table_numbers(entry: ResultEntry) -> dict[str, Any]:
+def table_numbers(entry: ResultEntry) -> dict[str, object]:
     """The numbers of an entry as columns of a table."""
     return {key: value for key, value in entry.numbers.to_json().items() if not isinstance(value, Mapping)}
 
@@ -175,21 +177,19 @@ def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence
     """The result that the content of a sets.json says."""
     comparisons = []
     for each in content["comparisons"]:
-        overall, *classes = result_entries(each, content)
+        overall, *classes = result_entries(ComparisonNumbers.from_json(each), content.get("class_names") or {})
         names = (each["a"], each["b"], each["net"], each["kind"])
         comparisons.append(SetsComparison(*names, each["paired"], overall, tuple(classes)))
     lines = losses.lines() if isinstance(losses, Losses) else losses
-    return ManySetsResult(content, tuple(comparisons), tuple(lines))
+    about = {name: NamedSet.from_json(held) for name, held in content["sets"].items()}
+    parameters = ResultParameters.from_json(content["parameters"])
+    return ManySetsResult(content, parameters, about, tuple(comparisons), tuple(lines))
 
 
 def save_many_sets(
-    content: Mapping[str, Any], out: Path, examples: Mapping[str, Callable[[Path], None]] | None = None
+    content: Mapping[str, object], out: Path, examples: Mapping[str, Callable[[Path], None]] | None = None
 ) -> None:
-    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all.
-
-    Args:
-        examples: by name of the folder within `examples`, what writes that result.
-    """
+    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all."""
     rows = many_sets_from_content(content).rows()
     with atomic_result(out) as folder:
         for name, save in (examples or {}).items():

@@ -5,7 +5,7 @@ Which contexts are similar depends on labels alone. So one join a pair of sets s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -64,7 +64,7 @@ class WantedComparison:
     net: str
 
 
-def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[str, str], nets: list[str]) -> None:
+def check_names(predictions: Mapping[str, Mapping[str, object]], domains: Mapping[str, str], nets: list[str]) -> None:
     """Refuse sets and domains that do not go together."""
     if len(predictions) < _PAIR or not nets:
         raise UsageError("predictions: two sets or more are needed, each with the predictions of a net")
@@ -77,13 +77,9 @@ def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[s
 
 
 def wanted_comparisons(
-    predictions: Mapping[str, Any], nets: list[str], pairs: Sequence[Sequence[str]] | None
+    predictions: Mapping[str, Mapping[str, object]], nets: list[str], pairs: Sequence[Sequence[str]] | None
 ) -> list[WantedComparison]:
-    """The comparisons to make, each once.
-
-    Args:
-        pairs: each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
-    """
+    """The comparisons to make, each once."""
     if pairs is None:
         every = [WantedComparison(a, b, net) for a, b in permutations(predictions, 2) for net in nets]
         return _predicted(every, predictions)
@@ -115,7 +111,9 @@ def domain_kind(each: WantedComparison, domains: Mapping[str, str]) -> str:
     return "-".join(sorted((domains[each.a], domains[each.b])))
 
 
-def _predicted(wanted: list[WantedComparison], predictions: Mapping[str, Any]) -> list[WantedComparison]:
+def _predicted(
+    wanted: list[WantedComparison], predictions: Mapping[str, Mapping[str, object]]
+) -> list[WantedComparison]:
     """The comparisons, unless a set lacks the predictions of a net that one of them needs."""
     for each in wanted:
         for name in (each.a, each.b):
@@ -130,22 +128,14 @@ DRAWS_A_TEST = 100
 
 @dataclass
 class JudgedSets:
-    """Sets with what nets found in them: what all comparisons of many sets share.
-
-    Attributes:
-        judged: by set and net: the frames that are labelled and predicted.
-        settings: of the comparisons, with the draws of the whole study, and one patch for all sets.
-        twins: pairs of sets whose frames of one name or stamp show the same.
-        losses: what was left out, once for each set and net, and once for each pair of twins.
-        painted: what patches were painted from, by pair of sets.
-    """
+    """Sets with what nets found in them: what all comparisons of many sets share."""
 
     inputs: dict[tuple[str, str], InputSet]
-    judged: dict[tuple[str, str], JudgedSet]
-    settings: CompareSettings
-    twins: set[frozenset[str]]
-    losses: Losses
-    painted: dict[frozenset[str], PaintedGeometry]
+    judged: dict[tuple[str, str], JudgedSet]  # by set and net: the frames that are labelled and predicted
+    settings: CompareSettings  # of the comparisons, with the draws of the whole study, and one patch for all sets
+    twins: set[frozenset[str]]  # pairs of sets whose frames of one name or stamp show the same
+    losses: Losses  # what was left out, once for each set and net, and once for each pair of twins
+    painted: dict[frozenset[str], PaintedGeometry]  # what patches were painted from, by pair of sets
 
 
 def read_judged_sets(
@@ -155,16 +145,7 @@ def read_judged_sets(
     twins: set[frozenset[str]],
     log: Log,
 ) -> JudgedSets:
-    """Read every set with the predictions of every net that is asked for, under one numbering of classes.
-
-    Args:
-        predictions: by name of the set and name of the net, the set with its labels and the net's predictions.
-        wanted: the comparisons; sets and nets that none of them needs are not read.
-        twins: pairs of sets whose frames of one name or stamp show the same.
-
-    Returns:
-        The sets, and as many draws as the number of comparisons asks for.
-    """
+    """Read every set with the predictions of every net that is asked for, under one numbering of classes."""
     inputs = {}
     for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
         source = predictions[name][net]
@@ -270,14 +251,10 @@ CONTEXTS_A_KIND = 1
 
 @dataclass(frozen=True)
 class ExampleComparison:
-    """A comparison of a study, to be saved with its contexts and gallery.
-
-    Attributes:
-        a, b: names of the predicted and of the predicting set.
-    """
+    """A comparison of a study, to be saved with its contexts and gallery."""
 
     folder: str
-    a: str
+    a: str  # a, b: names of the predicted and of the predicting set
     b: str
     net: str
     study: JudgedSets
@@ -293,7 +270,7 @@ class ExampleComparison:
         settings = replace(study.settings, paired=twins)
         sides = judged_sides(study, self.a, self.b, self.net, losses)
         result = compare_judged(sides, painted_sets(*sides, settings), settings, losses)
-        inputs: dict[str, Any] = {
+        inputs: dict[str, object] = {
             key: study.inputs[name, self.net].describe(judged.frames, false_positives(judged)) | describe_units(drawn)
             for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.units.sides, strict=True)
         }
@@ -305,11 +282,7 @@ class ExampleComparison:
 def example_comparisons(
     study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
 ) -> list[ExampleComparison]:
-    """Choose for each net the comparison with the largest gap.
-
-    Returns:
-        One comparison a net, of the first MOST_EXAMPLES nets; none for a net whose sets have no contexts in common.
-    """
+    """Choose for each net the comparison with the largest gap."""
     best: dict[str, tuple[float, WantedComparison]] = {}
     for each, overall in comparisons:
         if overall.mean_w1 is None:
@@ -353,15 +326,6 @@ def compare_many_sets(
 
     The numbers of each pair and net are those of `simjudge.compare` with as many draws. Beside them stand p
     values and verdicts that are corrected for the number of comparisons of the study.
-
-    Args:
-        predictions: by name of the set and name of the net, the set with its labels and the net's predictions. A set
-            needs those of the nets that its comparisons are made for.
-        out: folder to save the result in; None saves nothing.
-        pairs: the comparisons to make, each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
-        twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
-            relabelled within pairs.
-        settings: of all comparisons.
     """
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))
     check_names(predictions, domains, nets)
@@ -472,27 +436,26 @@ def _objects_digest(frames: FrameSet) -> str:
 def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any, *, paired: bool) -> ComparisonNumbers:
     a, b = comparison.sets
     by_class = {
-        str(k): entry_numbers([one], classes[k], side_numbers("a", a, k), side_numbers("b", b, k))
-        for k, one in found.items()
+        str(k): entry_numbers([one], classes[k], side_numbers(a, k), side_numbers(b, k)) for k, one in found.items()
     }
-    together = entry_numbers(list(found.values()), overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    together = entry_numbers(list(found.values()), overall, side_numbers(a, None), side_numbers(b, None))
     numbers = ComparisonNumbers(by_class, together)
     return add_pointwise(a, b, numbers) if paired else numbers
 
 
 def _content(
     study: JudgedSets,
-    comparisons: list[dict[str, Any]],
+    comparisons: list[dict[str, object]],
     first: EntryNumbers,
-    predictions: Mapping[str, Any],
+    predictions: Iterable[str],
     domains: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The content of sets.json (docs/reference/results.md)."""
     names: dict[int, str] = {}
-    sets: dict[str, Any] = {name: {"domain": domains[name], "nets": {}} for name in predictions}
+    nets: dict[str, dict[str, object]] = {name: {} for name in predictions}
     for (name, net), judged in study.judged.items():
         names = judged.frames.class_names | names
-        sets[name]["nets"][net] = study.inputs[name, net].describe(judged.frames, false_positives(judged)) | {
+        nets[name][net] = study.inputs[name, net].describe(judged.frames, false_positives(judged)) | {
             "mean_performance": float(judged.assignment.performance.mean())
         }
     painted = {each.name for each in study.painted.values()}
@@ -502,7 +465,7 @@ def _content(
         | {"painted": painted.pop() if len(painted) == 1 else ""}
         | certainty_parameters(study.settings, first)
         | {"metric": study.settings.metric, "comparisons": len(comparisons)},
-        "sets": sets,
+        "sets": {name: {"domain": domains[name], "nets": found} for name, found in nets.items()},
         "class_names": {str(k): name for k, name in sorted(names.items())},
         "comparisons": comparisons,
         "losses": study.losses.lines(),

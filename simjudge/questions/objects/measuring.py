@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,37 +42,26 @@ _NAMES = {CAMERA: "pictures", LIDAR: "clouds"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectSide(ShortRepr):
-    """A real or a virtual recording or set.
-
-    Attributes:
-        path: where it was read from; None for one in memory.
-        frames: its pictures; None where it has none, or they are not compared.
-        missing: by sensor, why it has none of it.
-        trajectory: poses of what carries its camera; None where they are not known.
-    """
+    """A real or a virtual recording or set."""
 
     name: str
-    path: Path | None
-    frames: FrameSet | None
+    path: Path | None  # where it was read from; None for one in memory
+    frames: FrameSet | None  # its pictures; None where it has none, or they are not compared
     clouds: CloudSet | None
-    missing: dict[str, str]
-    trajectory: Trajectory | None = None
+    missing: dict[str, str]  # by sensor, why it has none of it
+    trajectory: Trajectory | None = None  # poses of what carries its camera; None where they are not known
 
     def has(self, sensor: str) -> bool:
         """Whether it has pictures, or clouds."""
         return (self.frames if sensor == CAMERA else self.clouds) is not None
 
     def times(self, sensor: str) -> FloatArray:
-        """The stamps of its pictures or clouds.
-
-        Returns:
-            float64 (N,), seconds, ascending.
-        """
+        """The stamps of its pictures or clouds. Returns float64 (N,), seconds, ascending."""
         if sensor == CAMERA:
             return np.empty(0) if self.frames is None else stamps_to_seconds(self.frames.stamp)
         return np.empty(0) if self.clouds is None else stamps_to_seconds(np.sort(self.clouds.stamp))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The entry of `inputs` in objects.json."""
         return {
             "name": self.name,
@@ -97,11 +86,7 @@ def read_sides(
 ) -> tuple[list[ObjectSide], list[str]]:
     """Read a real and a virtual recording or set, and perhaps a second real one.
 
-    Args:
-        sources: real, virtual, and the second real one if there is one.
-
-    Returns:
-        The sides in the same order, and the sensors that real and virtual both have.
+    `sources`: real, virtual, and the second real one if there is one.
     """
     of_real = _Choice(settings.real_image_topic, settings.real_cloud_topic)
     of_virtual = _Choice(settings.virtual_image_topic, settings.virtual_cloud_topic, round(settings.time_offset * 1e9))
@@ -207,42 +192,29 @@ def _clouds(source: ObjectSource, choice: _Choice) -> CloudSet:
 
 @dataclass(frozen=True)
 class Fact:
-    """One number of two whole recordings.
-
-    Attributes:
-        name: what it is, as "F1 of the occupancy maps".
-        real_again: the same of the real recording and a second real one; None without one.
-        note: what else is to be known.
-    """
+    """One number of two whole recordings."""
 
     sensor: str
-    name: str
+    name: str  # what it is, as "F1 of the occupancy maps"
     value: float
     unit: str = ""
-    real_again: float | None = None
-    note: str = ""
+    real_again: float | None = None  # the same of the real recording and a second real one; None without one
+    note: str = ""  # what else is to be known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured(ShortRepr):
-    """What was measured of one sensor.
+    """What was measured of one sensor."""
 
-    Attributes:
-        series: of real, of virtual, and of the second real recording if there is one.
-        colours: hue, saturation and value of objects and of whole pictures.
-        maps: of real and virtual; None where there are none.
-        frames: pictures of real and virtual, with what was found in them; empty for a lidar.
-        lidars: real and virtual with the truth; empty for a camera.
-    """
-
-    series: Sequence[Sequence[Series]]
+    series: Sequence[Sequence[Series]]  # of real, of virtual, and of the second real recording if there is one
     facts: Sequence[Fact] = ()
     ranges: Sequence[RangeTable] = ()
-    colours: Sequence[ColourDifference] = ()
+    colours: Sequence[ColourDifference] = ()  # hue, saturation and value of objects and of whole pictures
     models: Sequence[ModelRecord] = ()
-    maps: MapPair | None = None
+    maps: MapPair | None = None  # of real and virtual; None where there are none
+    # pictures of real and virtual, with what was found in them; empty for a lidar
     frames: Sequence[FrameSet] = field(default_factory=list)
-    lidars: Sequence[LidarSide] = ()
+    lidars: Sequence[LidarSide] = ()  # real and virtual with the truth; empty for a camera
 
 
 @dataclass(frozen=True)
@@ -258,8 +230,7 @@ class Work:
 def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
     """Measure everything that pictures tell.
 
-    Args:
-        sides: real, virtual, and perhaps the second real recording; all have pictures.
+    `sides`: real, virtual, and perhaps the second real recording; all have pictures.
     """
     settings, losses, progress = work.settings, work.losses, work.progress
     models = read_quality_models(settings).records()
@@ -315,8 +286,7 @@ def _same_objects(
 def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
     """Measure everything that clouds tell.
 
-    Args:
-        sides: real, virtual, and perhaps the second real recording; all have clouds.
+    `sides`: real, virtual, and perhaps the second real recording; all have clouds.
     """
     sets = [side.clouds for side in sides if side.clouds is not None]
     again = sets[2] if len(sets) > 2 else None
@@ -386,7 +356,7 @@ def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
     return facts
 
 
-def range_content(table: RangeTable) -> dict[str, Any]:
+def range_content(table: RangeTable) -> dict[str, object]:
     """The entry of a table over range in objects.json."""
     return {
         "metric": table.metric,
@@ -397,7 +367,7 @@ def range_content(table: RangeTable) -> dict[str, Any]:
     }
 
 
-def _means_content(means: RangeMeans) -> dict[str, Any]:
+def _means_content(means: RangeMeans) -> dict[str, object]:
     return {"mean": _listed(means.mean), "deviation": _listed(means.deviation), "count": means.count.tolist()}
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -30,10 +29,14 @@ from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, pl
 from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template, shrunk
 from simjudge.page.palette import LIGHT
 from simjudge.questions.objects.result import (
+    ColourDifferenceFields,
+    FactFields,
     ObjectResult,
+    RangeFields,
     ResultPicture,
     RowFields,
     SeriesPair,
+    SidesFields,
     by_family,
     fact_lines,
     floor_times,
@@ -71,14 +74,7 @@ _CUBOID_MARGIN = 2.0
 
 
 def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFile) -> ResultPicture | None:
-    """Draw the pair of scans with the most true cuboids, in the frame of the real lidar.
-
-    Args:
-        virtual: the virtual one; its scan is moved by the poses of both where they are known.
-
-    Returns:
-        The picture; None where there is no cuboid to show, or the scan cannot be read.
-    """
+    """Draw the pair of scans with the most true cuboids, in the frame of the real lidar."""
     pair = _scans(real, virtual)
     if pair is None:
         return None
@@ -196,10 +192,10 @@ def series_figures(result: ObjectResult, sensor: str) -> TitledFigures:
     own = [
         (row, pair)
         for row, pair in zip(result.rows, result.series, strict=True)
-        if row["sensor"] == sensor and len(pair.time)
+        if row.sensor == sensor and len(pair.time)
     ]
     start = min((float(pair.time[0]) for _, pair in own), default=0.0)
-    several = [(row, pair) for row, pair in own if row["frames"] > 1 and pair.time[-1] > pair.time[0]]
+    several = [(row, pair) for row, pair in own if row.frames > 1 and pair.time[-1] > pair.time[0]]
     return [
         (row_title(row), partial(series_figure, row, pair, start, row_title(row)))
         for row, pair in several[:MOST_SERIES]
@@ -208,20 +204,20 @@ def series_figures(result: ObjectResult, sensor: str) -> TitledFigures:
 
 def range_figures(result: ObjectResult) -> TitledFigures:
     """List the metrics over range."""
-    return [(table["metric"], partial(range_figure, table)) for table in result.content["ranges"]]
+    return [(table.metric, partial(range_figure, table)) for table in result.file.ranges]
 
 
 def colour_figures(result: ObjectResult) -> TitledFigures:
     """List the histograms of colours."""
-    rows = result.content["colours"]
-    subjects = dict.fromkeys(row["subject"] for row in rows)
-    return [(s, partial(colour_figure, [row for row in rows if row["subject"] == s])) for s in subjects]
+    rows = result.file.colours
+    subjects = dict.fromkeys(row.subject for row in rows)
+    return [(s, partial(colour_figure, [row for row in rows if row.subject == s])) for s in subjects]
 
 
 def object_figures(result: ObjectResult) -> Figures:
     """List the figures of a result by objects."""
-    sensors = dict.fromkeys(row["sensor"] for row in result.rows)
-    groups = {sensor: series_figures(result, sensor) for sensor in sensors}
+    sensors = dict.fromkeys(row.sensor for row in result.rows)
+    groups: dict[str, TitledFigures] = {sensor: series_figures(result, sensor) for sensor in sensors}
     groups |= {"range": range_figures(result), "colours": colour_figures(result)}
     return {
         f"{group}_{number:03d}_{file_name(title)}": draw
@@ -243,15 +239,14 @@ _MOST = 2000
 """Points of a line; a longer one is thinned."""
 
 
-def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title: str) -> ReportFigure:
+def series_figure(row: RowFields, pair: SeriesPair, start: float, title: str) -> ReportFigure:
     """Draw one metric of one subject: both series, and virtual less real with its interval and the floor.
 
-    Args:
-        start: the stamp that times are counted from, seconds.
+    `start`: the stamp that times are counted from, seconds.
     """
     kept = _thinned(len(pair.time))
     time, real, virtual = (values[kept] for values in (pair.time - start, pair.real, pair.virtual))
-    unit = f" [{row['unit']}]" if row["unit"] else ""
+    unit = f" [{row.unit}]" if row.unit else ""
     with report_style():
         figure = ReportFigure(*_SIZE, f"{title} over time in real and virtual, and the difference below.")
         upper = add_axes(figure, (0, 0, _SIZE[0], _UPPER), _MARGINS)
@@ -271,17 +266,17 @@ def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title:
     return figure
 
 
-def range_figure(table: Mapping[str, Any]) -> ReportFigure:
+def range_figure(table: RangeFields) -> ReportFigure:
     """Draw one metric of objects over range: means of both lidars with their standard deviation."""
-    edges = np.array(table["edges"])
+    edges = np.array(table.edges)
     middle = (edges[:-1] + edges[1:]) / 2
-    unit = f" [{table['unit']}]" if table["unit"] else ""
+    unit = f" [{table.unit}]" if table.unit else ""
     with report_style():
-        figure = ReportFigure(*_SMALL, f"{table['metric']} over range in real and virtual.")
+        figure = ReportFigure(*_SMALL, f"{table.metric} over range in real and virtual.")
         axes = add_axes(figure, (0, 0, *_SMALL), (56.0, 12.0, 24.0, 42.0))
-        axes.set_title(plain_text(table["metric"] + unit, 40), fontsize=11)
-        for side, colour, aside in (("real", "a", -0.8), ("virtual", "b", 0.8)):
-            mean, deviation = (np.array(table[side][what], np.float64) for what in ("mean", "deviation"))
+        axes.set_title(plain_text(table.metric + unit, 40), fontsize=11)
+        for side, means, colour, aside in (("real", table.real, "a", -0.8), ("virtual", table.virtual, "b", 0.8)):
+            mean, deviation = (np.array(values, np.float64) for values in (means.mean, means.deviation))
             axes.errorbar(
                 middle + aside,
                 mean,
@@ -312,15 +307,15 @@ def _widen_if_constant(axes: Axes) -> None:
         axes.set_ylim((low + high) / 2 - 0.05 * size, (low + high) / 2 + 0.05 * size)
 
 
-def _draw_difference(axes: Axes, row: Mapping[str, Any], time: FloatArray, difference: FloatArray) -> None:
+def _draw_difference(axes: Axes, row: RowFields, time: FloatArray, difference: FloatArray) -> None:
     """The difference over time; its mean with interval; between grey lines what real differs by from real."""
-    if row["floor"]:
-        axes.axhspan(-row["floor"], row["floor"], color=LIGHT["band"], alpha=0.6, linewidth=0)
+    if row.floor:
+        axes.axhspan(-row.floor, row.floor, color=LIGHT["band"], alpha=0.6, linewidth=0)
     axes.axhline(0.0, color=LIGHT["floor"], linewidth=1)
     _line(axes, time, difference, "soft", "virtual - real", width=1.0)
-    if row["low"] is not None:
-        axes.axhspan(row["low"], row["high"], color=LIGHT["w1"], alpha=0.25, linewidth=0)
-        axes.axhline(row["difference"], color=LIGHT["w1"], linewidth=1.6)
+    if row.low is not None:
+        axes.axhspan(row.low, row.high, color=LIGHT["w1"], alpha=0.25, linewidth=0)
+        axes.axhline(row.difference, color=LIGHT["w1"], linewidth=1.6)
 
 
 def _line(axes: Axes, time: FloatArray, value: FloatArray, colour: str, label: str, width: float = 1.5) -> None:
@@ -343,28 +338,28 @@ _PANEL, _HEIGHT = 250.0, 190.0
 _COLOUR_MARGINS = (46.0, 10.0, 34.0, 42.0)
 
 
-def colour_figure(rows: Sequence[Mapping[str, Any]]) -> ReportFigure:
+def colour_figure(rows: Sequence[ColourDifferenceFields]) -> ReportFigure:
     """Draw the histograms of one subject, a panel for each channel."""
     subject = colour_subject(rows[0])
     with report_style():
         figure = ReportFigure(_PANEL * len(rows), _HEIGHT, f"Hue, saturation and value of {subject}, real and virtual.")
         for number, row in enumerate(rows):
             axes = add_axes(figure, (number * _PANEL, 0, _PANEL, _HEIGHT), _COLOUR_MARGINS)
-            for side, colour in (("real", "a"), ("virtual", "b")):
-                percent = [100 * share for share in row[side]]
-                axes.stairs(percent, row["edges"], color=LIGHT[colour], linewidth=1.5, label=side)
-            axes.set_xlim(row["edges"][0], row["edges"][-1])
+            for side, shares, colour in (("real", row.real, "a"), ("virtual", row.virtual, "b")):
+                percent = [100 * share for share in shares]
+                axes.stairs(percent, row.edges, color=LIGHT[colour], linewidth=1.5, label=side)
+            axes.set_xlim(row.edges[0], row.edges[-1])
             axes.set_ylim(bottom=0)
-            axes.set_xlabel(f"{row['channel']} [{row['unit']}]" if row["unit"] else row["channel"])
+            axes.set_xlabel(f"{row.channel} [{row.unit}]" if row.unit else row.channel)
             axes.locator_params(nbins=5)
             if number == 0:
                 axes.set_title(plain_text(f"{subject}: share of the pixels [%]", 44), fontsize=11, loc="left")
     return figure
 
 
-def colour_subject(row: Mapping[str, Any]) -> str:
+def colour_subject(row: ColourDifferenceFields) -> str:
     """What histograms are of, for a person."""
-    return str(row["subject"]) or "whole pictures"
+    return str(row.subject) or "whole pictures"
 
 
 _COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TOO_FEW: "too-few"}
@@ -396,79 +391,68 @@ _WIDEST_PX = 1600
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the table.
-
-    Attributes:
-        value: what it is ordered by; "" for nothing.
-        colour: of the chip around it; "" for none.
-    """
+    """A cell of the table."""
 
     text: str
-    value: str = ""
-    colour: str = ""
+    value: str = ""  # what it is ordered by; "" for nothing
+    colour: str = ""  # of the chip around it; "" for none
 
 
 @dataclass(frozen=True)
 class SensorSection:
-    """What the page says of one sensor.
-
-    Attributes:
-        rows: how many there are in all.
-        families: the cells of the rows of whole pictures or scans and of all objects, by family.
-        single: those of single objects, the clearest first.
-        rest: what else single objects say, in words; "" for nothing.
-    """
+    """What the page says of one sensor."""
 
     sensor: str
-    rows: int
+    rows: int  # how many there are in all
+    # the cells of the rows of whole pictures or scans and of all objects, by family
     families: Mapping[str, Sequence[Sequence[Cell]]]
-    single: Sequence[Sequence[Cell]]
-    rest: str
+    single: Sequence[Sequence[Cell]]  # those of single objects, the clearest first
+    rest: str  # what else single objects say, in words; "" for nothing
     charts: Sequence[Markup]
 
 
 def render_objects_page(result: ObjectResult, title: str = "") -> str:
     """Render the page."""
     embedder = FigureEmbedder()
-    content = result.content
+    content = result.file
     return load_template("objects.html").render(
         title=title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
         name=result.name,
         headline=headline(result),
-        colour=_COLOURS[result.rows[0]["verdict"]],
+        colour=_COLOURS[result.rows[0].verdict],
         lead=lead(result),
         facts=fact_lines(result),
-        numbers=[_fact(each) for each in content["facts"]],
+        numbers=[_fact(each) for each in content.facts],
         heads=_HEADS,
         sensors=[
             _sensor_section(
-                [row for row in result.rows if row["sensor"] == sensor],
+                [row for row in result.rows if row.sensor == sensor],
                 [embedder.embed(draw()) for _, draw in series_figures(result, sensor)],
             )
-            for sensor in dict.fromkeys(row["sensor"] for row in result.rows)
+            for sensor in dict.fromkeys(row.sensor for row in result.rows)
         ],
         open=_OPEN,
         ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
-        colours=[_colour(each) for each in content["colours"]],
+        colours=[_colour(each) for each in content.colours],
         histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
-        pictures=[(each, _picture_uri(result, each["file"])) for each in content["pictures"]],
-        inputs=_inputs(content),
-        parameters=content["parameters"],
-        notes=content["notes"],
-        losses=content["losses"],
-        again=content["inputs"].get("real_again") is not None,
+        pictures=[(each, _picture_uri(result, each.file)) for each in content.pictures],
+        inputs=_inputs(content.inputs),
+        parameters=content.parameters,
+        notes=content.notes,
+        losses=content.losses,
+        again=content.inputs.real_again is not None,
     )
 
 
-def _sensor_section(rows: Sequence[Mapping[str, Any]], charts: Sequence[Markup]) -> SensorSection:
-    single = [row for row in rows if row["is_single"]]
-    shown = [row for row in single if row["verdict"] != TOO_FEW][:_MOST_SINGLE]
-    counts = Counter(row["verdict"] for row in single)
-    counts.subtract(Counter(row["verdict"] for row in shown))
+def _sensor_section(rows: Sequence[RowFields], charts: Sequence[Markup]) -> SensorSection:
+    single = [row for row in rows if row.is_single]
+    shown = [row for row in single if row.verdict != TOO_FEW][:_MOST_SINGLE]
+    counts = Counter(row.verdict for row in single)
+    counts.subtract(Counter(row.verdict for row in shown))
     rest = ", ".join(f"{count} x {verdict}" for verdict, count in counts.items() if count)
-    families = by_family([row for row in rows if not row["is_single"]])
+    families = by_family([row for row in rows if not row.is_single])
     return SensorSection(
-        rows[0]["sensor"],
+        rows[0].sensor,
         len(rows),
         {family: [_cells(row) for row in members] for family, members in families.items()},
         [_cells(row) for row in shown],
@@ -477,26 +461,26 @@ def _sensor_section(rows: Sequence[Mapping[str, Any]], charts: Sequence[Markup])
     )
 
 
-def _cells(row: Mapping[str, Any]) -> list[Cell]:
-    interval = "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
-    if row["limited"]:
+def _cells(row: RowFields) -> list[Cell]:
+    interval = "–" if row.low is None else f"{signed(row.low)} to {signed(row.high)}"
+    if row.limited:
         interval += " *"
-    shift, spread = row["shift"], 1.96 * (row["shift_spread"] or 0)
-    lost = row["unpaired_real"] + row["unpaired_virtual"]
-    missing = row["missing_real"] + row["missing_virtual"] + row["missing_both"]
+    shift, spread = row.shift, 1.96 * (row.shift_spread or 0)
+    lost = row.unpaired_real + row.unpaired_virtual
+    missing = row.missing_real + row.missing_virtual + row.missing_both
     return [
-        Cell(f"{row['metric']} [{row['unit']}]" if row["unit"] else row["metric"]),
-        Cell(row["subject"] or "whole"),
-        Cell(row["verdict"], colour=_COLOURS[row["verdict"]]),
-        _number_cell(row["real_mean"], row_number(row["real_mean"])),
-        _number_cell(row["virtual_mean"], row_number(row["virtual_mean"])),
-        _number_cell(row["difference"], signed(row["difference"])),
-        _number_cell(row["low"], interval),
-        _number_cell(row["floor"], row_number(row["floor"])),
-        _number_cell(row["times_floor"], floor_times(row["times_floor"])),
-        _number_cell(row["p_adjusted"], row_p(row["p_adjusted"])),
+        Cell(f"{row.metric} [{row.unit}]" if row.unit else row.metric),
+        Cell(row.subject or "whole"),
+        Cell(row.verdict, colour=_COLOURS[row.verdict]),
+        _number_cell(row.real_mean, row_number(row.real_mean)),
+        _number_cell(row.virtual_mean, row_number(row.virtual_mean)),
+        _number_cell(row.difference, signed(row.difference)),
+        _number_cell(row.low, interval),
+        _number_cell(row.floor, row_number(row.floor)),
+        _number_cell(row.times_floor, floor_times(row.times_floor)),
+        _number_cell(row.p_adjusted, row_p(row.p_adjusted)),
         _number_cell(shift, "" if shift is None else f"{round(1e3 * shift)} ± {round(1e3 * spread)}"),
-        _number_cell(row["frames"], str(row["frames"])),
+        _number_cell(row.frames, str(row.frames)),
         _number_cell(lost + missing, f"{lost} / {missing}" if lost + missing else "0"),
     ]
 
@@ -505,24 +489,23 @@ def _number_cell(value: float | None, text: str) -> Cell:
     return Cell("–" if value is None else text, "" if value is None else str(value))
 
 
-def _fact(fact: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    again = "–" if fact["real_again"] is None else row_number(fact["real_again"], fact["unit"])
-    return fact["name"], row_number(fact["value"], fact["unit"]), again, fact["note"]
+def _fact(fact: FactFields) -> tuple[str, str, str, str]:
+    again = "–" if fact.real_again is None else row_number(fact.real_again, fact.unit)
+    return fact.name, row_number(fact.value, fact.unit), again, fact.note
 
 
-def _colour(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    digits = 1 if row["channel"] == "hue" else 3
-    distance, floor = ("–" if v is None else f"{v:.{digits}f} {row['unit']}" for v in (row["distance"], row["floor"]))
-    return colour_subject(row), row["channel"], distance, floor
+def _colour(row: ColourDifferenceFields) -> tuple[str, str, str, str]:
+    digits = 1 if row.channel == "hue" else 3
+    distance, floor = ("–" if v is None else f"{v:.{digits}f} {row.unit}" for v in (row.distance, row.floor))
+    return colour_subject(row), row.channel, distance, floor
 
 
-def _inputs(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _inputs(inputs: SidesFields) -> list[tuple[str, str, str]]:
     rows = []
-    for key, title in (("real", "real"), ("virtual", "virtual"), ("real_again", "real, again")):
-        side = content["inputs"].get(key)
+    for side, title in ((inputs.real, "real"), (inputs.virtual, "virtual"), (inputs.real_again, "real, again")):
         if side is not None:
-            counts = [f"{side[what]} {what}" for what in ("frames", "clouds") if side.get(what) is not None]
-            rows.append((title, side.get("path") or side["name"], ", ".join(counts)))
+            counts = [f"{n} {what}" for n, what in ((side.frames, "frames"), (side.clouds, "clouds")) if n is not None]
+            rows.append((title, side.path or side.name, ", ".join(counts)))
     return rows
 
 
@@ -543,7 +526,7 @@ def _write_csv(result: ObjectResult, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(["result", *_FIELDS])
         for row in result.rows:
-            values = [row.get(field) for field in _FIELDS]
+            values = [getattr(row, field) for field in _FIELDS]
             writer.writerow([result.name, *("" if value is None else value for value in values)])
 
 

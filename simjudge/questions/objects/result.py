@@ -141,11 +141,15 @@ class SidesFields(OpenFields):
     virtual: SideFields
     real_again: SideFields | None = None
 
+    def side(self, name: str) -> SideFields:
+        """One of both."""
+        return self.virtual if name == "virtual" else self.real
+
 
 class ObjectsFile(OpenFields):
     """An objects.json."""
 
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     inputs: SidesFields
     rows: list[RowFields]
     only_real: list[tuple[Sensor, str, str]] = Field(default_factory=list)
@@ -162,31 +166,21 @@ class ObjectsFile(OpenFields):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesPair(ShortRepr):
-    """One metric of one subject over time, in real and in virtual.
+    """One metric of one subject over time, in real and in virtual."""
 
-    Attributes:
-        time: float64 (N,), seconds, the common times.
-        real, virtual: float64 (N,), NaN where there is no value.
-    """
-
-    time: FloatArray
-    real: FloatArray
+    time: FloatArray  # float64 (N,), seconds, the common times
+    real: FloatArray  # real, virtual: float64 (N,), NaN where there is no value
     virtual: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultPicture(ShortRepr):
-    """A picture that belongs to a result.
+    """A picture that belongs to a result."""
 
-    Attributes:
-        name: of its file, without the suffix.
-        pixels: uint8 (H, W, 3), red first.
-    """
-
-    name: str
+    name: str  # of its file, without the suffix
     title: str
     note: str
-    pixels: RgbImage
+    pixels: RgbImage  # uint8 (H, W, 3), red first
 
 
 @dataclass(frozen=True)
@@ -198,13 +192,18 @@ class ObjectResult:
     content: Mapping[str, Any]
 
     @property
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[RowFields]:
         """The table: a row each metric and subject, those that differ first."""
-        return list(self.content["rows"])
+        return self.file.rows
+
+    @cached_property
+    def file(self) -> ObjectsFile:
+        """What objects.json says; what it need not say has its default."""
+        return ObjectsFile.model_validate(self.content)
 
     def side_name(self, side: str) -> str:
         """What one side is called."""
-        return str(self.content["inputs"][side]["name"])
+        return str(self.file.inputs.side(side).name)
 
     @cached_property
     def series(self) -> Sequence[SeriesPair]:
@@ -227,7 +226,7 @@ def load_object_result(folder: Path) -> ObjectResult:
 
 
 def save_object_result(
-    folder: Path, content: Mapping[str, Any], series: Sequence[SeriesPair], pictures: Sequence[ResultPicture]
+    folder: Path, content: Mapping[str, object], series: Sequence[SeriesPair], pictures: Sequence[ResultPicture]
 ) -> None:
     """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
@@ -303,20 +302,16 @@ _VERBS = {
     TOO_FEW: ("have too few frames", "has too few frames"),
 }
 """Of several rows, and of one."""
-Row = Mapping[str, Any]
+Row = RowFields
 
 
 def row_title(row: Row) -> str:
     """What a row is about: "box width of cone 3"."""
-    return f"{row['metric']} of {row['subject']}" if row["subject"] else str(row["metric"])
+    return f"{row.metric} of {row.subject}" if row.subject else str(row.metric)
 
 
 def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
-    """A number of a row.
-
-    Args:
-        value: None where there is none.
-    """
+    """A number of a row."""
     if value is None:
         return "-"
     return f"{_plain(value, digits)} {unit}".rstrip()
@@ -329,33 +324,21 @@ def _plain(value: float, digits: int, sign: str = "") -> str:
 
 
 def floor_times(value: float | None) -> str:
-    """The size of a difference in floors.
-
-    Args:
-        value: None where there is none.
-    """
+    """The size of a difference in floors."""
     if value is None:
         return "-"
     return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def row_p(value: float | None) -> str:
-    """A p value.
-
-    Args:
-        value: None where there is none.
-    """
+    """A p value."""
     if value is None:
         return "-"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed(value: float | None, unit: str = "") -> str:
-    """A difference of a row, with its sign.
-
-    Args:
-        value: None where there is none.
-    """
+    """A difference of a row, with its sign."""
     if value is None:
         return "-"
     return f"{_plain(value, 3, '+')} {unit}".rstrip()
@@ -364,25 +347,25 @@ def signed(value: float | None, unit: str = "") -> str:
 def headline(result: ObjectResult) -> str:
     """The verdict in a few words."""
     rows = _main_rows(result)
-    different = sum(row["verdict"] == DIFFERS for row in rows)
+    different = sum(row.verdict == DIFFERS for row in rows)
     if different:
         return f"{different} of {len(rows)} metrics differ" if len(rows) > 1 else "It differs"
-    return "Cannot tell" if all(row["verdict"] == TOO_FEW for row in rows) else "No difference shown"
+    return "Cannot tell" if all(row.verdict == TOO_FEW for row in rows) else "No difference shown"
 
 
 def lead(result: ObjectResult) -> str:
     """The verdict in a sentence or two: what differs most clearly."""
     rows, names = _main_rows(result), (result.side_name("real"), result.side_name("virtual"))
-    different = [row for row in rows if row["verdict"] == DIFFERS]
+    different = [row for row in rows if row.verdict == DIFFERS]
     if not different:
-        if all(row["verdict"] == TOO_FEW for row in rows):
+        if all(row.verdict == TOO_FEW for row in rows):
             return f"No metric has enough frames in both {names[0]} and {names[1]} for an interval."
         return (
             f"None of the {len(rows)} metrics shows a difference between {names[0]} and {names[1]} that is both "
             "significant and greater than what real differs by from real. A longer recording may show smaller ones."
         )
-    sensors = list(dict.fromkeys(row["sensor"] for row in rows))
-    named = [row for sensor in sensors for row in _clearest([r for r in different if r["sensor"] == sensor])]
+    sensors = list(dict.fromkeys(row.sensor for row in rows))
+    named = [row for sensor in sensors for row in _clearest([r for r in different if r.sensor == sensor])]
     more = len(different) - len(named)
     also = f" {more} more {'differ' if more > 1 else 'differs'}." if more > 0 else ""
     phrases = [_row_sentence(row, with_sensor=len(sensors) > 1) for row in named]
@@ -398,19 +381,19 @@ def _clearest(rows: Sequence[Row]) -> list[Row]:
 def fact_lines(result: ObjectResult) -> list[str]:
     """Further sentences: other verdicts, shifts in time, PIQE's words, what one side alone has."""
     lines = []
-    main, single = _main_rows(result), [row for row in result.rows if row["is_single"]]
+    main, single = _main_rows(result), [row for row in result.rows if row.is_single]
     others = _counted(main, (WITHIN_FLOOR, NOT_SHOWN, TOO_FEW))
-    if others and any(row["verdict"] == DIFFERS for row in main):
+    if others and any(row.verdict == DIFFERS for row in main):
         lines.append(f"Of the other metrics, {others}.")
     elif others:
         lines.append(f"Of the metrics, {others}.")
     if single:
         lines.append(f"Of {len(single)} metrics of single objects, {_counted(single, SERIES_VERDICTS)}.")
-    lines += [_shift_line(sensor, shift) for sensor, shift in result.content["shifts"].items()]
-    lines += [_piqe_line(result, row) for row in main if row["metric"] == "piqe" and row["verdict"] != TOO_FEW]
-    lines += [_fact_line(fact) for fact in result.content["facts"][:1]]
+    lines += [_shift_line(sensor, shift) for sensor, shift in result.file.shifts.items()]
+    lines += [_piqe_line(result, row) for row in main if row.metric == "piqe" and row.verdict != TOO_FEW]
+    lines += [_fact_line(fact) for fact in result.file.facts[:1]]
     for side in ("real", "virtual"):
-        only = result.content[f"only_{side}"]
+        only = getattr(result.file, f"only_{side}")
         if only:
             subjects = sorted({subject or metric for _, metric, subject in only})
             shown = ", ".join(subjects[:5]) + (", ..." if len(subjects) > 5 else "")
@@ -420,26 +403,26 @@ def fact_lines(result: ObjectResult) -> list[str]:
 
 def _piqe_line(result: ObjectResult, row: Row) -> str:
     """PIQE's words for both means."""
-    sides = [(result.side_name(side), row[f"{side}_mean"]) for side in ("real", "virtual")]
+    sides = [(result.side_name(side), getattr(row, f"{side}_mean")) for side in ("real", "virtual")]
     told = [f"{name} {piqe_class(mean)} ({row_number(mean, digits=3)})" for name, mean in sides]
     return f"PIQE calls the pictures of {told[0]} and those of {told[1]}, 0 best, 100 worst."
 
 
-def _fact_line(fact: Mapping[str, Any]) -> str:
+def _fact_line(fact: FactFields) -> str:
     """The first number of whole recordings; the page has a table of all."""
-    again = fact.get("real_again")
-    beside = "" if again is None else f" (real and real again: {row_number(again, fact['unit'])})"
-    name = fact["name"]
-    return f"{name[0].upper()}{name[1:]}: {row_number(fact['value'], fact['unit'])}{beside}."
+    again = fact.real_again
+    beside = "" if again is None else f" (real and real again: {row_number(again, fact.unit)})"
+    name = fact.name
+    return f"{name[0].upper()}{name[1:]}: {row_number(fact.value, fact.unit)}{beside}."
 
 
 def _main_rows(result: ObjectResult) -> list[Row]:
-    return [row for row in result.rows if not row["is_single"]]
+    return [row for row in result.rows if not row.is_single]
 
 
 def _counted(rows: Sequence[Row], verdicts: Sequence[str]) -> str:
     """How many rows have each verdict: "2 differ and 5 show no difference"; "" where none has one of them."""
-    counts = [(sum(row["verdict"] == verdict for row in rows), verdict) for verdict in verdicts]
+    counts = [(sum(row.verdict == verdict for row in rows), verdict) for verdict in verdicts]
     parts = [f"{count} {_VERBS[verdict][count == 1]}" for count, verdict in counts if count]
     return _listed(parts) if parts else ""
 
@@ -453,8 +436,8 @@ def _shift_line(sensor: str, shift: float) -> str:
 
 def objects_table(result: ObjectResult) -> SummaryTable:
     """The table that the command prints: metrics of everything together, then the single objects that differ most."""
-    sensors = dict.fromkeys(row["sensor"] for row in result.rows)
-    main = {sensor: by_family([row for row in _main_rows(result) if row["sensor"] == sensor]) for sensor in sensors}
+    sensors = dict.fromkeys(row.sensor for row in result.rows)
+    main = {sensor: by_family([row for row in _main_rows(result) if row.sensor == sensor]) for sensor in sensors}
     shown = [row for families in main.values() for rows in families.values() for row in rows]
     shown += _clear_singles(result)[:_SINGLES]
     return SummaryTable(_COLUMNS, [_table_row(row) for row in shown], text_columns=5)
@@ -462,7 +445,7 @@ def objects_table(result: ObjectResult) -> SummaryTable:
 
 def rest_line(result: ObjectResult) -> str:
     """How many rows of single objects the printed table leaves out; "" for none."""
-    singles = sum(bool(row["is_single"]) for row in result.rows)
+    singles = sum(bool(row.is_single) for row in result.rows)
     differ = len(_clear_singles(result))
     left = singles - min(differ, _SINGLES)
     if not left:
@@ -473,16 +456,16 @@ def rest_line(result: ObjectResult) -> str:
 
 def _clear_singles(result: ObjectResult) -> list[Row]:
     """Rows of single objects that differ, the one with the most floors first."""
-    rows = [row for row in result.rows if row["is_single"] and row["verdict"] == DIFFERS]
-    return sorted(rows, key=lambda row: -(row["times_floor"] or 0))
+    rows = [row for row in result.rows if row.is_single and row.verdict == DIFFERS]
+    return sorted(rows, key=lambda row: -(row.times_floor or 0))
 
 
 def _row_sentence(row: Row, *, with_sensor: bool) -> str:
     """A difference as a phrase: "box width of cone 3 (+2.1 px, 95 % +1.8 to +2.4; 5 times the floor)"."""
-    sensor = f"{row['sensor']}, " if with_sensor else ""
-    interval = f"95 % {signed(row['low'])} to {signed(row['high'])}"
-    times = "" if row["times_floor"] is None else f"; {floor_times(row['times_floor'])} times the floor"
-    return f"{row_title(row)} ({sensor}{signed(row['difference'], row['unit'])}, {interval}{times})"
+    sensor = f"{row.sensor}, " if with_sensor else ""
+    interval = f"95 % {signed(row.low)} to {signed(row.high)}"
+    times = "" if row.times_floor is None else f"; {floor_times(row.times_floor)} times the floor"
+    return f"{row_title(row)} ({sensor}{signed(row.difference, row.unit)}, {interval}{times})"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -490,22 +473,22 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _table_row(row: Row) -> Sequence[str]:
-    interval = "-" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+    interval = "-" if row.low is None else f"{signed(row.low)} to {signed(row.high)}"
     return (
-        row["sensor"],
-        row["metric"],
-        row["subject"],
-        row["verdict"],
-        row["unit"],
-        row_number(row["real_mean"]),
-        row_number(row["virtual_mean"]),
-        signed(row["difference"]),
+        row.sensor,
+        row.metric,
+        row.subject,
+        row.verdict,
+        row.unit,
+        row_number(row.real_mean),
+        row_number(row.virtual_mean),
+        signed(row.difference),
         interval,
-        row_number(row["floor"]),
-        floor_times(row["times_floor"]),
-        row_p(row["p_adjusted"]),
-        "-" if row["shift"] is None else f"{row['shift']:+.3f}",
-        str(row["frames"]),
+        row_number(row.floor),
+        floor_times(row.times_floor),
+        row_p(row.p_adjusted),
+        "-" if row.shift is None else f"{row.shift:+.3f}",
+        str(row.frames),
     )
 
 
@@ -546,12 +529,8 @@ def metric_family(metric: str) -> str:
 
 
 def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Put rows into families.
-
-    Returns:
-        The rows of each family that has some, families in order; rows of one family stay in theirs.
-    """
+    """Put rows into families."""
     groups: dict[str, list[Row]] = {family: [] for family in FAMILIES}
     for row in rows:
-        groups[metric_family(row["metric"])].append(row)
+        groups[metric_family(row.metric)].append(row)
     return {family: members for family, members in groups.items() if members}

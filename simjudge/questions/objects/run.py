@@ -63,16 +63,11 @@ from simjudge.terminal.common import table_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectComparison(ShortRepr):
-    """A real and a virtual sensor compared by objects.
+    """A real and a virtual sensor compared by objects."""
 
-    Attributes:
-        sides: real, virtual, and a second real recording if there is one.
-        measured: what was measured beside the rows, by sensor.
-    """
-
-    sides: Sequence[ObjectSide]
+    sides: Sequence[ObjectSide]  # real, virtual, and a second real recording if there is one
     compared: dict[str, ComparedSeries]
-    measured: dict[str, Measured]
+    measured: dict[str, Measured]  # what was measured beside the rows, by sensor
     settings: ObjectSettings
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
@@ -87,7 +82,7 @@ class ObjectComparison(ShortRepr):
         """The series behind each row of `content`."""
         return [SeriesPair(row.time, row.real, row.virtual) for found in self.compared.values() for row in found.rows]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The content of objects.json (docs/guides/objects.md), without the pictures."""
         keys = ("real", "virtual", "real_again")
         texts = {row.name: row for row in declared(type(self.settings))}
@@ -122,11 +117,7 @@ def compare_by_objects(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ObjectComparison:
-    """Read both sides, measure the same objects in them, and compare the series.
-
-    Args:
-        real_again: another one of the real sensor, for the floor; None: halves of the first one.
-    """
+    """Read both sides, measure the same objects in them, and compare the series."""
     losses, notes = Losses(), []
 
     def note(line: str) -> None:
@@ -164,7 +155,7 @@ def compare_by_objects(
     return ObjectComparison(sides, compared, measured, settings, notes, losses)
 
 
-def _row_content(sensor: str, row: SeriesComparison) -> dict[str, Any]:
+def _row_content(sensor: str, row: SeriesComparison) -> dict[str, object]:
     real, virtual = row.means
     interval, floor, shift = row.difference, row.floor, row.shift
     return {
@@ -217,11 +208,7 @@ _PIQE_COLOURS = ((ACTIVE_BLOCK, (60, 160, 240)), (ARTIFACT_BLOCK, (230, 40, 40))
 
 
 def object_pictures(comparison: ObjectComparison) -> list[ResultPicture]:
-    """Draw the pictures of a comparison.
-
-    Returns:
-        The pictures; none of a sensor that was not compared. Damaged pictures are left out.
-    """
+    """Draw the pictures of a comparison."""
     out: list[ResultPicture] = []
     if CAMERA in comparison.measured:
         out += _camera_pictures(comparison, *comparison.measured[CAMERA].frames)
@@ -363,7 +350,7 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
     @property
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table as numbers: a row each metric and subject, those that differ first."""
-        return self.saved.rows
+        return list(self.content["rows"])
 
     @property
     def table(self) -> SummaryTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -41,19 +40,15 @@ _MOST_WHERE = 2.0
 
 @dataclass(frozen=True)
 class PlanEntry:
-    """What one class, or all classes together, need.
-
-    Attributes:
-        units: sampling units of A and of B that hold it now.
-        power: the share of cases in which the frames at hand show the gap; None where performance cannot fall so far.
-        smallest_gap: the gap that the frames at hand show in 80 of 100 cases; None where nothing was compared.
-        needed: frames of A and of B that show the gap in 80 of 100 cases; None where no number is known.
-    """
+    """What one class, or all classes together, need."""
 
     label: str
-    units: tuple[int, int]
+    units: tuple[int, int]  # sampling units of A and of B that hold it now
+    # the share of cases in which the frames at hand show the gap; None where performance cannot fall so far
     power: float | None
+    # the gap that the frames at hand show in 80 of 100 cases; None where nothing was compared
     smallest_gap: float | None
+    # frames of A and of B that show the gap in 80 of 100 cases; None where no number is known
     needed: tuple[int, int] | None
 
 
@@ -82,7 +77,7 @@ class Plan:
     losses: Losses
     alone: bool = False
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The plan as JSON has it (docs/reference/results.md)."""
         return {
             "gap": self.gap,
@@ -291,19 +286,14 @@ def _entry(
 
 @dataclass(frozen=True)
 class _Forecast:
-    """W1 by chance and with a gap: noise, its critical value and the spread of W1 fall with the root of the units.
+    """W1 by chance and with a gap: noise, its critical value and the spread of W1 fall with the root of the units."""
 
-    Attributes:
-        noise, weight: of each row of contexts, as the draws have them.
-        where: the part of the noise that is at values at which the gap is, too. What is missed makes noise between 0
-            and the other values; a gap of what is found stands beside it, and is not hidden in it.
-        critical: W1 above it is no chance.
-    """
-
-    noise: FloatArray
+    noise: FloatArray  # noise, weight: of each row of contexts, as the draws have them
     weight: FloatArray
+    # the part of the noise that is at values at which the gap is, too. What is missed makes noise between 0 and the
+    # other values; a gap of what is found stands beside it, and is not hidden in it.
     where: float
-    critical: float
+    critical: float  # W1 above it is no chance
     spread: float
 
     @classmethod

@@ -34,30 +34,19 @@ _LINES = 4
 
 @dataclass(frozen=True)
 class CloudScale:
-    """What pictures of several clouds have in common.
+    """What pictures of several clouds have in common."""
 
-    Attributes:
-        radius: half the side of the square that is shown, metres.
-        low, high: heights at the ends of the colours, metres.
-        centre: x and y of the square's middle, metres.
-    """
-
-    radius: float
-    low: float
+    radius: float  # half the side of the square that is shown, metres
+    low: float  # low, high: heights at the ends of the colours, metres
     high: float
-    centre: tuple[float, float] = (0.0, 0.0)
+    centre: tuple[float, float] = (0.0, 0.0)  # x and y of the square's middle, metres
 
     @classmethod
     def of_clouds(cls, clouds: Sequence[npt.ArrayLike], radius: float | None = None) -> CloudScale:
         """Choose a scale.
 
-        Args:
-            clouds: points, (N, 3) each, metres.
-            radius: metres around the origin; None: a square that holds the origin and along x and along y 96 % of the
-                points, a round number of metres wide.
-
-        Returns:
-            The scale; the colours reach from the 2nd to the 98th percentile of the heights in the square.
+        `clouds`: points, (N, 3) each, metres; `radius`: metres around the origin; None: a square that holds the origin
+        and along x and along y 96 % of the points, a round number of metres wide.
         """
         points = np.concatenate([np.empty((0, 3)), *(finite_points(cloud) for cloud in clouds)])
         centre = np.zeros(2)
@@ -77,14 +66,7 @@ class CloudScale:
         return max(step * power for step in _STEPS if step * power <= most * (1 + 1e-9))
 
     def colours(self, height: FloatArray) -> npt.NDArray[np.uint8]:
-        """The colours of heights.
-
-        Args:
-            height: (N,), metres.
-
-        Returns:
-            (N, 3), RGB.
-        """
+        """The colours of heights. `height`: (N,), metres; returns (N, 3), RGB."""
         share = np.clip((height - self.low) / (self.high - self.low), 0, 1)
         colours: npt.NDArray[np.uint8] = np.round(255 * HEIGHT_COLOURS).astype(np.uint8)[
             np.round(share * (len(HEIGHT_COLOURS) - 1)).astype(np.int64)
@@ -95,11 +77,7 @@ class CloudScale:
 def finite_points(points: npt.ArrayLike) -> FloatArray:
     """The points that are places: drivers write NaN, or 0 0 0, where a beam has no return.
 
-    Args:
-        points: (N, 3), metres.
-
-    Returns:
-        (K, 3).
+    `points`: (N, 3), metres; returns (K, 3).
     """
     table = np.asarray(points, np.float64).reshape(-1, 3)
     return table[np.isfinite(table).all(1) & table.any(1)]
@@ -162,17 +140,11 @@ class CloudView(Protocol):
 
 @dataclass(frozen=True)
 class TopView:
-    """From straight above: a square.
+    """From straight above: a square."""
 
-    Attributes:
-        radius: half its side, metres.
-        size: its side, pixels.
-        centre: x and y of its middle, metres.
-    """
-
-    radius: float
-    size: int = 900
-    centre: tuple[float, float] = (0.0, 0.0)
+    radius: float  # half its side, metres
+    size: int = 900  # its side, pixels
+    centre: tuple[float, float] = (0.0, 0.0)  # x and y of its middle, metres
 
     @property
     def width(self) -> int:
@@ -196,29 +168,18 @@ class TopView:
 
 @dataclass(frozen=True)
 class PerspectiveView:
-    """From an eye towards a point, with z upright.
+    """From an eye towards a point, with z upright."""
 
-    Attributes:
-        eye, target: metres; the target may not lie straight above or below the eye.
-        field_of_view: across the height of the picture, degrees.
-        width, height: of the picture, pixels.
-        near: metres before the eye that are not shown.
-    """
-
-    eye: tuple[float, float, float]
+    eye: tuple[float, float, float]  # eye, target: metres; the target may not lie straight above or below the eye
     target: tuple[float, float, float]
-    field_of_view: float = 45.0
-    width: int = 1200
+    field_of_view: float = 45.0  # across the height of the picture, degrees
+    width: int = 1200  # width, height: of the picture, pixels
     height: int = 900
-    near: float = 0.01
+    near: float = 0.01  # metres before the eye that are not shown
 
     @classmethod
     def behind(cls, scale: CloudScale, width: int = 1200, height: int = 900) -> PerspectiveView:
-        """A view over the cloud from behind and above, ahead.
-
-        Args:
-            width, height: of the picture, pixels.
-        """
+        """A view over the cloud from behind and above, ahead. `width`, `height`: of the picture, pixels."""
         r, z, (x, y) = scale.radius, scale.low, scale.centre
         eye, target = (x - 1.3 * r, y - 0.3 * r, z + 0.85 * r), (x - 0.03 * r, y, z)
         return cls(eye, target, 46.0, width, height, _NEAR * r)
@@ -277,13 +238,9 @@ class CloudPictures(NamedTuple):
 def box_corners(centre: npt.ArrayLike, rotation: npt.ArrayLike, size: npt.ArrayLike) -> FloatArray:
     """The corners of boxes.
 
-    Args:
-        centre: (K, 3), metres.
-        rotation: (K, 3, 3), the box's axes to the cloud's.
-        size: (K, 3), along the box's own axes, metres.
-
-    Returns:
-        (K, 8, 3); bits of the number of a corner say on which side it is along x (4), y (2) and z (1).
+    `centre`: (K, 3), metres; `rotation`: (K, 3, 3), the box's axes to the cloud's; `size`: (K, 3), along the box's own
+    axes, metres; returns (K, 8, 3); bits of the number of a corner say on which side it is along x (4), y (2) and z
+    (1).
     """
     middle, turned = np.asarray(centre, np.float64).reshape(-1, 3), np.asarray(rotation, np.float64).reshape(-1, 3, 3)
     local = _CORNERS * np.asarray(size, np.float64).reshape(-1, 1, 3)
@@ -325,13 +282,8 @@ def draw_cloud(
 ) -> RgbImage:
     """Draw a cloud as one view shows it.
 
-    Args:
-        points: (N, 3), finite, metres.
-        boxes: (K, 8, 3), corners, metres.
-        box_colours: (K, 3) or (3,), RGB, 0-255.
-
-    Returns:
-        RGB, uint8 (H, W, 3).
+    `points`: (N, 3), finite, metres; `boxes`: (K, 8, 3), corners, metres; `box_colours`: (K, 3) or (3,), RGB, 0-255;
+    returns RGB, uint8 (H, W, 3).
     """
     image = np.full((view.height, view.width, 3), GROUND, np.uint8)
     lines, axes = _grid(scale)
@@ -350,11 +302,8 @@ def draw_points(
 ) -> None:
     """Draw points as squares; the nearest one shows where several lie.
 
-    Args:
-        image: RGB, uint8 (H, W, 3), of the view's size; it is written on.
-        points: (N, 3), metres.
-        colours: (N, 3), RGB.
-        size: side of a square, pixels.
+    `image`: RGB, uint8 (H, W, 3), of the view's size; it is written on; `points`: (N, 3), metres; `colours`: (N, 3),
+    RGB; `size`: side of a square, pixels.
     """
     place, depth = view.project(points)
     seen = np.isfinite(depth) & (np.abs(place) < 2**30).all(1)
@@ -376,11 +325,8 @@ def draw_segments(
 ) -> None:
     """Draw straight lines.
 
-    Args:
-        image: RGB, uint8 (H, W, 3), of the view's size; it is written on.
-        segments: (M, 2, 3), metres.
-        colours: (M, 3), RGB, 0-255.
-        width: of a line, pixels.
+    `image`: RGB, uint8 (H, W, 3), of the view's size; it is written on; `segments`: (M, 2, 3), metres; `colours`: (M,
+    3), RGB, 0-255; `width`: of a line, pixels.
     """
     cut = view.clip(segments)
     place, depth = view.project(cut.reshape(-1, 3))

@@ -49,16 +49,11 @@ _NAMES = {"gyroscope": "turn rate", "accelerometer": "acceleration"}
 
 
 class MapLine(NamedTuple):
-    """A way on a plane.
-
-    Attributes:
-        points: (N, 2), metres.
-        is_truth: whether it is drawn as truth, thin and dark.
-    """
+    """A way on a plane."""
 
     name: str
-    points: FloatArray
-    is_truth: bool = False
+    points: FloatArray  # (N, 2), metres
+    is_truth: bool = False  # whether it is drawn as truth, thin and dark
 
 
 def map_figure(lines: Sequence[MapLine], axes_names: tuple[str, str], what: str) -> ReportFigure:
@@ -87,12 +82,7 @@ def map_figure(lines: Sequence[MapLine], axes_names: tuple[str, str], what: str)
 def imu_figure(series: ImuSeries, truth: ImuSeries | None, start: int) -> ReportFigure:
     """Draw the signals of an IMU over time, and the truth over each where it is known.
 
-    Args:
-        truth: the same without noise, None where it is not known.
-        start: the stamp, nanoseconds, that times are counted from.
-
-    Returns:
-        The figure: a column for each part that the IMU has, a row for each axis.
+    `start`: the stamp, nanoseconds, that times are counted from.
     """
     parts = [part for part in PARTS if part in series.parts]
     width, height = _PANEL
@@ -120,11 +110,7 @@ def imu_figure(series: ImuSeries, truth: ImuSeries | None, start: int) -> Report
 def thinned(points: FloatArray) -> FloatArray:
     """At most `MOST_POINTS` points of a way, the first and the last among them.
 
-    Args:
-        points: (N, 2).
-
-    Returns:
-        (K, 2), evenly chosen.
+    `points`: (N, 2); returns (K, 2), evenly chosen.
     """
     if len(points) <= MOST_POINTS:
         return points
@@ -134,12 +120,8 @@ def thinned(points: FloatArray) -> FloatArray:
 def envelope(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A signal in at most `MOST_POINTS` points that loses no peak: the lowest and the highest of equal stretches.
 
-    Args:
-        time: (N,), increasing.
-        values: (N,).
-
-    Returns:
-        (K,) and (K,), in order of time; the signal itself where it is short.
+    `time`: (N,), increasing; `values`: (N,); returns (K,) and (K,), in order of time; the signal itself where it is
+    short.
     """
     if len(time) <= MOST_POINTS:
         return time, values
@@ -218,23 +200,15 @@ _FARTHEST = 0.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instant(ShortRepr):
-    """One cloud on the page.
+    """One cloud on the page."""
 
-    Attributes:
-        name: for the files of its figures.
-        title: lidar, time and number of points.
-        picture: the camera's, with its labels; None where there is none near.
-        picture_note: how far from the cloud the picture was taken, or why there is none.
-        classes: of the boxes in sight: name, colour as #rrggbb, how many.
-    """
-
-    name: str
-    title: str
+    name: str  # for the files of its figures
+    title: str  # lidar, time and number of points
     top: ReportFigure
     perspective: ReportFigure
-    picture: RgbImage | None
-    picture_note: str
-    classes: list[tuple[str, str, int]]
+    picture: RgbImage | None  # the camera's, with its labels; None where there is none near
+    picture_note: str  # how far from the cloud the picture was taken, or why there is none
+    classes: list[tuple[str, str, int]]  # of the boxes in sight: name, colour as #rrggbb, how many
 
 
 class Chart(NamedTuple):
@@ -248,18 +222,12 @@ class Chart(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordingView:
-    """What the page of a recording shows.
+    """What the page of a recording shows."""
 
-    Attributes:
-        sentences: one for each sensor, with its numbers.
-        scale: of all clouds; None where there are none.
-        charts: of the other signals, by file name.
-    """
-
-    sentences: list[str]
-    scale: CloudScale | None
+    sentences: list[str]  # one for each sensor, with its numbers
+    scale: CloudScale | None  # of all clouds; None where there are none
     instants: list[Instant]
-    charts: dict[str, Chart]
+    charts: dict[str, Chart]  # of the other signals, by file name
 
 
 class _PageScale(NamedTuple):
@@ -289,11 +257,7 @@ def make_recording_view(held: RecordedSensors, settings: ReportSettings) -> Reco
 
 
 def choose_clouds(held: RecordedSensors, settings: ReportSettings) -> list[tuple[RecordedLidar, int]]:
-    """The clouds of the chosen instants: those of the first lidar, and the nearest of the others.
-
-    Args:
-        settings: which instants, or how many: these are spread over the clouds that have a picture near, else over all.
-    """
+    """The clouds of the chosen instants: those of the first lidar, and the nearest of the others."""
     clouds = held.lidars[0].clouds
     if settings.at is None:
         seen = held.frames.stamp[_with_picture(held.frames)] if held.frames is not None else np.empty(0, np.int64)
@@ -480,11 +444,7 @@ _WIDEST_PX = 960
 def report_recording(
     path: Path, out: Path, settings: ReportSettings, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> Report:
-    """Make the page of a recording: clouds from above and in perspective beside the camera's pictures, and signals.
-
-    Args:
-        out: the page where the name ends in .html, else a folder that gets index.html.
-    """
+    """Make the page of a recording: clouds from above and in perspective beside the camera's pictures, and signals."""
     unused = [name for name in ("csv", "latex", "label") if getattr(settings, name) is not None]
     if unused:
         raise UsageError(f"--{unused[0]} is for results of compare and sweep; {path} is a recording")

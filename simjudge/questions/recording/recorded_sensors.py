@@ -40,54 +40,36 @@ _NOT_SHOWN = "parts that cannot be shown"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedLidar(ShortRepr):
-    """A lidar of a recording.
-
-    Attributes:
-        boxes: the labelled boxes by stamp, nanoseconds.
-        found: the boxes that a detector found, likewise.
-        body: the frame that its points are drawn in: that of the car where the recording says how it is mounted.
-        mount: pose of the points' frame in `body`.
-    """
+    """A lidar of a recording."""
 
     clouds: CloudSeries
-    boxes: dict[int, RecordedBoxes]
-    found: dict[int, RecordedBoxes]
-    body: str
-    mount: Pose
+    boxes: dict[int, RecordedBoxes]  # the labelled boxes by stamp, nanoseconds
+    found: dict[int, RecordedBoxes]  # the boxes that a detector found, likewise
+    body: str  # the frame that its points are drawn in: that of the car where the recording says how it is mounted
+    mount: Pose  # pose of the points' frame in `body`
 
 
 @dataclass(eq=False, repr=False)
 class RecordedSensors(ShortRepr):
-    """What was recorded of a drive.
-
-    Attributes:
-        start, end: recording times of the first and the last message, nanoseconds.
-        frames: the camera's pictures and their labels, None where there are none.
-        gps, imus: readings by topic, each with the truth where it was recorded.
-        notes: what is worth saying although nothing is lost.
-    """
+    """What was recorded of a drive."""
 
     path: Path
-    start: int
+    start: int  # start, end: recording times of the first and the last message, nanoseconds
     end: int
     lidars: list[RecordedLidar] = field(default_factory=list)
-    frames: FrameSet | None = None
+    frames: FrameSet | None = None  # the camera's pictures and their labels, None where there are none
     courses: list[Trajectory] = field(default_factory=list)
+    # gps, imus: readings by topic, each with the truth where it was recorded
     gps: list[tuple[GpsTrack, GpsTrack | None]] = field(default_factory=list)
     imus: list[tuple[str, ImuSeries, ImuSeries | None]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what is worth saying although nothing is lost
     losses: Losses = field(default_factory=Losses)
 
 
 def read_recorded_sensors(
     path: Path, topic: str | None = None, image_topic: str | None = None, progress: ProgressBar = no_progress
 ) -> RecordedSensors:
-    """Read what a recording holds of a drive's sensors.
-
-    Args:
-        topic: of the clouds; None: every topic of clouds that a sensor measured.
-        image_topic: of the camera; None: the only one, else the first by name, which a note says.
-    """
+    """Read what a recording holds of a drive's sensors."""
     recording = Recording(path)
     reader = _RecordingReader(recording)
     out = reader.out

@@ -42,42 +42,27 @@ _JPEG_QUALITY = 90
 
 @dataclass(frozen=True, repr=False)
 class ResultFrame(ShortRepr):
-    """A frame of one of both sets.
-
-    Attributes:
-        size: width and height, pixels.
-        rows: int64 (N,), its contexts' rows in the table.
-    """
+    """A frame of one of both sets."""
 
     which: str
     name: str
-    size: tuple[int, int]
-    rows: IntArray
+    size: tuple[int, int]  # width and height, pixels
+    rows: IntArray  # int64 (N,), its contexts' rows in the table
 
 
 @dataclass(frozen=True)
 class ResultFrames:
-    """All frames of a result that hold contexts.
-
-    Attributes:
-        frames: those of A first, each set's in its own order.
-        sets: the data sets that were compared, by "a" and "b", where they are still there.
-        numbers: of the frames of these data sets, by "a" or "b" and name.
-    """
+    """All frames of a result that hold contexts."""
 
     contexts: ContextTable
     names: SetNames
-    frames: list[ResultFrame]
-    sets: Mapping[str, FrameSet]
-    numbers: Mapping[tuple[str, str], int]
+    frames: list[ResultFrame]  # those of A first, each set's in its own order
+    sets: Mapping[str, FrameSet]  # the data sets that were compared, by "a" and "b", where they are still there
+    numbers: Mapping[tuple[str, str], int]  # of the frames of these data sets, by "a" or "b" and name
     class_names: Mapping[str, str]
 
     def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
-        """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG.
-
-        Returns:
-            The bytes; None where there is no picture.
-        """
+        """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG."""
         frames, number = self.sets.get(frame.which), self.numbers.get((frame.which, frame.name))
         if frames is None or frames.images is None or number is None or not frames.images.has(number):
             return None
@@ -100,11 +85,7 @@ class ResultFrames:
 
 
 def read_result_frames(result: Result) -> ResultFrames:
-    """Gather the frames of a result, and read the data sets that it was made from.
-
-    Returns:
-        The frames; without the data sets that are no longer where they were.
-    """
+    """Gather the frames of a result, and read the data sets that it was made from."""
     contexts = result.contexts
     if contexts is None:
         raise SimjudgeError(f"{result.name}: holds a sweep alone: run simjudge compare for its contexts")
@@ -121,15 +102,12 @@ def read_result_frames(result: Result) -> ResultFrames:
         )
         for rows in (parts[n] for n in np.argsort(first))
     ]
-    inputs = result.header.get("inputs") or {}
-    sets = {which: held for which in "ab" if (held := _set_or_none(inputs.get(which) or {})) is not None}
-    names = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+    sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
     numbers_of = {(which, name): n for which, each in sets.items() for n, name in enumerate(each.frame_name)}
-    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, names)
+    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
 
 
-def _set_or_none(described: Mapping[str, object]) -> FrameSet | None:
-    path = str(described.get("path") or "")
+def _set_or_none(path: str | None) -> FrameSet | None:
     if not path or not Path(path).exists():
         return None
     try:
@@ -145,14 +123,7 @@ _MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
 
 
 def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = False) -> Losses:
-    """Write a result as a rerun recording.
-
-    Args:
-        advance: told (frames done, frames in all).
-
-    Returns:
-        Pictures that could not be read, and sets that are no longer there.
-    """
+    """Write a result as a rerun recording."""
     if not is_installed():
         raise SimjudgeError(MISSING)
     import rerun  # noqa: PLC0415 - an extra
@@ -238,11 +209,7 @@ def _boxes(rerun: Any, edges: np.ndarray, colours: Iterable[tuple[int, int, int]
 
 
 def context_text(shown: ResultFrames, row: int) -> str:
-    """Write the numbers of a context.
-
-    Returns:
-        Class, performance, and W1 with the nearest context of the other set where it has these.
-    """
+    """Write the numbers of a context."""
     contexts = shown.contexts
     parts = [f"{shown.class_name(row)}: performance {contexts['performance'][row]:.2f}"]
     if np.isfinite(contexts["w1"][row]):
@@ -287,12 +254,7 @@ _NUMBERS = ("w1", "mean_difference", "batch_a", "batch_b", "distance", "visible"
 
 
 def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
-    """Write a result as a folder that `fiftyone.Dataset.from_dir` reads.
-
-    Args:
-        out: the folder; it appears whole or not at all. An earlier folder of this kind is replaced.
-        advance: told (frames done, frames in all).
-    """
+    """Write a result as a folder that `fiftyone.Dataset.from_dir` reads."""
     if importlib.util.find_spec("fiftyone") is None:
         raise SimjudgeError(NO_FIFTYONE)
     if not (out / MARKER).is_file():
@@ -305,7 +267,7 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
         media.mkdir()
         samples = list(_samples(fiftyone, shown, media, losses, advance))
         if not samples:
-            where = ", ".join(str((result.header.get("inputs") or {}).get(w, {}).get("path")) for w in "ab")
+            where = ", ".join(str(held.path) for held in result.header.sets.values())
             raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
         dataset = _new_dataset(fiftyone)
         try:
@@ -409,11 +371,7 @@ _LOOK = {
 def export_report(
     folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log, progress: ProgressBar
 ) -> Report:
-    """Write a comparison as a recording for rerun, or as a data set for FiftyOne.
-
-    Args:
-        settings: which of both, and whether something else there may be replaced.
-    """
+    """Write a comparison as a recording for rerun, or as a data set for FiftyOne."""
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
         raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
     changed = [f.name for f in fields(settings) if f.name not in _USED and getattr(settings, f.name) != f.default]

@@ -51,21 +51,15 @@ _NO_ARGUMENTS = {*_GIVEN_BY_RUNNER, "settings", "command", "overwrite"}
 
 @dataclass(frozen=True)
 class Verb:
-    """What a step can do.
+    """What a step can do."""
 
-    Attributes:
-        function: of the library; takes `out`, and `log` and `progress` where it can report, beside a step's arguments.
-        ending: of the name of what it makes; empty for a folder.
-        files: endings of files that it can make instead, as the argument `to` names them.
-        folder_format: what it writes into a folder where `to` says nothing; empty where the function knows one kind.
-        reuse: when another study may take what it makes: ANY_NAME, SAME_NAMES or NEVER.
-    """
-
+    # of the library; takes `out`, and `log` and `progress` where it can report, beside a step's arguments
     function: Callable[..., Any]
-    ending: str
-    files: tuple[str, ...] = ()
+    ending: str  # of the name of what it makes; empty for a folder
+    files: tuple[str, ...] = ()  # endings of files that it can make instead, as the argument `to` names them
+    # what it writes into a folder where `to` says nothing; empty where the function knows one kind
     folder_format: str = ""
-    reuse: str = NEVER
+    reuse: str = NEVER  # when another study may take what it makes: ANY_NAME, SAME_NAMES or NEVER
 
     @property
     def arguments(self) -> Collection[str]:
@@ -82,12 +76,8 @@ class Verb:
         ]
         return [name for name in needed if name not in {*given, *_GIVEN_BY_RUNNER}]
 
-    def choose_output(self, name: str, arguments: dict[str, Any]) -> str:
-        """The name of what a step makes.
-
-        Args:
-            arguments: of the step; `to` is taken out where it says the ending of a file, and filled in for a folder.
-        """
+    def choose_output(self, name: str, arguments: dict[str, object]) -> str:
+        """The name of what a step makes."""
         takes_format = FORMAT in inspect.signature(self.function).parameters
         if arguments.get(FORMAT) in self.files:
             return f"{name}.{arguments.pop(FORMAT)}"
@@ -104,7 +94,7 @@ Verbs = Mapping[str, Verb]
 """By their names in a study's file."""
 
 
-def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
+def do_step(verb: Verb, arguments: dict[str, object], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
     """Do what a step says."""
     known = inspect.signature(verb.function).parameters
     given = {"log": log, "progress": progress, "command": f"a study's step {out.stem}"}
@@ -121,28 +111,19 @@ STEP, STEPS, INPUT, FILE = "step", "steps", "input", "file"
 
 @dataclass(frozen=True)
 class StepReference:
-    """What another step makes.
-
-    Attributes:
-        file: path of a file in the folder that it makes; empty for the whole of it.
-    """
+    """What another step makes."""
 
     step: str
-    file: str = ""
+    file: str = ""  # path of a file in the folder that it makes; empty for the whole of it
 
 
 @dataclass(frozen=True)
 class StudyNames:
-    """What the values of a study may name.
+    """What the values of a study may name."""
 
-    Attributes:
-        entries: of `steps`, by name.
-        inputs: files and folders that a person named.
-    """
-
-    entries: Mapping[str, MatrixEntry]
-    sized: Mapping[str, Any]
-    inputs: Mapping[str, Path]
+    entries: Mapping[str, MatrixEntry]  # of `steps`, by name
+    sized: Mapping[str, object]
+    inputs: Mapping[str, Path]  # files and folders that a person named
     folder: Path
 
 
@@ -164,14 +145,14 @@ def read_value(value: Any, names: StudyNames, combination: Combination) -> Any:
     }
 
 
-def _referenced(given: dict[str, Any], names: StudyNames, combination: Combination) -> Any:
+def _referenced(given: dict[str, object], names: StudyNames, combination: Combination) -> Any:
     """What a reference stands for."""
     kind, name = next((kind, str(each)) for kind, each in given.items() if kind != FILE)
     if kind == STEP:
         return StepReference(_step(name, names), str(given.get(FILE, "")))
     if kind == STEPS:
         return _all_steps(name, names)
-    known: Mapping[str, Any] = names.sized if kind == SIZE else names.inputs
+    known: Mapping[str, object] = names.sized if kind == SIZE else names.inputs
     if name not in known:
         raise SimjudgeError(
             f"{name}: the {'size has no such value' if kind == SIZE else 'study has no such input'}"
@@ -190,7 +171,7 @@ def _step(name: str, names: StudyNames) -> str:
     raise SimjudgeError(f"{name}: no step has that name{nearest_name(name, steps)}")
 
 
-def _all_steps(name: str, names: StudyNames) -> dict[str, Any]:
+def _all_steps(name: str, names: StudyNames) -> dict[str, object]:
     """References to all steps of a matrix, in tables by the values of its axes."""
     matrices = [entry.name for entry in names.entries.values() if entry.is_matrix]
     if name not in matrices:
@@ -251,32 +232,21 @@ _MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Combination:
-    """One value of every axis.
+    """One value of every axis."""
 
-    Attributes:
-        step: name of the step that it makes.
-        values: by axis, and by "axis.key" where the axis has tables.
-        path: the values as texts, in the order of the axes.
-    """
-
-    step: str
-    values: Mapping[str, Any]
-    path: tuple[str, ...]
+    step: str  # name of the step that it makes
+    values: Mapping[str, object]  # by axis, and by "axis.key" where the axis has tables
+    path: tuple[str, ...]  # the values as texts, in the order of the axes
 
 
 @dataclass(frozen=True)
 class MatrixEntry:
-    """An entry of a study's `steps`: one step, or as many as its matrix has combinations.
-
-    Attributes:
-        arguments: of the verb, as the file has them.
-        combinations: one without values where there is no matrix.
-    """
+    """An entry of a study's `steps`: one step, or as many as its matrix has combinations."""
 
     name: str
     verb: str
-    arguments: Mapping[str, Any]
-    combinations: Sequence[Combination]
+    arguments: Mapping[str, object]  # of the verb, as the file has them
+    combinations: Sequence[Combination]  # one without values where there is no matrix
 
     @property
     def is_matrix(self) -> bool:
@@ -284,12 +254,8 @@ class MatrixEntry:
         return bool(self.combinations[0].path)
 
 
-def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Combination]:
-    """All combinations of a matrix.
-
-    Args:
-        matrix: values by axis: lists, or tables by name; `{size: NAME}` for those of the size; None for no matrix.
-    """
+def expand_matrix(name: str, matrix: Any, sized: Mapping[str, object]) -> list[Combination]:
+    """All combinations of a matrix."""
     if matrix is None:
         return [Combination(name, {}, ())]
     if not isinstance(matrix, dict) or not matrix:
@@ -310,7 +276,7 @@ def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Comb
     ]
 
 
-def _axis_values(axis: str, values: Any, sized: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _axis_values(axis: str, values: Any, sized: Mapping[str, object]) -> list[tuple[str, dict[str, object]]]:
     """The values of an axis: each as text, with what `${...}` stands for."""
     if isinstance(values, dict) and values.keys() == {SIZE}:
         if values[SIZE] not in sized:
@@ -330,12 +296,8 @@ def _axis_values(axis: str, values: Any, sized: Mapping[str, Any]) -> list[tuple
     ]
 
 
-def substitute(text: str, values: Mapping[str, Any]) -> Any:
-    """Put the values of a combination in the place of `${...}`.
-
-    Returns:
-        The text; the value itself, also a number, where the text is nothing but one `${...}`.
-    """
+def substitute(text: str, values: Mapping[str, object]) -> Any:
+    """Put the values of a combination in the place of `${...}`."""
     for name in _MARK.findall(text):
         if name not in values:
             known = nearest_name(name, values) if values else "; the step has no matrix"
@@ -348,7 +310,7 @@ DEFAULT_SIZE = "small"
 RESERVED = ("study", "index", "logs")
 """Names that a study's folder needs for itself."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-Values = dict[str, Any]
+Values = dict[str, object]
 """Texts and numbers by name."""
 
 
@@ -369,18 +331,12 @@ class StudyFields(Fields):
 
 @dataclass(frozen=True)
 class StudyStep:
-    """A step, ready to run.
+    """A step, ready to run."""
 
-    Attributes:
-        name: of the step, and of what it makes.
-        arguments: of the verb; a `StepReference`, at any depth, for what another step makes.
-        output: name of the file or folder that it makes.
-    """
-
-    name: str
+    name: str  # of the step, and of what it makes
     verb: str
-    arguments: Mapping[str, Any]
-    output: str
+    arguments: Mapping[str, object]  # of the verb; a `StepReference`, at any depth, for what another step makes
+    output: str  # name of the file or folder that it makes
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -390,29 +346,19 @@ class StudyStep:
 
 @dataclass(frozen=True)
 class Study:
-    """A study in one size.
-
-    Attributes:
-        stands_in: what stands in for reality; empty where nothing does.
-        steps: in an order in which they can run.
-    """
+    """A study in one size."""
 
     name: str
     title: str
-    stands_in: str
+    stands_in: str  # what stands in for reality; empty where nothing does
     size: str
-    steps: tuple[StudyStep, ...] = field(default=())
+    steps: tuple[StudyStep, ...] = field(default=())  # in an order in which they can run
 
 
 def read_study(
     given: str | Path, verbs: Verbs, size: str = DEFAULT_SIZE, inputs: Mapping[str, str | Path] | None = None
 ) -> Study:
-    """Read a study.
-
-    Args:
-        given: a file, or the name of a study that comes with simjudge.
-        inputs: files and folders by the names that the study has for them.
-    """
+    """Read a study."""
     path = find_file(given, STUDY)
     document = read_document(path, StudyFields, "study")
     fields = document.content
@@ -478,7 +424,7 @@ def _steps(document: Document[StudyFields], names: StudyNames, name: str, verbs:
     entry = names.entries[name]
     verb, where = verbs[entry.verb], ("steps", name, entry.verb)
     for combination in entry.combinations:
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         for key, value in entry.arguments.items():
             if key not in verb.arguments:
                 raise document.error((*where, key), f"no such argument{nearest_name(key, verb.arguments)}")
@@ -531,11 +477,7 @@ def sort_steps(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def steps_behind(name: str, needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The steps that need a step, directly or through others.
-
-    Args:
-        needs: by step, the steps that it needs; in an order in which they can run.
-    """
+    """The steps that need a step, directly or through others."""
     behind = {name}
     for step, needed in needs.items():
         if behind.intersection(needed):

@@ -48,13 +48,9 @@ Numbers = dict[str, float]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KrcFindings(ShortRepr):
-    """All findings of a run.
+    """All findings of a run."""
 
-    Attributes:
-        findings: in the order of the page.
-    """
-
-    findings: Sequence[StudyFinding]
+    findings: Sequence[StudyFinding]  # in the order of the page
     losses: Losses
 
 
@@ -71,11 +67,7 @@ def find_krc(  # noqa: PLR0913 - one recording each
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> KrcFindings:
-    """Compute the findings from the recordings of the experiment, and write them with the pictures of the maps.
-
-    Args:
-        real: the drive, of the real sensors or what stands in for them.
-    """
+    """Compute the findings from the recordings of the experiment, and write them with the pictures of the maps."""
     world, losses = read_scene(scene), Losses()
     clouds = {name: read_clouds(path) for name, path in (("real", real), ("ideal", ideal), ("physical", physical))}
     maps = {name: occupancy_maps(clouds["real"], clouds[name], progress=log) for name in ("ideal", "physical")}
@@ -116,11 +108,7 @@ def map_findings(maps: Mapping[str, MapPair]) -> list[StudyFinding]:
 
 
 def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> StudyFinding:
-    """How many of the poles each map shows.
-
-    Args:
-        poles: (N, 2), places, metres.
-    """
+    """How many of the poles each map shows. `poles`: (N, 2), places, metres."""
     counts = {name: poles_shown(one, poles) for name, one in _three(maps).items()}
     return StudyFinding(
         "Thin poles",
@@ -133,22 +121,14 @@ def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> StudyFinding
 
 
 def poles_shown(one: OccupancyMap, poles: FloatArray) -> int:
-    """Count the poles beside which a map has an occupied cell.
-
-    Args:
-        poles: (N, 2), places, metres.
-    """
+    """Count the poles beside which a map has an occupied cell. `poles`: (N, 2), places, metres."""
     cells = occupied_cells(one)
     apart = np.linalg.norm(cells[:, None] - poles, axis=2) if len(cells) else np.full((1, len(poles)), np.inf)
     return int(np.count_nonzero(apart.min(axis=0) <= _BESIDE_POLE))
 
 
 def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> StudyFinding:
-    """How long the barriers along the way are in each map.
-
-    Args:
-        barriers: (N, 3), places x and y, and length, metres.
-    """
+    """How long the barriers along the way are in each map. `barriers`: (N, 3), places x and y, and length, metres."""
     lengths = {name: mean_length(one, barriers) for name, one in _three(maps).items()}
     said = {name: f"{length:.2f} m" if math.isfinite(length) else "not in the map" for name, length in lengths.items()}
     longer = lengths["real"] / lengths["ideal"] - 1
@@ -165,8 +145,7 @@ def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> StudyF
 def mean_length(one: OccupancyMap, barriers: FloatArray) -> float:
     """The mean length of barriers along x in a map, metres; NaN where none is in it.
 
-    Args:
-        barriers: (N, 3), places x and y, and length, metres.
+    `barriers`: (N, 3), places x and y, and length, metres.
     """
     cells, lengths = occupied_cells(one), []
     for x, y, length in barriers.tolist():

@@ -52,14 +52,10 @@ _NAMES_ITS_IMAGES = ".json"
 
 @dataclass(frozen=True)
 class DoneStudy:
-    """A study whose steps may be taken.
-
-    Attributes:
-        steps: of the study, done or not.
-    """
+    """A study whose steps may be taken."""
 
     folder: Path
-    steps: tuple[PlannedStep, ...]
+    steps: tuple[PlannedStep, ...]  # of the study, done or not
 
 
 def read_done_studies(folders: Sequence[str | Path], out: Path) -> list[DoneStudy]:
@@ -72,14 +68,7 @@ def read_done_studies(folders: Sequence[str | Path], out: Path) -> list[DoneStud
 
 
 def take_step(task: StepTask, needs: Sequence[str], others: Sequence[DoneStudy], log: Log) -> StepRecord | None:
-    """Take a step from the first study that has done it.
-
-    Args:
-        log: receives a line where what another study has made is not what its record says.
-
-    Returns:
-        The step as it was taken; None where no study has done it.
-    """
+    """Take a step from the first study that has done it."""
     for other in others:
         for step in other.steps:
             if step.digest != task.digest or not _may_be_taken(step, task, needs):
@@ -152,11 +141,7 @@ _KINDS = {"camera": CAMERA, "scene": SCENE, "sensors": SENSORS, "vehicle": VEHIC
 
 
 def step_digests(study: Study) -> dict[str, str]:
-    """Digests of what the steps depend on, by their names.
-
-    Args:
-        study: the study, its steps in an order in which they can run.
-    """
+    """Digests of what the steps depend on, by their names."""
     digests: dict[str, str] = {}
     files: dict[Path, str] = {}
     for step in study.steps:
@@ -194,16 +179,12 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
 
 @dataclass(frozen=True)
 class FailedStep:
-    """A step that could not be done.
-
-    Attributes:
-        behind: steps that need it, which were not begun.
-    """
+    """A step that could not be done."""
 
     name: str
     error: str
     log: Path
-    behind: tuple[str, ...]
+    behind: tuple[str, ...]  # steps that need it, which were not begun
 
 
 @dataclass(frozen=True)
@@ -234,17 +215,13 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class StudyRunOptions:
-    """Who does the steps of a study, and what need not be done.
+    """Who does the steps of a study, and what need not be done."""
 
-    Attributes:
-        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
-        scheduler: address of a Dask scheduler whose workers do the steps; they must see the study's folder under the
-            same path.
-        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
-    """
-
+    # steps that are done side by side; None for as many as the machine has cores and memory for
     jobs: int | None = None
+    # address of a Dask scheduler whose workers do the steps; they must see the study's folder under the same path
     scheduler: str | None = None
+    # folders of other studies. A step that one of them has done with the same digest is taken from there.
     reuse: Sequence[str | Path] = ()
 
 
@@ -254,22 +231,16 @@ ONE_JOB = StudyRunOptions(jobs=1)
 
 @dataclass
 class _Run:
-    """A study that runs.
-
-    Attributes:
-        needs: by step, the steps that it needs.
-        failed: in the order in which they failed.
-        begun: names of steps that workers have, or had.
-    """
+    """A study that runs."""
 
     study: Study
     folder: Path
     verbs: Verbs
     digests: dict[str, str]
-    needs: dict[str, tuple[str, ...]]
+    needs: dict[str, tuple[str, ...]]  # by step, the steps that it needs
     done: dict[str, StepRecord] = field(default_factory=dict)
-    failed: list[FailedStep] = field(default_factory=list)
-    begun: set[str] = field(default_factory=set)
+    failed: list[FailedStep] = field(default_factory=list)  # in the order in which they failed
+    begun: set[str] = field(default_factory=set)  # names of steps that workers have, or had
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """What steps that are neither done nor failed nor behind a failed one need."""
@@ -327,15 +298,7 @@ def run_steps(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
-    """Run the steps of a study.
-
-    Args:
-        out: the folder of what its steps make; of the same study and size where it exists.
-        progress: opens a progress bar; for steps that are done one after the other.
-
-    Returns:
-        What was done, and what failed. Steps that are done stay.
-    """
+    """Run the steps of a study."""
     folder = output_path(out).absolute()
     others = read_done_studies(options.reuse, folder)
     claim_folder(folder, study)
@@ -435,12 +398,6 @@ def seconds_left(
     A step is taken to need the mean time of the steps done with its verb, or of all where there is none. What steps of
     one verb took says little of those of others: while too many of the missing ones have a verb that was not seen yet,
     no time is told.
-
-    Args:
-        missing: what each step that is missing needs, in an order in which they can run.
-
-    Returns:
-        Seconds; None where nobody can know.
     """
     times = {verb: fmean(each.seconds for each in done if each.verb == verb) for verb in {d.verb for d in done}}
     if sum(verbs[name] not in times for name in missing) > _MOST_UNSEEN * len(missing):
@@ -456,11 +413,7 @@ def seconds_left(
 
 
 def most_at_once(missing: Mapping[str, Sequence[str]]) -> int:
-    """How many steps are ever ready together, where all take the same time.
-
-    Args:
-        missing: what each step that is missing needs, in an order in which they can run.
-    """
+    """How many steps are ever ready together, where all take the same time."""
     level: dict[str, int] = {}
     for name, needs in missing.items():
         level[name] = max((level[need] + 1 for need in needs if need in level), default=0)

@@ -55,34 +55,25 @@ DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
 
 @dataclass(frozen=True)
 class ListedStep:
-    """A step of a study, and how far it is.
-
-    Attributes:
-        seconds: that it took; None where it is not done.
-        note: of a step that is done, where it was taken from and what was left out; of one that failed or runs, the
-            last line of its log; of one that waits, the steps that it waits for.
-        log: path of the log; None where there is none.
-    """
+    """A step of a study, and how far it is."""
 
     name: str
     verb: str
     state: str
-    seconds: float | None
+    seconds: float | None  # that it took; None where it is not done
+    # of a step that is done, where it was taken from and what was left out; of one that failed or runs, the last line
+    # of its log; of one that waits, the steps that it waits for
     note: str
-    log: Path | None
+    log: Path | None  # path of the log; None where there is none
 
 
 @dataclass(frozen=True)
 class StudyListing:
-    """What a study's folder holds.
-
-    Attributes:
-        seconds_left: that the rest will take, one step after the other.
-    """
+    """What a study's folder holds."""
 
     study: Study
     steps: tuple[ListedStep, ...]
-    seconds_left: float | None
+    seconds_left: float | None  # that the rest will take, one step after the other
 
 
 def load_study(folder: Path) -> StudyResult:
@@ -93,11 +84,7 @@ def load_study(folder: Path) -> StudyResult:
 
 
 def list_study(folder: str | Path) -> StudyListing:
-    """What is done of a study, what is not, and how long it took or will take.
-
-    Args:
-        folder: that `study run` has made; a study may be running in it.
-    """
+    """What is done of a study, what is not, and how long it took or will take."""
     folder = output_path(Path(folder))
     study, planned = read_plan(folder)
     records = _records(folder, planned)
@@ -150,56 +137,38 @@ _WORST = 3
 
 @dataclass(frozen=True)
 class PictureRow:
-    """Pictures of all recordings at one time.
-
-    Attributes:
-        pictures: title and data URI, a picture a recording that has one then.
-    """
+    """Pictures of all recordings at one time."""
 
     seconds: float
-    pictures: tuple[tuple[str, str], ...]
+    pictures: tuple[tuple[str, str], ...]  # title and data URI, a picture a recording that has one then
 
 
 @dataclass(frozen=True)
 class FindingsView:
-    """What a step has found.
-
-    Attributes:
-        maps: title and data URI of its pictures.
-    """
+    """What a step has found."""
 
     name: str
     findings: list[StudyFinding]
-    maps: list[tuple[str, str]]
+    maps: list[tuple[str, str]]  # title and data URI of its pictures
 
 
 @dataclass(frozen=True)
 class ComparedView:
-    """A comparison by objects, a comparison by contexts, or a sweep.
-
-    Attributes:
-        page: name of its own page, beside this one.
-        headline: the verdict in a few words.
-        neighbours: title and figure of the contexts that differ most, with similar ones of both sets.
-        sweep: its charts; None for a comparison.
-    """
+    """A comparison by objects, a comparison by contexts, or a sweep."""
 
     name: str
-    page: str
+    page: str  # name of its own page, beside this one
     what: str
-    headline: str
+    headline: str  # the verdict in a few words
     lead: str
     facts: list[str]
+    # title and figure of the contexts that differ most, with similar ones of both sets
     neighbours: list[tuple[str, Markup]] = field(default_factory=list)
-    sweep: SweepCharts | None = None
+    sweep: SweepCharts | None = None  # its charts; None for a comparison
 
 
 def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
-    """Write the page.
-
-    Args:
-        out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
-    """
+    """Write the page."""
     sets = {step.name: read_set(step.path) for step in result.steps if step.verb in _RECORDING_VERBS}
     paths = {step.name: step.path for step in result.steps}
     found = [FindingsView(name, rows, list(_pictures(paths[name]))) for name, rows in result.findings.items()]
@@ -308,13 +277,7 @@ def run_study(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
-    """Run a study, and write its page. Run again, only what is missing or changed is done.
-
-    Args:
-        study: a study's file, or the name of one that comes with simjudge.
-        out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
-        inputs: files and folders by the names that the study has for them.
-    """
+    """Run a study, and write its page. Run again, only what is missing or changed is done."""
     read = read_study(study, VERBS, size, inputs)
     result = run_steps(read, Path(out), VERBS, options=options, log=log, progress=progress)
     write_study_page(result, result.folder / PAGE, log)
@@ -337,11 +300,7 @@ _FOLDER = "yolo"
 def join_sets(
     sources: Sequence[Path | str], out: Path, *, to: str | None = None, allow_outside: bool = False
 ) -> FrameSet:
-    """Join data sets to one: `simjudge.join` with the sources as one argument, as a study's file has them.
-
-    Args:
-        allow_outside: take pictures that lie outside of the folder of their data set.
-    """
+    """Join data sets to one: `simjudge.join` with the sources as one argument, as a study's file has them."""
     return join(*sources, out=out, to=to, allow_outside=allow_outside)
 
 

@@ -40,24 +40,18 @@ _RECORD = ".step.json"
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step that is done.
-
-    Attributes:
-        kept: whether it was done before, and kept.
-        losses: lines of what was left out.
-        files: hashes of the files and folders that it made, by their names beside the study's others.
-        taken_from: folder of the study that has done it; empty where this one has.
-        made_of: by step that it needs, the hash of what that step had made.
-    """
+    """A step that is done."""
 
     name: str
     verb: str
     path: Path
     seconds: float
-    kept: bool = False
-    losses: tuple[str, ...] = ()
+    kept: bool = False  # whether it was done before, and kept
+    losses: tuple[str, ...] = ()  # lines of what was left out
+    # hashes of the files and folders that it made, by their names beside the study's others
     files: Mapping[str, str] = field(default_factory=dict)
-    taken_from: str = ""
+    taken_from: str = ""  # folder of the study that has done it; empty where this one has
+    # by step that it needs, the hash of what that step had made
     made_of: Mapping[str, str] = field(default_factory=dict)
 
     def files_hash(self) -> str:
@@ -67,16 +61,12 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step as a study's folder knows it.
-
-    Attributes:
-        needs: names of the steps that it needs.
-    """
+    """A step as a study's folder knows it."""
 
     name: str
     verb: str
     output: str
-    needs: tuple[str, ...]
+    needs: tuple[str, ...]  # names of the steps that it needs
     digest: str
 
 
@@ -126,11 +116,7 @@ def write_plan(folder: Path, study: Study, digests: Mapping[str, str]) -> None:
 
 
 def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
-    """What a study's folder says of itself.
-
-    Returns:
-        The study, with steps without arguments; and the steps with their digests.
-    """
+    """What a study's folder says of itself."""
     path = folder / STUDY_FILE
     if not path.is_file():
         raise UsageError(f"{folder}: is no folder that study run has made: it has no {STUDY_FILE}")
@@ -164,11 +150,7 @@ def keep_record(record: StepRecord, digest: str) -> None:
 
 
 def kept_record(folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log) -> StepRecord | None:
-    """The record of a step that was done before, and whose files are what it made; None where it has to be done.
-
-    Args:
-        log: receives a line where a file is not what the record says.
-    """
+    """The record of a step that was done before, and whose files are what it made; None where it has to be done."""
     record = held_record(folder, name, verb, output, digest)
     if record is None:
         return None
@@ -226,9 +208,6 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
     """Move what a step has made to its place: files beside it first, the output last.
 
     An earlier record goes first, so that no moment has a record of something else.
-
-    Args:
-        work: the folder that the step has worked in, on the same disk.
     """
     if not (work / output).exists():
         raise SimjudgeError(f"{output}: the step has not made it")
@@ -261,23 +240,17 @@ _PUBLISH = "publish"
 
 @dataclass(frozen=True)
 class StepTask:
-    """A step with all that any process needs to do it.
+    """A step with all that any process needs to do it."""
 
-    Attributes:
-        folder: of the study, the same path for all processes.
-        arguments: of the verb; paths in place of references.
-        version: of simjudge, which every process must have.
-        made_of: by step that it needs, the hash of what that step has made.
-    """
-
-    folder: Path
+    folder: Path  # of the study, the same path for all processes
     name: str
     verb_name: str
     verb: Verb
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]  # of the verb; paths in place of references
     output: str
     digest: str
-    version: str
+    version: str  # of simjudge, which every process must have
+    # by step that it needs, the hash of what that step has made
     made_of: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -311,11 +284,7 @@ def _do(task: StepTask, work: Path, log: Log, progress: ProgressBar) -> StepReco
 
 
 def publish_step(task: StepTask, work: Path, record: StepRecord, log: Log) -> StepRecord:
-    """Move what a step has made to its place, with its record, and remove the folder that it was made in.
-
-    Args:
-        work: the folder that holds it, on the disk of the study's folder.
-    """
+    """Move what a step has made to its place, with its record, and remove the folder that it was made in."""
     record = replace(record, files=hash_outputs(work), made_of=task.made_of)
     with hold_plan(task.folder, log):
         if _is_planned(task):
@@ -387,11 +356,7 @@ def hold_plan(folder: Path, log: Log) -> Iterator[None]:
 
 @contextmanager
 def lock_file(path: Path, log: Log) -> Iterator[None]:
-    """Within this block no other process, and no other thread, holds this lock.
-
-    Args:
-        path: of the lock; made where it does not exist, and left.
-    """
+    """Within this block no other process, and no other thread, holds this lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:

@@ -56,11 +56,7 @@ def pickle_task(task: StepTask) -> PickledTask:
 
 
 def do_task_apart(task: PickledTask, cores: Sequence[int]) -> tuple[float, tuple[str, ...]]:
-    """Do a step in a process of its own.
-
-    Returns:
-        The seconds that it took, and lines of what was left out.
-    """
+    """Do a step in a process of its own. Returns the seconds that it took, and lines of what was left out."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(len(cores)))}
     command = [sys.executable, "-m", "simjudge.questions.study.workers", ",".join(map(str, cores))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
@@ -123,11 +119,7 @@ def _answer(task: StepTask) -> dict[str, object]:
 
 
 def attempt_task(task: StepTask, lines: LogFile, log: Log, progress: ProgressBar) -> StepRecord | SimjudgeError:
-    """Do a step; whatever error there is becomes one line, and the log has all of it.
-
-    Returns:
-        The step as it was done, or why it could not be done.
-    """
+    """Do a step; whatever error there is becomes one line, and the log has all of it."""
     lines.write(f"begins on {os.uname().nodename}, process {os.getpid()}")
     try:
         record = do_task(task, log, progress)
@@ -225,18 +217,14 @@ class DaskWorkers:
     """Does steps as tasks of Dask."""
 
     def __init__(self, client: Any, jobs: int, cores: Sequence[Sequence[int]] | None) -> None:
-        """Wait for steps.
-
-        Args:
-            cores: numbers of cores for each worker of this machine; None for workers elsewhere, who use all of theirs.
-        """
+        """Wait for steps."""
         from distributed import as_completed  # noqa: PLC0415 - an extra
 
         self.jobs = jobs
         self._client, self._cores = client, cores
         self._done = as_completed(loop=client.loop)
         self._tasks: dict[str, StepTask] = {}
-        self._futures: dict[str, Any] = {}
+        self._futures: dict[str, object] = {}
 
     def start(self, task: StepTask) -> None:
         """Submit a step."""
@@ -282,12 +270,7 @@ def _do_on_worker(task: PickledTask, cores: Sequence[Sequence[int]] | None) -> t
 def open_workers(
     jobs: int | None, scheduler: str | None, most: int, log: Log, progress: ProgressBar
 ) -> Iterator[Workers]:
-    """Workers for a study.
-
-    Args:
-        jobs: processes of this machine; None for as many as it has cores and memory for.
-        scheduler: address of a Dask scheduler, in place of processes of this machine.
-    """
+    """Workers for a study."""
     if scheduler is not None:
         if jobs is not None:
             raise UsageError("--jobs: the scheduler has its workers; leave out one of --jobs and --scheduler")
@@ -313,11 +296,7 @@ def default_jobs() -> int:
 
 
 def share_cores(cores: Sequence[int], jobs: int) -> list[list[int]]:
-    """Deal the cores of a machine to jobs, so that no two jobs slow each other down.
-
-    Args:
-        jobs: how many; where there are more than cores, some share one.
-    """
+    """Deal the cores of a machine to jobs, so that no two jobs slow each other down."""
     return [list(cores[job::jobs]) or [cores[job % len(cores)]] for job in range(jobs)]
 
 

@@ -60,9 +60,6 @@ class FilterSettings(ReadSettings):
     fourier_adaptation: Path | None = setting(
         None, "Take low-frequency amplitudes from this set (Fourier domain adaptation, FDA)."
     )
-    fourier_adaptation: Path | None = setting(
-        None, "Take low-frequency amplitudes from this set (Fourier domain adaptation, FDA)."
-    )
     # What of a reference each image is matched to.
     match_by: str = setting(
         "set",

@@ -8,6 +8,7 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.compare.facts import balance_sentence
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 
 Balance = dict[str, tuple[dict[str, float], bool]]
@@ -18,7 +19,9 @@ def made(balance: Balance | None) -> Result:
     header = {"class_names": {"1": "red", "2": "green"}}
     if balance is not None:
         header["balance"] = {key: {"differences": own, "adjusted": done} for key, (own, done) in balance.items()}
-    return Result("r", Path(), header, ResultEntry("overall", "all classes", EntryNumbers()), (), None)
+    return Result(
+        "r", Path(), ResultHeader.from_json(header), ResultEntry("overall", "all classes", EntryNumbers()), (), None
+    )
 
 
 @pytest.mark.parametrize("balance", [None, {}, {"1": ({}, False)}, {"1": ({AREA: 0.1, "log aspect": -0.05}, False)}])

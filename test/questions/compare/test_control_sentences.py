@@ -9,6 +9,7 @@ import pytest
 from simjudge.method.entry_numbers import Control, EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.questions.compare.facts import control_sentence
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result
 
 NONE = EntryNumbers(gap=0.004, gap_high=0.021, verdict=Verdict.PREDICTS)
@@ -16,7 +17,7 @@ NONE = EntryNumbers(gap=0.004, gap_high=0.021, verdict=Verdict.PREDICTS)
 
 def said(**control: Control) -> str:
     header = {"inputs": {"a": {"name": "hall"}, "b": {"name": "sim"}}}
-    return control_sentence(Result("r", Path(), header, None, (), None, control=control))
+    return control_sentence(Result("r", Path(), ResultHeader.from_json(header), None, (), None, control=control))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from simjudge.questions.compare.words import (
     worst_measure,
 )
 from simjudge.questions.report.report import summary_text
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 
 CALM = {
@@ -70,7 +71,7 @@ def made(performance: str = "predicts", **measures: dict) -> Result:
     inputs = {"a": {"name": "hall"}, "b": {"name": "sim"}}
     header = {"inputs": inputs, "parameters": {"min_score": 0.3}, "measures": measures}
     entry = ResultEntry("overall", "all classes", EntryNumbers.from_json(numbers | {"verdict": performance}))
-    return Result("r", Path(), header, entry, (), None)
+    return Result("r", Path(), ResultHeader.from_json(header), entry, (), None)
 
 
 def test_what_a_detector_invents_comes_before_performance_that_agrees() -> None:

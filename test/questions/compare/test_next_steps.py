@@ -11,6 +11,7 @@ import pytest
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.questions.compare.facts import next_step
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 
 SURE = {
@@ -30,7 +31,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
     inputs = {"a": {"name": "hall"}, "b": {"name": "sim"}}
     header = {"parameters": {"paired": paired}, "inputs": inputs}
     overall = ResultEntry("overall", "all classes", EntryNumbers.from_json(SURE | {"verdict": verdict} | more))
-    return Result("r", Path(), header, overall, classes, None)
+    return Result("r", Path(), ResultHeader.from_json(header), overall, classes, None)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_the_class_that_differs_most_comes_first() -> None:
 @pytest.mark.parametrize("verdict", sorted(Verdict))
 def test_no_command_is_named_that_refuses_label_pictures_or_lidars(verdict: str, parameters: dict[str, str]) -> None:
     result = made(verdict, overlap_a=0.2)
-    text = next_step(replace(result, header=result.header | {"parameters": parameters}))
+    text = next_step(replace(result, header=ResultHeader.from_json({**result.content, "parameters": parameters})))
     named = set(re.findall(r"simjudge ([a-z]+)", text))
     assert named <= {"sweep"}
     assert len(set(re.findall(r"simjudge ([a-z]+)", next_step(result)))) >= len(named)

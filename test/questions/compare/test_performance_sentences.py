@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.questions.compare.facts import (
     performance_sentence,
     performance_sentences,
@@ -57,10 +57,10 @@ def test_the_pointwise_number_stands_beside_w1_of_like_contexts() -> None:
 def test_the_table_of_compare_has_the_pointwise_number_of_pairs_alone() -> None:
     numbers = {"n_a": 1, "n_b": 1, "compared": 1}
     plain = {"by_class": {"1": numbers}, "overall": numbers}
-    assert "pointwise" not in comparison_table(plain).columns
+    assert "pointwise" not in comparison_table(ComparisonNumbers.from_json(plain), {}).columns
     paired = {
         "by_class": {"1": numbers | {"pointwise_pairs": 9, "pointwise_mean_difference": 0.25}},
         "overall": numbers | {"pointwise_pairs": 9, "pointwise_mean_difference": 0.25},
     }
-    table = comparison_table(paired)
+    table = comparison_table(ComparisonNumbers.from_json(paired), {})
     assert (table.columns[-1], table.rows[0][-1]) == ("pointwise", "0.250")

@@ -18,6 +18,7 @@ from simjudge.questions.compare.words import (
     verdict_numbers,
     verdict_sentence,
 )
+from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
@@ -231,7 +232,7 @@ def test_chance_counts_only_tested_classes() -> None:
     ],
 )
 def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str) -> None:
-    assert said in undefined_reason(entry(**changes), field, parameters)
+    assert said in undefined_reason(entry(**changes), field, ResultParameters.from_json(parameters))
 
 
 def test_every_undefined_cell_has_a_footnote() -> None:
@@ -240,6 +241,6 @@ def test_every_undefined_cell_has_a_footnote() -> None:
     empty = ResultEntry("1", "red", EntryNumbers.from_json(ABSENT | known | COUNTED))
     for _, rows in GROUPS:
         for row in rows:
-            made = format_cell(row, empty, {}, notes)
+            made = format_cell(row, empty, ResultParameters.from_json({}), notes)
             assert ("–" in made.text) == bool(made.notes), row.label
             assert all(1 <= n <= len(notes.reasons) for n in made.notes)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from made_results import made_contexts, made_set, write_result
 
 from simjudge.questions.compare.facts import where_view
 from simjudge.questions.compare.words import SetNames
+from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, load_result
 
 
@@ -29,21 +32,16 @@ def test_kinds_have_a_row_each_and_all_contexts_the_last(result: Result) -> None
 
 
 def test_a_result_of_an_earlier_version_shows_none(result: Result) -> None:
-    header = {name: value for name, value in result.header.items() if not name.startswith("where")}
-    earlier = Result(result.name, result.folder, header, result.overall, result.classes, result.contexts)
+    header = {name: value for name, value in result.content.items() if not name.startswith("where")}
+    earlier = Result(
+        result.name, result.folder, ResultHeader.from_json(header), result.overall, result.classes, result.contexts
+    )
     assert where_view(earlier, SetNames("A", "B")).kinds is None
 
 
 def test_shares_of_the_confusion_are_of_the_labelled_objects(result: Result) -> None:
     counts = {"1": {"1": 6, "2": 1, "none": 3}, "2": {"2": 4}, "none": {"2": 7}}
-    given = Result(
-        result.name,
-        result.folder,
-        {**result.header, "confusion": {"a": counts, "b": counts}},
-        result.overall,
-        result.classes,
-        result.contexts,
-    )
+    given = replace(result, header=ResultHeader.from_json({**result.content, "confusion": {"a": counts, "b": counts}}))
     first, second = where_view(given, SetNames("A (hall)", "B")).confusion
     assert (first.name, second.name, first.heads) == ("A (hall)", "B", ["red", "green", "missed"])
     shown = [(label, total, [cell.text.replace("\u00a0", " ") for cell in cells]) for label, total, cells in first.rows]
@@ -56,14 +54,7 @@ def test_shares_of_the_confusion_are_of_the_labelled_objects(result: Result) -> 
 
 def test_of_many_classes_the_frequent_confusions_are_listed(result: Result) -> None:
     counts = {str(k): {str(k): 10, str((k + 1) % 40): k} for k in range(40)}
-    given = Result(
-        result.name,
-        result.folder,
-        {**result.header, "confusion": {"a": counts}},
-        result.overall,
-        result.classes,
-        result.contexts,
-    )
+    given = replace(result, header=ResultHeader.from_json({**result.content, "confusion": {"a": counts}}))
     (table,) = where_view(given, SetNames("A", "B")).confusion
     assert not table.rows
     assert [cell.text for cell in table.pairs[0]] == ["39", "0", "39", "80\u00a0%"]

@@ -53,7 +53,7 @@ def test_nothing_to_compare_is_no_agreement():
     boxes = compare_boxes([view({})], [view({})])
     assert math.isnan(boxes.median)
     assert not boxes.agrees
-    assert comparison_numbers([view({})], [view({})], boxes)["corner_median_px"] is None
+    assert comparison_numbers([view({})], [view({})], boxes).corner_median_px is None
 
 
 def test_differences_of_pictures():

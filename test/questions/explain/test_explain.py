@@ -48,7 +48,7 @@ def test_a_hidden_white_balance_is_the_first_cause(explained):
     first = explained.causes[0]
     assert (first.name, first.verdict) == ("white_balance", EXPLAINS)
     assert first.share.value > 0.7
-    assert first.filters[0]["parameters"]["red"] == pytest.approx(0.82, abs=0.02)
+    assert first.filters[0].parameters["red"] == pytest.approx(0.82, abs=0.02)
     assert explained.first_sure > 0.9
 
 
@@ -86,7 +86,7 @@ def test_label_margins_are_told_from_the_camera(scene):
     assert [cause.name for cause in found.causes] == ["label_margins", "objects", "background"]
     assert [cause.share.value for cause in found.causes[1:]] == [0, 0], "the pictures are the same"
     assert found.causes[0].share.value == pytest.approx(1, abs=0.1)
-    assert found.causes[0].filters[0]["parameters"]["growth"] == pytest.approx([0.2] * 4, abs=0.05)
+    assert found.causes[0].filters[0].parameters["growth"] == pytest.approx([0.2] * 4, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lens", EXPLAINS)
     assert first.share.value == pytest.approx(1, abs=0.05)
-    assert first.filters[0]["parameters"]["k1"] == -0.25
+    assert first.filters[0].parameters["k1"] == -0.25
     # Rendered through A's own camera from B's poses, the pictures are A's: nothing is left.
     assert found.rest.value == pytest.approx(0, abs=0.005)
     assert found.rendered
@@ -95,7 +95,7 @@ def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lighting", EXPLAINS)
     assert first.share.value == pytest.approx(1, abs=0.05)
-    assert first.filters[0]["parameters"] == {"lamps": pytest.approx(0.5, abs=0.03)}
+    assert first.filters[0].parameters == {"lamps": pytest.approx(0.5, abs=0.03)}
     assert "exposure" in found.without_effect
     assert found.changed_b is None
 
@@ -123,7 +123,7 @@ def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
     first = found.causes[0]
     assert (first.name, first.verdict) == ("motion", EXPLAINS)
     assert first.share.value == pytest.approx(1, abs=0.2)
-    assert first.filters[0]["parameters"] == {"exposure_time": 0.03}
+    assert first.filters[0].parameters == {"exposure_time": 0.03}
 
 
 def test_what_is_not_known_is_not_tried(simulated):
@@ -167,7 +167,7 @@ def test_a_replay_is_rendered_again_and_the_lens_is_in_the_recording(folder, roo
         **FAST,
     )
     assert [cause.name for cause in found.causes] == ["lens"]
-    assert found.causes[0].filters[0]["parameters"]["k1"] == -0.25
+    assert found.causes[0].filters[0].parameters["k1"] == -0.25
     assert found.rest.value == pytest.approx(0, abs=0.02)
     assert "--a-camera" in found.not_tried["motion"]
 

@@ -155,7 +155,7 @@ def test_sets_are_read_from_files_and_pairs_may_name_a_net(tmp_path):
     assert [(each.a, each.b, each.net) for each in found.comparisons] == [("r1", "s1", "good"), ("s1", "r1", "poor")]
     alone = compare(paths["s1"]["poor"], paths["r1"]["poor"], **SETTINGS).content["overall"]
     assert found.comparisons[1].overall.numbers.mean_w1 == pytest.approx(alone["mean_w1"], rel=1e-12)
-    assert found.header["sets"]["r1"]["nets"]["good"]["path"] == str(paths["r1"]["good"])
+    assert found.content["sets"]["r1"]["nets"]["good"]["path"] == str(paths["r1"]["good"])
 
 
 @pytest.mark.parametrize(

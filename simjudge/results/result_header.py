@@ -1,0 +1,145 @@
+"""What a result.json or sweep.json says beside the numbers, with types; what earlier versions did not write is None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.names import DetectorRecord
+from simjudge.method.detector_measures import DetectorMeasure
+from simjudge.method.kinds import KindDifferences
+
+
+@dataclass(frozen=True)
+class ResultParameters:
+    """How sets were compared."""
+
+    content: Mapping[str, object]  # all of them, as in the file
+    theta: float | None = None
+    patch: tuple[int, int] | None = None  # height and width, pixels
+    margin: float | None = None  # difference of performance from which a gap matters
+    min_score: float | None = None
+    draws: int | None = None
+    paired: bool = False
+    painted: str | None = None  # what patches are painted from
+    task: str | None = None  # None for objects
+    sensor: str | None = None  # None for pictures
+    certainty: str | None = None  # what a live run says of a certainty that is not found yet
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> ResultParameters:
+        """Read the entry `parameters`."""
+        plain = ("theta", "margin", "min_score", "draws", "painted", "task", "sensor", "certainty")
+        known = {name: content.get(name) for name in plain}
+        return cls(
+            content, patch=tuple(content.get("patch") or ()) or None, paired=bool(content.get("paired")), **known
+        )
+
+    @property
+    def compares_boxes(self) -> bool:
+        """Whether it compares objects in pictures: what explain, fit and cover take."""
+        return (self.task or "objects", self.sensor or "camera") == ("objects", "camera")
+
+    @property
+    def samples(self) -> str:
+        """What has a performance: "objects", or "patches" of label pictures."""
+        return "patches" if self.task == "semantic" else "objects"
+
+
+@dataclass(frozen=True)
+class ComparedSet:
+    """One of the two sets of a comparison."""
+
+    name: str | None = None
+    path: str | None = None
+    format: str | None = None
+    sha256: str | None = None
+    frames: int | None = None
+    objects: int | None = None
+    predictions: int | None = None
+    detector: DetectorRecord | None = None
+    predictions_path: str | None = None
+    predictions_sha256: str | None = None
+    units: int | None = None
+    unit_kind: str | None = None
+    passes: int | None = None
+    block_frames: int | None = None
+    block_seconds: float | None = None
+    time_blocks: int | None = None
+    mean_performance: float | None = None  # of a set among many
+    pixel_height: float = 1.0  # how much higher than wide a pixel is: of range images
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any] | None) -> ComparedSet:
+        """Read the entry of `inputs`."""
+        held = content or {}
+        given = {name: held.get(name) for name in _PLAIN}
+        detector = DetectorRecord.from_json(held["detector"], "inputs.detector") if held.get("detector") else None
+        stretch = float((held.get("range_image") or {}).get("pixel_height") or 1.0)
+        return cls(detector=detector, pixel_height=stretch, **given)
+
+    def called(self, otherwise: str) -> str:
+        """Its name, else that of its file."""
+        return str(self.name or Path(self.path or "").name or otherwise)
+
+    @property
+    def counts(self) -> str:
+        """How much it holds."""
+        return f"{self.frames} frames, {self.objects} objects"
+
+
+_PLAIN = tuple(name for name in ComparedSet.__dataclass_fields__ if name not in ("detector", "pixel_height"))
+
+
+@dataclass(frozen=True)
+class UnlikeObjects:
+    """How unlike the objects of like contexts of a class are."""
+
+    differences: Mapping[str, float]  # in standard deviations by covariate, A less B
+    adjusted: bool  # whether performance is adjusted to like objects
+
+
+@dataclass(frozen=True)
+class ResultHeader:
+    """What the file of a result says beside the numbers."""
+
+    content: Mapping[str, Any]  # everything, as in the file
+    parameters: ResultParameters
+    sets: Mapping[str, ComparedSet]  # both, by "a" and "b"
+    model: Mapping[str, str]  # path and sha256 of the detector that ran; empty for none
+    class_names: Mapping[str, str] = field(default_factory=dict)
+    losses: tuple[str, ...] = ()
+    balance: Mapping[str, UnlikeObjects] = field(default_factory=dict)  # by class id
+    measures: tuple[DetectorMeasure, ...] = ()  # what else the detector does; empty for a sweep, and of old results
+    where: KindDifferences | None = None  # kinds of contexts
+    where_invented: KindDifferences | None = None  # kinds of places, by the share with an invention
+    confusion: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> ResultHeader:
+        """Read the content of a result.json or sweep.json."""
+        inputs, balance = content.get("inputs") or {}, content.get("balance") or {}
+        where, invented = (
+            None if (found := content.get(name)) is None else KindDifferences.from_json(found)
+            for name in ("where", "where_invented")
+        )
+        return cls(
+            content,
+            ResultParameters.from_json(content.get("parameters") or {}),
+            {side: ComparedSet.from_json(inputs.get(side)) for side in ("a", "b")},
+            inputs.get("model") or {},
+            {str(key): str(name) for key, name in (content.get("class_names") or {}).items()},
+            tuple(str(line) for line in content.get("losses") or ()),
+            {key: UnlikeObjects(found["differences"], bool(found["adjusted"])) for key, found in balance.items()},
+            tuple(DetectorMeasure.from_json(*item) for item in (content.get("measures") or {}).items()),
+            where,
+            invented,
+            content.get("confusion") or {},
+        )
+
+    @property
+    def version(self) -> str:
+        """The simjudge that made it."""
+        return str(self.content.get("version", ""))

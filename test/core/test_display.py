@@ -77,8 +77,15 @@ def dataclasses_with_arrays():
                 yield f"{path.name}:{node.name}", node
 
 
-@pytest.mark.parametrize("node", [pytest.param(node, id=name) for name, node in dataclasses_with_arrays()])
-def test_no_dataclass_dumps_its_arrays(node):
-    own = any(isinstance(each, ast.FunctionDef) and each.name == "__repr__" for each in node.body)
-    assert own or {"ShortRepr", "SummaryRepr"} & {ast.unparse(base) for base in node.bases}
-    assert any("repr=False" in ast.unparse(decorator) for decorator in node.decorator_list)
+def test_no_dataclass_dumps_its_arrays():
+    found = dict(dataclasses_with_arrays())
+    shown = {name for name, node in found.items() if not _is_short(node)}
+    assert len(found) > 100
+    assert shown == set()
+
+
+def _is_short(node):
+    own = any(isinstance(part, ast.FunctionDef) and part.name == "__repr__" for part in node.body)
+    bases = {ast.unparse(base) for base in node.bases}
+    quiet = any("repr=False" in ast.unparse(decorator) for decorator in node.decorator_list)
+    return quiet and (own or bool({"ShortRepr", "SummaryRepr"} & bases))

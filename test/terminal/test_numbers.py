@@ -43,45 +43,39 @@ def numeric_options():
                 yield name, next(iter(flags)), "float" in kinds
 
 
-@pytest.mark.parametrize(("command", "flag", "is_float"), list(numeric_options()))
-def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
-    texts = HOSTILE if is_float else HOSTILE[-1:]
-    for text in texts:
+PLACES = dict.fromkeys(["convert", "filter", "join", "compare", "objects", "sweep", "plan", "explain", "fit"], 2)
+WITH_OUT = {
+    *(
+        "compare",
+        "compare-drives",
+        "compare-policies",
+        "cover",
+        "explain",
+        "fit",
+        "objects",
+        "sweep",
+        "detect",
+        "train",
+    ),
+    *("train", "split", "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar", "calibrate noise"),
+}
+NUMERIC = list(numeric_options())
+
+
+@pytest.mark.parametrize("command", sorted({command for command, _, _ in NUMERIC}))
+def test_no_option_takes_what_is_no_number(command, tmp_path):
+    required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
+    cases = [
+        (flag, text)
+        for name, flag, is_float in NUMERIC
+        for text in (HOSTILE if is_float else HOSTILE[-1:])
+        if name == command
+    ]
+    for flag, text in cases:
         arguments = [*command.split(), f"{flag}={text}" if flag.startswith("--") else f"{flag}{text}"]
-        required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
-        places = {
-            "convert": 2,
-            "filter": 2,
-            "join": 2,
-            "compare": 2,
-            "objects": 2,
-            "sweep": 2,
-            "plan": 2,
-            "explain": 2,
-            "fit": 2,
-        }
-        outs = {
-            "compare",
-            "compare-drives",
-            "compare-policies",
-            "cover",
-            "explain",
-            "fit",
-            "objects",
-            "sweep",
-            "detect",
-            "train",
-            "split",
-            "replay",
-            "drive",
-            "engines compare",
-            "calibrate imu",
-            "calibrate lidar",
-            "calibrate noise",
-        }
-        arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])
+        arguments += required.get(command, [f"--out={tmp_path}/x"] if command in WITH_OUT else [])
         arguments += OTHERS.get(command, [])
-        arguments += [str(tmp_path / name) for name in "ab"[: places.get(command, 1)]]
+        arguments += [str(tmp_path / name) for name in "ab"[: PLACES.get(command, 1)]]
         done = CliRunner().invoke(app, arguments)
         said = done.output + str(done.exception or "")
         assert isinstance(done.exception, UsageError) or done.exit_code == 2, (arguments, said, done.exception)

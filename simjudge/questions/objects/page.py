@@ -422,7 +422,7 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
         colour=_COLOURS[result.rows[0].verdict],
         lead=lead(result),
         facts=fact_lines(result),
-        numbers=[_fact(each) for each in content.facts],
+        numbers=[_fact(fact) for fact in content.facts],
         heads=_HEADS,
         sensors=[
             _sensor_section(
@@ -433,9 +433,9 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
         ],
         open=_OPEN,
         ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
-        colours=[_colour(each) for each in content.colours],
+        colours=[_colour(colour) for colour in content.colours],
         histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
-        pictures=[(each, _picture_uri(result, each.file)) for each in content.pictures],
+        pictures=[(picture, _picture_uri(result, picture.file)) for picture in content.pictures],
         inputs=_inputs(content.inputs),
         parameters=content.parameters,
         notes=content.notes,

@@ -89,9 +89,9 @@ def check_simulators(
     """Say whose ground truth is there, and let what lacks labels be mended by it."""
     if not found:
         return list(findings)
-    shown = [row for each in found for row in _rows(each)]
-    mends = [live_line(each, live) if live is not None else _convert_line(path, each) for each in found]
-    note = "; ".join(f"{each.simulator} has it as {_FORMS[each.form]}" for each in found)
+    shown = [row for item in found for row in _rows(item)]
+    mends = [live_line(item, live) if live is not None else _convert_line(path, item) for item in found]
+    note = "; ".join(f"{item.simulator} has it as {_FORMS[item.form]}" for item in found)
     out = []
     for finding in findings:
         if finding.check == LABELS and finding.verdict == MISSING:
@@ -103,7 +103,7 @@ def check_simulators(
 
 
 def _rows(found: FoundLabels) -> list[Finding]:
-    asked = ", ".join(each.text for each in QUESTIONS if LABELS in (*each.needs, *each.wants))
+    asked = ", ".join(question.text for question in QUESTIONS if LABELS in (*question.needs, *question.wants))
     figure = f"{found.simulator}: {_FORMS[found.form]} on {', '.join(found.topics)}; as labels they serve: {asked}"
     rows = [Finding(SIMULATOR_LABELS, PASS, found.topics[0], figure)]
     if found.needs_names and not found.names_topic:
@@ -154,7 +154,7 @@ def check_labels(
     """
     if frames is None:
         why = trouble or "no pictures"
-        return [Finding.unknown(each, why) for each in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
+        return [Finding.unknown(check, why) for check in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
     shell = quoted(path)
     join = kitti_rows_note(path)[1] or f"simjudge info {shell}"
     if tolerance_s is not None:
@@ -314,7 +314,7 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
 def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
     if clouds is None:
         rows, mend = kitti_rows_note(path)
-        unknown = [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+        unknown = [Finding.unknown(colour, "scans are read without boxes", about) for colour in (BOXES, FOUND_BOXES)]
         return [Finding.missing(BOXES, rows, mend, about), unknown[1]] if rows else unknown
     shell = quoted(path)
     convert = f"simjudge convert {shell} clouds --to kitti"

@@ -171,7 +171,7 @@ def compare_drive_sets(
     if not real or not sim:
         raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")
     logs = [
-        [each if isinstance(each, DriveLog) else read_drive(each, settings.poses) for each in side]
+        [item if isinstance(item, DriveLog) else read_drive(item, settings.poses) for item in side]
         for side in (real, sim)
     ]
     losses, notes = Losses(), list[str]()

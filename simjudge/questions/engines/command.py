@@ -122,17 +122,17 @@ def check(
     with progress("checks") as advance:
         results = check_engine(builder, checks, advance)
     rows = [
-        (each.check.part, f"{each.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", each.status)
-        for at, each in enumerate(results)
+        (result.check.part, f"{result.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", result.status)
+        for at, result in enumerate(results)
     ]
     print_table(SummaryTable(("part", "check", "result"), rows, text_columns=3))
-    for each in results:
-        if each.status == "fail":
-            typer.echo(f"fail: {each.check.name}: {each.reason.rstrip('.')}. {each.check.why}")
-    missing = Counter(each.reason for each in results if each.status == "cannot be checked")
+    for result in results:
+        if result.status == "fail":
+            typer.echo(f"fail: {result.check.name}: {result.reason.rstrip('.')}. {result.check.why}")
+    missing = Counter(result.reason for result in results if result.status == "cannot be checked")
     for reason, times in missing.items():
         typer.echo(f"{times} cannot be checked: {reason}")
-    found = [each.status for each in results]
+    found = [result.status for result in results]
     typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
     if "fail" in found:
         raise typer.Exit(EXIT_FAILED)

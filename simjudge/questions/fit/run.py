@@ -77,7 +77,7 @@ def search_minimum(
     with progress(words) as advance:
         while not strategy.stop() and len(course) < evaluations:
             asked = strategy.ask()
-            values = [objective(np.asarray(each)) for each in asked]
+            values = [objective(np.asarray(point)) for point in asked]
             strategy.tell(asked, values)
             course += values
             least = int(np.argmin(values))
@@ -285,7 +285,7 @@ PARAMETERS = (
 
 def chosen_parameters(parts: Sequence[str]) -> list[FittedParameter]:
     """The numbers of some parts of a camera."""
-    return [each for each in PARAMETERS if each.part in parts]
+    return [parameter for parameter in PARAMETERS if parameter.part in parts]
 
 
 def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) -> FloatArray:
@@ -301,8 +301,8 @@ def decode(
     `coordinates`: (P,).
     """
     found = CameraDifference() if held is None else held
-    for coordinate, each in zip(coordinates, parameters, strict=True):
-        found = each.put(found, each.decode(float(coordinate)))
+    for coordinate, parameter in zip(coordinates, parameters, strict=True):
+        found = parameter.put(found, parameter.decode(float(coordinate)))
     return found
 
 
@@ -350,7 +350,7 @@ def fit_camera(
     tried = 0 if enough else settings.evaluations
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters, estimate.held)
-    judged = [_held_out(held_out, compared, each) for each in (CameraDifference(), first, found)]
+    judged = [_held_out(held_out, compared, difference) for difference in (CameraDifference(), first, found)]
     done = CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
@@ -474,17 +474,25 @@ def _parameters(
     start, count = estimate.start, len(estimate.spread)
     spread = np.sqrt(((estimate.spread - start) ** 2).mean(axis=0)) * student.ppf(0.975, count)
     found = []
-    for number, each in enumerate(parameters):
+    for number, parameter in enumerate(parameters):
         moved, off = float(best[number] - start[number]), float(estimate.corrected[number] - start[number])
         half = max(float(np.hypot(spread[number], moved)) + 2 * abs(off), _FINEST)
         without = best.copy()
-        without[number] = each.encode(each.neutral)
-        value = each.decode(float(best[number]))
-        low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
-        begin = each.decode(float(start[number]))
+        without[number] = parameter.encode(parameter.neutral)
+        value = parameter.decode(float(best[number]))
+        low, high = (parameter.decode(float(best[number]) + sign * half) for sign in (-1, 1))
+        begin = parameter.decode(float(start[number]))
         found.append(
             ParameterFit(
-                each.name, each.unit, each.neutral, begin, value, low, high, objective(without), value in each.ends
+                parameter.name,
+                parameter.unit,
+                parameter.neutral,
+                begin,
+                value,
+                low,
+                high,
+                objective(without),
+                value in parameter.ends,
             )
         )
     return found

@@ -127,7 +127,7 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(KIND_COLUMNS)
         for row in kind_rows(result):
-            w1, gap, overlap = (each or ("", "", "") for each in (row.w1, row.gap, row.overlap))
+            w1, gap, overlap = (values or ("", "", "") for values in (row.w1, row.gap, row.overlap))
             cells = [
                 row.net,
                 row.label,
@@ -150,7 +150,11 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
 
 def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsComparison, ResultEntry]]) -> KindRow:
     known = sorted(
-        ((value, f"{each.b} predicts {each.a}") for each, e in found if (value := e.numbers.mean_w1) is not None),
+        (
+            (value, f"{finding.b} predicts {finding.a}")
+            for finding, e in found
+            if (value := e.numbers.mean_w1) is not None
+        ),
         key=lambda pair: pair[0],
     )
     entries = [entry for _, entry in found]
@@ -352,7 +356,7 @@ def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
     """The contexts of the highest and the lowest W1 of the classes with most contexts."""
     saved = load_result(example.folder)
     drawn = neighbour_figures(saved)
-    labels = {each.key: each.label for each in saved.classes}
+    labels = {entry.key: entry.label for entry in saved.classes}
     keys = list(dict.fromkeys(key for key, _ in drawn))
     largest = sorted(keys, key=lambda key: -_contexts_of(saved, key))[:_SHOWN_CONTEXTS]
     contexts = [

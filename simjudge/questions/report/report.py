@@ -103,7 +103,7 @@ def read_result_frames(result: Result) -> ResultFrames:
         for rows in (parts[n] for n in np.argsort(first))
     ]
     sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
-    numbers_of = {(which, name): n for which, each in sets.items() for n, name in enumerate(each.frame_name)}
+    numbers_of = {(which, name): n for which, item in sets.items() for n, name in enumerate(item.frame_name)}
     return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
 
 
@@ -420,11 +420,11 @@ def report(
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
-    refuse_studies([Path(each) for each in given], (SETS, RESULT, SWEEP))
+    refuse_studies([Path(folder) for folder in given], (SETS, RESULT, SWEEP))
     out = DEFAULT_OUT[settings.to] if out is None else out
     if settings.to != HTML:
-        return export_report([Path(each) for each in given], Path(out), settings, log, progress)
-    recordings = [Path(each) for each in given if is_recording(Path(each))]
+        return export_report([Path(folder) for folder in given], Path(out), settings, log, progress)
+    recordings = [Path(folder) for folder in given if is_recording(Path(folder))]
     if recordings:
         if len(given) > 1:
             raise UsageError(f"{recordings[0]}: a recording has a page of its own; report it alone")
@@ -435,7 +435,7 @@ def report(
             raise UsageError(f"{folder}: is {kind.noun}, which has a page of its own; report it alone")
         if kind is not None:
             return kind.report(folder, Path(out), settings, log)
-    return _report_results([Path(each) for each in given], Path(out), settings, log)
+    return _report_results([Path(folder) for folder in given], Path(out), settings, log)
 
 
 def _report_results(folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log) -> Report:

@@ -131,7 +131,7 @@ def _pairs(given: list[str]) -> dict[str, str]:
     """Inputs by name."""
     from simjudge.core.errors import UsageError
 
-    for each in given:
-        if not each.partition("=")[0] or not each.partition("=")[2]:
-            raise UsageError(f"--input {each}: NAME=PATH is needed")
-    return {each.partition("=")[0]: each.partition("=")[2] for each in given}
+    for item in given:
+        if not item.partition("=")[0] or not item.partition("=")[2]:
+            raise UsageError(f"--input {item}: NAME=PATH is needed")
+    return {item.partition("=")[0]: item.partition("=")[2] for item in given}

@@ -28,6 +28,7 @@ from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -495,6 +496,9 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return DRIVES_PAGE.report(folder, out, settings, no_log)
 
 
 @takes_setting_keywords

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
+from simjudge.core.progress import no_log
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
@@ -20,6 +21,7 @@ from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_templa
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.many_sets.figures import (
@@ -491,6 +493,9 @@ class SetsComparisonResult(TabledResult[ManySetsResult]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return SETS_PAGE.report(folder, out, settings, no_log)
 
 
 def _cells(row: KindRow) -> list[str]:

@@ -33,6 +33,7 @@ from simjudge.objects.series import CommonTimes, common_times
 from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.measuring import (
     Measured,
     ObjectSide,
@@ -379,6 +380,9 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"ObjectComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return OBJECTS_PAGE.report(folder, out, settings, no_log)
 
     def _save_comparison(self, folder: Path) -> None:
         if self.comparison is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.core.setting_groups import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
@@ -90,7 +90,6 @@ def noise(
     exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
     """
     from simjudge.questions.calibrate.run import calibrate_noise, noise_table
-    from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
         source,
@@ -140,7 +139,6 @@ def lidar(
     """
     from simjudge.questions.calibrate.run import distance_lines, ring_table, summary_line
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
-    from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
         source,

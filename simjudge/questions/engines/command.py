@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+from simjudge.core.display import SummaryTable
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -103,12 +104,10 @@ def check(
     from collections import Counter
     from contextlib import closing
 
-    from simjudge.core.display import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks
     from simjudge.sim.testing.checks import LENS, contract_scene
-    from simjudge.terminal.common import print_table
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:

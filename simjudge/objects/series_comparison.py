@@ -30,15 +30,7 @@ from simjudge.objects.series_statistics import (
     mean_interval,
     time_shift,
 )
-from simjudge.results.verdict_words import (
-    AGAIN,
-    DIFFERS,
-    HALVES,
-    NOT_SHOWN,
-    SERIES_VERDICTS,
-    TOO_FEW,
-    WITHIN_FLOOR,
-)
+from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,11 +185,7 @@ def _mean_by_time(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray, IntArr
 
 
 def compare_series(
-    real: Sequence[Series],
-    virtual: Sequence[Series],
-    real_again: Sequence[Series] = (),
-    *,
-    shift_limit: float,
+    real: Sequence[Series], virtual: Sequence[Series], real_again: Sequence[Series] = (), *, shift_limit: float
 ) -> ComparedSeries:
     """Compare all series of a real and of a virtual sensor.
 

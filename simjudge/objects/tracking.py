@@ -18,11 +18,7 @@ from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.core.progress import Log
 from simjudge.core.text import list_some
 from simjudge.detectors.iou import box_iou
-from simjudge.objects.camera_settings import (
-    SAME_INSTANCE,
-    SAME_TRACK,
-    CameraObjectSettings,
-)
+from simjudge.objects.camera_settings import SAME_INSTANCE, SAME_TRACK, CameraObjectSettings
 from simjudge.objects.series import common_times, stamps_to_seconds
 from simjudge.objects.sightings import Sightings
 
@@ -229,10 +225,7 @@ class FollowedObjects(ShortRepr):
 
 
 def follow_objects(
-    sets: tuple[FrameSet, FrameSet],
-    sightings: tuple[Sightings, Sightings],
-    settings: CameraObjectSettings,
-    log: Log,
+    sets: tuple[FrameSet, FrameSet], sightings: tuple[Sightings, Sightings], settings: CameraObjectSettings, log: Log
 ) -> FollowedObjects:
     """Follow objects through both sets, and find which are the same."""
     by_instance = _same_by_instance(sets, sightings, settings.same_by, log)

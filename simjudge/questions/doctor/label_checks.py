@@ -211,13 +211,7 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
     return Finding.measured(
-        check,
-        "",
-        f"{sum(lost.values())} left out",
-        "none",
-        good=not lost,
-        note=lines[0] if lines else "",
-        mend=mend,
+        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "", mend=mend
     )
 
 
@@ -321,10 +315,7 @@ def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
     detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
     by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"
     labels, found = Finding.missing(BOXES, by_hand, convert, about), Finding.missing(FOUND_BOXES, no_run, detect, about)
-    return [
-        _cuboids(labels, clouds.boxes, clouds.labelled),
-        _cuboids(found, clouds.predictions, clouds.predicted),
-    ]
+    return [_cuboids(labels, clouds.boxes, clouds.labelled), _cuboids(found, clouds.predictions, clouds.predicted)]
 
 
 def _cuboids(missing: Finding, cuboids: CloudBoxes | None, clouds: BoolArray | None) -> Finding:

@@ -316,10 +316,7 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
 
 
 def _judge(
-    windows: tuple[DriveWindows, ...],
-    units: _DriveUnits,
-    settings: DriveComparisonSettings,
-    notes: list[str],
+    windows: tuple[DriveWindows, ...], units: _DriveUnits, settings: DriveComparisonSettings, notes: list[str]
 ) -> tuple[list[MetricResult], Certainty]:
     """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
     columns = [k for k in range(len(METRICS)) if all(np.isfinite(held.performance[:, k]).all() for held in windows)]

@@ -332,11 +332,7 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
 
 
 def _cause(
-    judge: ExcessJudge,
-    name: str,
-    tried: tuple[Interval, Interval],
-    value: FloatArray | None,
-    whole: FloatArray | None,
+    judge: ExcessJudge, name: str, tried: tuple[Interval, Interval], value: FloatArray | None, whole: FloatArray | None
 ) -> CauseShare:
     """One row; a share only where the whole can be told from nothing."""
     share = None if value is None or whole is None else _interval(share_of_whole(value, whole))

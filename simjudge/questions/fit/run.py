@@ -25,20 +25,8 @@ from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
-from simjudge.questions.explain.run import (
-    claimed_folder,
-    read_pictures,
-    required_detector,
-    with_patch,
-)
-from simjudge.questions.fit.result import (
-    FIT,
-    FITTED_CAMERA,
-    PAGE_FILES,
-    CameraFit,
-    HeldOutW1,
-    ParameterFit,
-)
+from simjudge.questions.explain.run import claimed_folder, read_pictures, required_detector, with_patch
+from simjudge.questions.fit.result import FIT, FITTED_CAMERA, PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
 from simjudge.sim.sensors.camera_matching.camera_estimation import (

@@ -229,20 +229,7 @@ SCALE = 1.2
 """Pixels of the page to a point of a figure, at most."""
 _SHOWN_CONTEXTS = 2
 """How many classes of an example show a context with its neighbours."""
-KIND_HEADS = (
-    "net",
-    "class",
-    "kind",
-    "comparisons",
-    "gap",
-    "W1 least",
-    "mean",
-    "most",
-    "noise",
-    "share",
-    "O_A",
-    "gaps",
-)
+KIND_HEADS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "share", "O_A", "gaps")
 PAIR_HEADS = (
     "A",
     "B",

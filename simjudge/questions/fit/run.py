@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,32 @@ def _noise(difference: CameraDifference) -> float:
     return math.sqrt(difference.shot**2 / 2 + difference.read**2) if difference.noise_side == "b" else 0.0
 
 
+def _number(
+    name: str,
+    part: str,
+    unit: str,
+    reach: tuple[float, float, float],
+    step: float,
+    get: Callable[[CameraDifference], float],
+    put: Callable[[CameraDifference, float], CameraDifference],
+    *,
+    logarithmic: bool = False,
+) -> FittedParameter:
+    """A parameter; `reach`: its neutral, lowest and highest value."""
+    return FittedParameter(name, part, unit, *reach, logarithmic, step, get, put)
+
+
+def _field(
+    name: str, part: str, unit: str, reach: tuple[float, float, float], step: float, *, logarithmic: bool = False
+) -> FittedParameter:
+    """A parameter that is one field of a difference."""
+
+    def put(difference: CameraDifference, value: float) -> CameraDifference:
+        return replace(difference, **{name: value})  # type: ignore[arg-type]
+
+    return _number(name, part, unit, reach, step, attrgetter(name), put, logarithmic=logarithmic)
+
+
 def _motion(name: str, number: int) -> FittedParameter:
     """One of the two numbers of a motion, right and down."""
 
@@ -118,154 +145,62 @@ def _motion(name: str, number: int) -> FittedParameter:
         right, down = (value if k == number else old for k, old in enumerate(difference.motion))
         return replace(difference, motion=(right, down), motion_side="b")
 
-    return FittedParameter(
+    return _number(
         name,
         "motion_blur",
         "px",
-        0.0,
-        -30.0,
-        30.0,
-        logarithmic=False,
-        step=0.5,
-        get=lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
-        put=put,
+        (0.0, -30.0, 30.0),
+        0.5,
+        lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
+        put,
     )
 
 
 PARAMETERS = (
-    FittedParameter(
-        "haze",
-        "haze",
-        "",
-        0.0,
-        0.0,
-        0.9,
-        logarithmic=False,
-        step=0.05,
-        get=lambda d: max(d.haze, 0.0),
-        put=lambda d, v: replace(d, haze=v),
-    ),
+    _number("haze", "haze", "", (0.0, 0.0, 0.9), 0.05, lambda d: max(d.haze, 0.0), lambda d, v: replace(d, haze=v)),
     _motion("motion_right", 0),
     _motion("motion_down", 1),
-    FittedParameter(
-        "red_size",
-        "chromatic_aberration",
-        "",
-        1.0,
-        0.95,
-        1.05,
-        logarithmic=True,
-        step=0.001,
-        get=lambda d: d.red_size,
-        put=lambda d, v: replace(d, red_size=v),
-    ),
-    FittedParameter(
-        "blue_size",
-        "chromatic_aberration",
-        "",
-        1.0,
-        0.95,
-        1.05,
-        logarithmic=True,
-        step=0.001,
-        get=lambda d: d.blue_size,
-        put=lambda d, v: replace(d, blue_size=v),
-    ),
-    FittedParameter(
+    _field("red_size", "chromatic_aberration", "", (1.0, 0.95, 1.05), 0.001, logarithmic=True),
+    _field("blue_size", "chromatic_aberration", "", (1.0, 0.95, 1.05), 0.001, logarithmic=True),
+    _number(
         "blur",
         "blur",
         "px",
-        0.0,
-        0.0,
-        6.0,
-        logarithmic=False,
-        step=0.3,
-        get=lambda d: math.sqrt(max(d.blur, 0.0)),
-        put=lambda d, v: replace(d, blur=v * v),
+        (0.0, 0.0, 6.0),
+        0.3,
+        lambda d: math.sqrt(max(d.blur, 0.0)),
+        lambda d, v: replace(d, blur=v * v),
     ),
-    FittedParameter(
+    _number(
         "vignetting",
         "vignetting",
         "°",
-        0.0,
-        0.0,
-        70.0,
-        logarithmic=False,
-        step=5.0,
-        get=lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
-        put=lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
-    ),
-    FittedParameter(
-        "gain",
-        "exposure",
-        "",
-        1.0,
-        0.1,
-        10.0,
-        logarithmic=True,
-        step=0.1,
-        get=lambda d: d.gain,
-        put=lambda d, v: replace(d, gain=v),
-    ),
-    FittedParameter(
-        "red",
-        "white_balance",
-        "",
-        1.0,
-        0.2,
+        (0.0, 0.0, 70.0),
         5.0,
-        logarithmic=True,
-        step=0.05,
-        get=lambda d: d.red,
-        put=lambda d, v: replace(d, red=v),
+        lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
+        lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
     ),
-    FittedParameter(
-        "blue",
-        "white_balance",
-        "",
-        1.0,
-        0.2,
-        5.0,
-        logarithmic=True,
-        step=0.05,
-        get=lambda d: d.blue,
-        put=lambda d, v: replace(d, blue=v),
-    ),
-    FittedParameter(
-        "exponent",
-        "contrast",
-        "",
-        1.0,
-        0.3,
-        3.0,
-        logarithmic=True,
-        step=0.1,
-        get=lambda d: d.exponent,
-        put=lambda d, v: replace(d, exponent=v),
-    ),
-    FittedParameter(
+    _field("gain", "exposure", "", (1.0, 0.1, 10.0), 0.1, logarithmic=True),
+    _field("red", "white_balance", "", (1.0, 0.2, 5.0), 0.05, logarithmic=True),
+    _field("blue", "white_balance", "", (1.0, 0.2, 5.0), 0.05, logarithmic=True),
+    _field("exponent", "contrast", "", (1.0, 0.3, 3.0), 0.1, logarithmic=True),
+    _number(
         "noise",
         "noise",
         "grey levels",
-        0.0,
-        0.0,
-        60.0,
-        logarithmic=False,
-        step=2.0,
-        get=_noise,
-        put=lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
+        (0.0, 0.0, 60.0),
+        2.0,
+        _noise,
+        lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
     ),
-    FittedParameter(
+    _number(
         "sharpening",
         "sharpening",
         "",
-        0.0,
-        0.0,
-        4.0,
-        logarithmic=False,
-        step=0.1,
-        get=lambda d: max(d.sharpening, 0.0),
-        put=lambda d, v: replace(d, sharpening=v),
+        (0.0, 0.0, 4.0),
+        0.1,
+        lambda d: max(d.sharpening, 0.0),
+        lambda d, v: replace(d, sharpening=v),
     ),
 )
 """All numbers that can be fitted, in the order in which they act in a camera."""

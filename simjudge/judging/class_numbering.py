@@ -109,17 +109,17 @@ class ClassSelection:
     def __init__(self, wanted: Iterable[str], sets: Sequence[FrameSet]) -> None:
         """Choose classes."""
         self._wanted = {normalized_name(name): name for name in wanted}
-        self._names = next((each.class_names for each in sets if each.class_names), {})
+        self._names = next((frame_set.class_names for frame_set in sets if frame_set.class_names), {})
         if not self._wanted:
             return
-        known = [name for each in sets for name in self._known(each)]
+        known = [name for frame_set in sets for name in self._known(frame_set)]
         for key, name in self._wanted.items():
             if key not in map(normalized_name, known):
                 raise UsageError(f"--class {one_line(name)}: no set has this class{nearest_name(name, set(known))}")
-        for each in sets:
-            if len(each.objects) and not len(self.apply(each).objects):
+        for frame_set in sets:
+            if len(frame_set.objects) and not len(self.apply(frame_set).objects):
                 listed = list_some([one_line(name) for name in self._wanted.values()])
-                raise SimjudgeError(f"{each.name}: holds no labelled object of {listed} (--class)")
+                raise SimjudgeError(f"{frame_set.name}: holds no labelled object of {listed} (--class)")
 
     def apply(self, frames: FrameSet) -> FrameSet:
         """The set without the labels, the predictions and the names of other classes."""
@@ -225,7 +225,7 @@ def unmatched_classes(frames: FrameSet) -> UnmatchedClasses | None:
     nameless = [k for k in (*ids, *labelled) if k not in frames.class_names]
     if not frames.class_names or not nameless or set(ids) & set(labelled):
         return None
-    theirs, ours = ([one_line(frames.class_name(k)) for k in each] for each in (ids, labelled))
+    theirs, ours = ([one_line(frames.class_name(k)) for k in numbers] for numbers in (ids, labelled))
     return UnmatchedClasses(
         f"{frames.name}: its predictions are of class {list_some(theirs)}, its labels of {list_some(ours)}, and nothing"
         " tells which are the same",

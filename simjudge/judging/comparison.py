@@ -90,8 +90,8 @@ def compare_sets(
     sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
     sets = (sides[0].frames, sides[1].frames)
-    for each in sets:
-        losses.extend(each.losses)
+    for frame_set in sets:
+        losses.extend(frame_set.losses)
     if settings.paired:
         sets = paired_frames(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
@@ -229,7 +229,7 @@ def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
 
 
 def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:
-    size_a, size_b = (sorted({(int(w), int(h)) for w, h in each.size}) for each in (a, b))
+    size_a, size_b = (sorted({(int(w), int(h)) for w, h in side.size}) for side in (a, b))
     if size_a != size_b:
         shown = []
         for sizes in (size_a, size_b):

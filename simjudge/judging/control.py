@@ -38,12 +38,7 @@ def with_control(
 
 
 def _between_halves(
-    result: PairResult,
-    side: int,
-    settings: CompareSettings,
-    split: int,
-    deadline: float | None,
-    run: PartRunner | None,
+    result: PairResult, side: int, settings: CompareSettings, split: int, deadline: float | None, run: PartRunner | None
 ) -> EntryNumbers:
     """All classes together. A unit is of one half, so that the halves have nothing in common."""
     judged, units = (result.a, result.b)[side], result.units

@@ -103,11 +103,11 @@ def where_detector_invents(
             [a.centre, b.centre],
         ),
     ]
-    count = max(int(each.max(initial=-1)) for each in frame_unit) + 1
+    count = max(int(unit.max(initial=-1)) for unit in frame_unit) + 1
     kinds = ContextKinds.of_groupings(groupings, (len(a.frame), len(b.frame)), most_kinds(count), ALL_PLACES)
     samples = [
-        Samples(each.contexts.marked_empty(), each.invented, UnitNumbers(own[each.frame]))
-        for each, own in zip((a, b), frame_unit, strict=True)
+        Samples(side.contexts.marked_empty(), side.invented, UnitNumbers(own[side.frame]))
+        for side, own in zip((a, b), frame_unit, strict=True)
     ]
     sums = KindSums.zeros(len(kinds.names.names), count, 0)
     sums.add_class(ClassPair(samples[0], samples[1]), method, kinds.bits, MOST_ROWS)

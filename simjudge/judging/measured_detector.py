@@ -62,7 +62,7 @@ def _object_measures(
     classes = [side.judged.frames.objects.class_id for side in sides]
     shared = np.intersect1d(classes[0], classes[1])
     numbers = [_ObjectUnits.of_side(units, i) for i in range(2)]
-    rows = [np.flatnonzero(np.isin(each, shared)) for each in classes]
+    rows = [np.flatnonzero(np.isin(class_id, shared)) for class_id in classes]
     matched = [own[side.partner[own] >= 0] for side, own in zip(sides, rows, strict=True)]
     found = []
     for measure, chosen, event in ((MeasureCode.MATCH_SCORE, matched, None), (MeasureCode.RECALL, rows, 1.0)):
@@ -240,13 +240,13 @@ class _FrameUnits(ShortRepr):
         if settings.block is None and settings.unit is None:
             longer = [_lasting_blocks(side, own[i]) for i, side in enumerate(sides)]
             if settings.paired:
-                counts = [np.inf if each is None else each.max(initial=0) for each in longer]
+                counts = [np.inf if length is None else length.max(initial=0) for length in longer]
                 longer = [longer[int(np.argmin(counts))]] * 2
-            first = max(int(each.max(initial=-1)) for each in own) + 1
-            for i, each in enumerate(longer):
-                if each is not None:
-                    own[i], blocks[i] = first + each, np.full(len(each), -1)
-                    first += 0 if settings.paired else int(each.max(initial=-1)) + 1
+            first = max(int(entry.max(initial=-1)) for entry in own) + 1
+            for i, length in enumerate(longer):
+                if length is not None:
+                    own[i], blocks[i] = first + length, np.full(len(length), -1)
+                    first += 0 if settings.paired else int(length.max(initial=-1)) + 1
         return cls((own[0], own[1]), (blocks[0], blocks[1]))
 
 

@@ -165,7 +165,7 @@ def compare_judged(
 def thetas_around(theta: float) -> list[float]:
     """The threshold, and those a tenth below and above it that make sense: a verdict should not turn there."""
     around = (round(theta + step, 12) for step in (-THETA_STEP, 0, THETA_STEP))
-    return [each for each in around if each == theta or 0 < each < 1]
+    return [value for value in around if value == theta or 0 < value < 1]
 
 
 def judge_sets(
@@ -177,7 +177,7 @@ def judge_sets(
         classes = shared_classes(set_a, set_b)
         metric = PATCH_METRICS[settings.metric]
         first, second = (
-            judge_patches(each, classes, method, metric, losses, settings.width) for each in (set_a, set_b)
+            judge_patches(frame_set, classes, method, metric, losses, settings.width) for frame_set in (set_a, set_b)
         )
         return first, second, painted_sets(first, second, settings)
     require_labels(set_b)

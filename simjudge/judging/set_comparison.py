@@ -162,7 +162,7 @@ def compare_together(
     limits = [method.theta] if thetas is None else list(thetas)
     # Whether batches are balanced is a matter of the method's own threshold, if others are looked at too.
     balance_at = limits.index(method.theta) if method.theta in limits else 0
-    both = any(each.swapped for each in scheduled)
+    both = any(plan.swapped for plan in scheduled)
     counts = [len(judged.frames.objects) for judged in first.sets]
     work, done = counts[0] + (counts[1] if both else 0), 0
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
@@ -178,7 +178,7 @@ def compare_together(
         done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
-    batches = [each.schedule.next_batch() for each in scheduled]
+    batches = [plan.schedule.next_batch() for plan in scheduled]
     parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in ids} for _ in scheduled]
     while any(batch is not None for batch in batches):
         for class_id in ids:
@@ -191,15 +191,15 @@ def compare_together(
         for planned, batch in zip(scheduled, batches, strict=True):
             planned.comparison.draws_made.append(0 if batch is None else batch.count)
         batches = [
-            None if batch is None else each.schedule.next_batch()
-            for each, batch in zip(scheduled, batches, strict=True)
+            None if batch is None else plan.schedule.next_batch()
+            for plan, batch in zip(scheduled, batches, strict=True)
         ]
     return [(by_theta, _collected(part, by_theta)) for by_theta, part in zip(compared, parts, strict=True)]
 
 
 def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:
     """The share of the contexts of a class that carries the draws, so that they cost at most MOST_WORK."""
-    cost = sum(float(one.batch.sum()) * each.schedule.draws for one, each in zip(compared, scheduled, strict=True))
+    cost = sum(float(one.batch.sum()) * plan.schedule.draws for one, plan in zip(compared, scheduled, strict=True))
     return min(1.0, MOST_WORK / cost) if cost else 1.0
 
 
@@ -208,9 +208,9 @@ def _class_pairs(
 ) -> list[ClassPair]:
     """The samples of a class for each comparison; contexts are cut out for the first one alone."""
     pairs: list[ClassPair] = []
-    for number, each in enumerate(scheduled):
+    for number, plan in enumerate(scheduled):
         first = (pairs[0].a, pairs[0].b) if pairs else None
-        pairs.append(each.pair(class_id, first, batches[number] if batches else None, balance=batches is None))
+        pairs.append(plan.pair(class_id, first, batches[number] if batches else None, balance=batches is None))
     return pairs
 
 

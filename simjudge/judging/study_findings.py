@@ -30,7 +30,9 @@ class StudyFinding:
 
 def write_findings(found: Sequence[StudyFinding], folder: Path) -> None:
     """Write findings into a folder."""
-    rows = [asdict(replace(each, numbers={name: _known(n) for name, n in each.numbers.items()})) for each in found]
+    rows = [
+        asdict(replace(finding, numbers={name: _known(n) for name, n in finding.numbers.items()})) for finding in found
+    ]
     (folder / FINDINGS).write_text(json.dumps({"findings": rows}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -43,6 +45,6 @@ def read_findings(folder: Path) -> list[StudyFinding]:
     """Read findings that were written."""
     path = folder / FINDINGS
     try:
-        return [StudyFinding(**each) for each in json.loads(path.read_text(encoding="utf-8"))["findings"]]
+        return [StudyFinding(**finding) for finding in json.loads(path.read_text(encoding="utf-8"))["findings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SimjudgeError(f"{path}: no findings ({error}); remove the folder and run the study again") from error

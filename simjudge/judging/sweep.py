@@ -66,7 +66,7 @@ def sweep_sets(
 ) -> Sweep:
     """Read both sets, detect where a detector is given, and compare them along theta and along the patch size."""
     inputs = read_inputs(a, b, settings, log=log, progress=progress)
-    set_a, set_b = (each.frames for each in inputs)
+    set_a, set_b = (side.frames for side in inputs)
     losses = Losses()
     losses.extend(set_a.losses)
     losses.extend(set_b.losses)

@@ -50,7 +50,7 @@ def score_frames(frames: FrameSet, found: Sightings, labels: Sightings) -> Frame
     detections may lie in one label, as of an object that is seen in two pieces.
     """
     scores = np.full((4, len(frames)), np.nan)
-    start = [row_offsets(each.frame, len(frames)) for each in (found, labels)]
+    start = [row_offsets(boxes.frame, len(frames)) for boxes in (found, labels)]
     for frame in np.flatnonzero(found.looked_at & labels.looked_at):
         rows, columns = (np.arange(s[frame], s[frame + 1]) for s in start)
         inside = _inside(found, labels, rows, columns)
@@ -119,12 +119,12 @@ def score_tracks(labels: Tracks, found: Tracks) -> TrackingScores:
     is_object, is_track = labels.by_frame()[:, frames] >= 0, found.by_frame()[:, frames] >= 0
     last = np.full(len(labels), -1, np.int64)
     matched, switches, fit = np.zeros(len(frames), np.int64), np.zeros(len(frames), np.int64), 0.0
-    for at, each in enumerate(iou):
-        i, j = _pairs(each, last)
+    for at, overlap_row in enumerate(iou):
+        i, j = _pairs(overlap_row, last)
         switches[at] = np.count_nonzero((last[i] >= 0) & (last[i] != j))
         last[i] = j
         matched[at] = len(i)
-        fit += float(each[i, j].sum())
+        fit += float(overlap_row[i, j].sum())
     objects, tracks = is_object.sum(axis=0), is_track.sum(axis=0)
     misses, extra = objects - matched, tracks - matched
     total = int(objects.sum())
@@ -173,7 +173,7 @@ def detection_series(
     """Hold detections and their tracks against the labels of each set."""
     tracks = objects.real, objects.virtual
     labels = [_labels(frames, classes) for frames in sets]
-    sides = [_precision(*each) for each in zip(sets, tracks, labels, strict=True)]
+    sides = [_precision(*parts_of_side) for parts_of_side in zip(sets, tracks, labels, strict=True)]
     if all(len(label) and (label.instance != NO_INSTANCE).all() for label in labels):
         start = common_start(sets)
         for i, side in enumerate(sides):
@@ -225,18 +225,22 @@ def camera_series(
     chosen = CameraObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses
     finder = Finder.of(chosen)
-    sets = tuple(finder.detect(timed_frames(each, lost, chosen.frame_rate), log, progress) for each in (real, virtual))
+    sets = tuple(
+        finder.detect(timed_frames(lidar, lost, chosen.frame_rate), log, progress) for lidar in (real, virtual)
+    )
     sides = _pictures((sets[0], sets[1]), chosen, lost, progress)
     followed = finder.choose(sets)
     if not followed:
         log("no objects are followed: label both sets, or name a detector with --model")
         return sides
-    real_seen, virtual_seen = (finder.sightings(each, followed, virtual=each is sets[1]) for each in sets)
+    real_seen, virtual_seen = (
+        finder.sightings(frame_set, followed, virtual=frame_set is sets[1]) for frame_set in sets
+    )
     objects = follow_objects((sets[0], sets[1]), (real_seen, virtual_seen), chosen, log)
     if objects.pairs:
         _log_rates((sets[0], sets[1]), log)
     parts = [_objects((sets[0], sets[1]), objects, trajectories)]
-    if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
+    if followed != FOLLOW_LABELS and all(frame_set.labelled.any() for frame_set in sets):
         parts.append(detection_series((sets[0], sets[1]), objects, finder.classes((real_seen, virtual_seen))))
     for part in parts:
         for side in (0, 1):
@@ -246,9 +250,9 @@ def camera_series(
 
 def _log_rates(sets: tuple[FrameSet, FrameSet], log: Log) -> None:
     """Say it where metrics from frame to frame are of frames that lie unequally far apart."""
-    if any(len(each) < 2 for each in sets):
+    if any(len(frame_set) < 2 for frame_set in sets):
         return
-    real, virtual = (1e9 / float(np.median(np.diff(each.stamp))) for each in sets)
+    real, virtual = (1e9 / float(np.median(np.diff(frame_set.stamp))) for frame_set in sets)
     if max(real, virtual) > _LIKE_RATES * min(real, virtual):
         log(
             f"{sets[0].name} has {real:.3g} pictures a second, {sets[1].name} {virtual:.3g}: box flicker and changes of"
@@ -260,7 +264,7 @@ def _pictures(
     sets: tuple[FrameSet, FrameSet], settings: CameraObjectSettings, losses: Losses, progress: ProgressBar
 ) -> tuple[list[Series], list[Series]]:
     """The series of whole pictures, where both sets have some."""
-    if any(each.images is None for each in sets):
+    if any(frame_set.images is None for frame_set in sets):
         return [], []
     poles = None
     if settings.pole is not None or settings.pole_class is not None:
@@ -270,8 +274,8 @@ def _pictures(
             else labelled_reference(sets[0], settings.pole_class or "")
         )
         poles = PoleMatcher(reference, settings.pole_ratio, settings.pole_distance)
-    pole_class = settings.pole_class if all(each.labelled.any() for each in sets) else None
-    real, virtual = (picture_series(each, losses, progress, poles, pole_class or "") for each in sets)
+    pole_class = settings.pole_class if all(frame_set.labelled.any() for frame_set in sets) else None
+    real, virtual = (picture_series(frame_set, losses, progress, poles, pole_class or "") for frame_set in sets)
     return real, virtual
 
 
@@ -280,9 +284,9 @@ def _objects(
 ) -> tuple[list[Series], list[Series]]:
     """The series of what is followed: of each object, counts, and the shape of all."""
     seen = objects.real.sightings, objects.virtual.sightings
-    classes = sorted({str(c) for each in seen for c in np.unique(each.class_name)})
+    classes = sorted({str(c) for view in seen for c in np.unique(view.class_name)})
     standing = standing_in_both(sets, trajectories)
-    regions = all(bool(np.isfinite(each.pixels).any()) for each in seen)
+    regions = all(bool(np.isfinite(view.pixels).any()) for view in seen)
     sides: tuple[list[Series], list[Series]] = [], []
     for side, tracks in enumerate((objects.real, objects.virtual)):
         views = object_views(tracks, sets[side].stamp, standing[side], regions=regions)

@@ -20,20 +20,8 @@ from simjudge.objects.lidar_measurements import (
     LidarSide,
     measure_scans,
 )
-from simjudge.objects.lidar_settings import (
-    TRUTH_AUTO,
-    TRUTH_LABELS,
-    TRUTH_SCENE,
-    TRUTH_SURVEY,
-    LidarObjectSettings,
-)
-from simjudge.objects.lidar_truth import (
-    TrueCuboids,
-    cuboids_in_scans,
-    match_labels,
-    standing_labels,
-    unknown_cuboids,
-)
+from simjudge.objects.lidar_settings import TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY, LidarObjectSettings
+from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels, unknown_cuboids
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
 from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
 from simjudge.objects.series import WHOLE, Series
@@ -65,7 +53,7 @@ def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tup
     out = []
     bounds = np.array(edges, np.float64)
     for metric, unit in OBJECT_METRICS.items():
-        means = [_means(each.range, each.objects[metric], bounds) for each in (real, virtual)]
+        means = [_means(side.range, side.objects[metric], bounds) for side in (real, virtual)]
         if any(mean.count.any() for mean in means):
             out.append(RangeTable(metric, unit, bounds, *means))
     return out
@@ -234,12 +222,12 @@ def _series(measured: Sequence[LidarMeasurements]) -> list[list[Series]]:
     """Series of each lidar: of all metrics that one of them has a value of."""
     out: list[list[Series]] = [[] for _ in measured]
     for metric, unit in WHOLE_METRICS.items():
-        if any(np.isfinite(each.whole[metric]).any() for each in measured):
-            for side, each in zip(out, measured, strict=True):
-                side.append(Series(metric, unit, WHOLE, each.time, each.whole[metric]))
+        if any(np.isfinite(measurement.whole[metric]).any() for measurement in measured):
+            for side, measurement in zip(out, measured, strict=True):
+                side.append(Series(metric, unit, WHOLE, measurement.time, measurement.whole[metric]))
     for number, subject in enumerate(measured[0].subjects):
         for metric, unit in OBJECT_METRICS.items():
-            if any(np.isfinite(each.objects[metric][number]).any() for each in measured):
-                for side, each in zip(out, measured, strict=True):
-                    side.append(Series(metric, unit, subject, each.time, each.objects[metric][number]))
+            if any(np.isfinite(measurement.objects[metric][number]).any() for measurement in measured):
+                for side, measurement in zip(out, measured, strict=True):
+                    side.append(Series(metric, unit, subject, measurement.time, measurement.objects[metric][number]))
     return out

@@ -155,7 +155,7 @@ def _classes_of_instances(clouds: CloudSet, boxes: CloudBoxes) -> dict[int, str]
 
 
 def _classes_agree(sets: tuple[CloudSet, CloudSet], boxes: tuple[CloudBoxes, CloudBoxes]) -> bool:
-    real, virtual = (_classes_of_instances(*each) for each in zip(sets, boxes, strict=True))
+    real, virtual = (_classes_of_instances(*parts_of_side) for parts_of_side in zip(sets, boxes, strict=True))
     common = set(real) & set(virtual)
     return bool(common) and all(real[number] == virtual[number] for number in common)
 
@@ -182,8 +182,8 @@ def _truth_of_both(
     names: Sequence[str],
 ) -> tuple[TrueCuboids, TrueCuboids]:
     real, virtual = (
-        TrueCuboids(each, subject, names, _labelled(clouds, each))
-        for clouds, each, subject in zip(sets, boxes, subjects, strict=True)
+        TrueCuboids(boxes_of, subject, names, _labelled(clouds, boxes_of))
+        for clouds, boxes_of, subject in zip(sets, boxes, subjects, strict=True)
     )
     return real, virtual
 

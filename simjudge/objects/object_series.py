@@ -118,7 +118,7 @@ def standing_in_both(
     if first is None or second is None:
         return None, None
     standing = standing_frames(sets[0].stamp, first), standing_frames(sets[1].stamp, second)
-    return standing if all(each.any() for each in standing) else (None, None)
+    return standing if all(box.any() for box in standing) else (None, None)
 
 
 _AXES = "xy"

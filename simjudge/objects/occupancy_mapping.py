@@ -89,8 +89,8 @@ def occupancy_map(
         if ground is None:
             continue
         # Scans before the first with ground get that one's.
-        for each in early:
-            result.enter(each, ground)
+        for message in early:
+            result.enter(message, ground)
         early.clear()
     if ground is None:
         raise SimjudgeError(

@@ -144,8 +144,8 @@ class PoleMatcher(ShortRepr):
 def key_points(pixels: RgbImage) -> KeyPoints:
     """Find the SIFT key points of a picture. `pixels`: uint8 (H, W, 3), red first."""
     found, descriptor = cv2.SIFT.create().detectAndCompute(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), None)
-    point = np.array([each.pt for each in found], np.float64).reshape(-1, 2) + 0.5
-    diameter = np.array([each.size for each in found], np.float64)
+    point = np.array([keypoint.pt for keypoint in found], np.float64).reshape(-1, 2) + 0.5
+    diameter = np.array([keypoint.size for keypoint in found], np.float64)
     return KeyPoints(
         point, diameter, np.empty((0, 128), np.float32) if descriptor is None else descriptor.astype(np.float32)
     )

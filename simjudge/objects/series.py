@@ -98,7 +98,7 @@ def stamps_to_seconds(stamp: IntArray) -> FloatArray:
 
 def common_start(sets: Iterable[FrameSet]) -> float:
     """Tell when all sets have begun. Returns the latest of their first stamps, seconds."""
-    return float(stamps_to_seconds(np.array([each.stamp[0] for each in sets])).max())
+    return float(stamps_to_seconds(np.array([frame_set.stamp[0] for frame_set in sets])).max())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

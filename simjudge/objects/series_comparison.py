@@ -30,15 +30,7 @@ from simjudge.objects.series_statistics import (
     mean_interval,
     time_shift,
 )
-from simjudge.results.verdict_words import (
-    AGAIN,
-    DIFFERS,
-    HALVES,
-    NOT_SHOWN,
-    SERIES_VERDICTS,
-    TOO_FEW,
-    WITHIN_FLOOR,
-)
+from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,9 +117,9 @@ def with_all_objects(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]
     for row in rows:
         if row.subject != WHOLE:
             by_metric.setdefault(row.metric, []).append(row)
-    several = {metric: each for metric, each in by_metric.items() if len(each) > 1}
+    several = {metric: item for metric, item in by_metric.items() if len(item) > 1}
     singles = [replace(row, is_single=row.subject != WHOLE and row.metric in several) for row in rows]
-    return [*(pool_objects(each) for each in several.values()), *singles]
+    return [*(pool_objects(group) for group in several.values()), *singles]
 
 
 def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
@@ -193,11 +185,7 @@ def _mean_by_time(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray, IntArr
 
 
 def compare_series(
-    real: Sequence[Series],
-    virtual: Sequence[Series],
-    real_again: Sequence[Series] = (),
-    *,
-    shift_limit: float,
+    real: Sequence[Series], virtual: Sequence[Series], real_again: Sequence[Series] = (), *, shift_limit: float
 ) -> ComparedSeries:
     """Compare all series of a real and of a virtual sensor.
 
@@ -236,11 +224,11 @@ def _judged(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]:
 
 def _by_name(series: Sequence[Series]) -> dict[tuple[str, str], Series]:
     named: dict[tuple[str, str], Series] = {}
-    for each in series:
-        name = (each.metric, each.subject)
+    for one_series in series:
+        name = (one_series.metric, one_series.subject)
         if name in named:
             raise SimjudgeError(f"{_title(name)}: there are two series of it on one side; give each subject a name")
-        named[name] = each
+        named[name] = one_series
     return named
 
 
@@ -261,7 +249,7 @@ def _compare(real: Series, virtual: Series, again: Series | None, shift_limit: f
         a,
         b,
         unpaired=(len(real) - len(common), len(virtual) - len(common)),
-        missing=tuple(int(np.count_nonzero(each)) for each in (no_a & ~no_b, no_b & ~no_a, no_a & no_b)),  # type: ignore[arg-type]
+        missing=tuple(int(np.count_nonzero(lacking)) for lacking in (no_a & ~no_b, no_b & ~no_a, no_a & no_b)),  # type: ignore[arg-type]
         difference=mean_interval(differences(a, b), common.real),
         floor=_floor(real, again),
         shift=time_shift((real.time, real.value), (virtual.time, virtual.value), shift_limit),

@@ -248,9 +248,9 @@ class Finder:
         """Choose what is followed."""
         if self.settings.follow != FOLLOW_AUTO:
             return self.settings.follow
-        if self.detector is None and all(each.labelled.any() for each in sets):
+        if self.detector is None and all(frame_set.labelled.any() for frame_set in sets):
             return FOLLOW_LABELS
-        return FOLLOW_PREDICTIONS if all(each.predicted.any() for each in sets) else ""
+        return FOLLOW_PREDICTIONS if all(frame_set.predicted.any() for frame_set in sets) else ""
 
     def sightings(self, frames: FrameSet, followed: str, *, virtual: bool) -> Sightings:
         """Take what is followed through a set."""
@@ -275,7 +275,7 @@ class Finder:
     def classes(self, seen: Sequence[Sightings]) -> set[str]:
         """The classes that can be found."""
         if self.detector is None or not self.detector.class_names:
-            return {str(name) for each in seen for name in np.unique(each.class_name)}
+            return {str(name) for view in seen for name in np.unique(view.class_name)}
         return {self._name(name) for name in self.detector.class_names.values()}
 
     def _name(self, name: str) -> str:
@@ -298,5 +298,9 @@ class Finder:
         if self.settings.line_classes is not None:
             return [normalized_name(name) for name in self.settings.line_classes]
         if isinstance(self.detector, ColourDetector):
-            return [self._name(each.name) for each in self.detector.classes.values() if each.line is not None]
+            return [
+                self._name(colour_class.name)
+                for colour_class in self.detector.classes.values()
+                if colour_class.line is not None
+            ]
         return None

@@ -18,11 +18,7 @@ from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.core.progress import Log
 from simjudge.core.text import list_some
 from simjudge.detectors.iou import box_iou
-from simjudge.objects.camera_settings import (
-    SAME_INSTANCE,
-    SAME_TRACK,
-    CameraObjectSettings,
-)
+from simjudge.objects.camera_settings import SAME_INSTANCE, SAME_TRACK, CameraObjectSettings
 from simjudge.objects.series import common_times, stamps_to_seconds
 from simjudge.objects.sightings import Sightings
 
@@ -97,7 +93,7 @@ def follow(sightings: Sightings, stamp: IntArray, *, gap: float, reach: float, l
     number = np.full(tracker.count, -1, np.int64)
     number[order] = np.arange(len(order))
     classes = sightings.class_name[first[order]]
-    name = [int(np.count_nonzero(classes[: i + 1] == each)) for i, each in enumerate(classes)]
+    name = [int(np.count_nonzero(classes[: i + 1] == class_id)) for i, class_id in enumerate(classes)]
     return _tracks(sightings, number[tracker.track], tuple(name))
 
 
@@ -229,10 +225,7 @@ class FollowedObjects(ShortRepr):
 
 
 def follow_objects(
-    sets: tuple[FrameSet, FrameSet],
-    sightings: tuple[Sightings, Sightings],
-    settings: CameraObjectSettings,
-    log: Log,
+    sets: tuple[FrameSet, FrameSet], sightings: tuple[Sightings, Sightings], settings: CameraObjectSettings, log: Log
 ) -> FollowedObjects:
     """Follow objects through both sets, and find which are the same."""
     by_instance = _same_by_instance(sets, sightings, settings.same_by, log)
@@ -289,10 +282,10 @@ def _classes_that_differ(real: Sightings, virtual: Sightings) -> list[str]:
 
 
 def _log_unpaired(sets: tuple[FrameSet, FrameSet], tracks: tuple[Tracks, Tracks], pairs: Pairs, log: Log) -> None:
-    for side, (frames, each) in enumerate(zip(sets, tracks, strict=True)):
+    for side, (frames, track_set) in enumerate(zip(sets, tracks, strict=True)):
         paired = {pair[side] for pair in pairs}
-        alone = [f"{each.class_name[i]} {each.name[i]}" for i in range(len(each)) if i not in paired]
+        alone = [f"{track_set.class_name[i]} {track_set.name[i]}" for i in range(len(track_set)) if i not in paired]
         if alone:
-            log(f"{len(alone)} of {len(each)} objects are seen in {frames.name} alone: {list_some(alone)}")
+            log(f"{len(alone)} of {len(track_set)} objects are seen in {frames.name} alone: {list_some(alone)}")
     if not pairs and all(len(track) for track in tracks):
         log(f"{sets[0].name} and {sets[1].name} have no object in common; whole pictures are compared alone")

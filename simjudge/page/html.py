@@ -29,7 +29,7 @@ from simjudge.core.installed import version
 from simjudge.core.progress import Log
 from simjudge.page.figures import Figures, ReportFigure, save_drawn
 from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS, css_variables
-from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.page.report_settings import HTML, Report, ReportSettings
 
 _VARIABLES = {colour: f"var(--{name})" for name, colour in reversed(LIGHT.items())}
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
@@ -228,6 +228,8 @@ class ResultPage(Generic[Saved]):
 
     def report(self, folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
         """Write the page of a result folder; what cannot be done is refused before."""
+        if settings.to != HTML:
+            raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
         pages_only = ("latex", "label") if self.write_table is not None else ("csv", "latex", "label")
         unused = [name for name in pages_only if getattr(settings, name) is not None]
         if unused:

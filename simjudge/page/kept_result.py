@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log
 from simjudge.core.settings import takes_setting_keywords
-from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings
 from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, SETS, atomic_result
 from simjudge.terminal.common import table_text
 
@@ -78,14 +78,17 @@ class KeptResult(ABC):
         Raises:
             SimjudgeError: something cannot be written.
         """
-        # It knows all kinds of results, which stand above this room.
-        report: Callable[..., Report] = import_module("simjudge.questions.report.report").report
+        place = Path(DEFAULT_OUT[settings.to] if out is None else out)
         if self.folder is not None:
-            return report(self.folder, out, settings=settings)
+            return self._report(self.folder, place, settings)
         with TemporaryDirectory() as temporary:
             folder = Path(temporary) / self.name.replace("/", "_")
             self._write(folder)
-            return report(folder, out, settings=settings)
+            return self._report(folder, place, settings)
+
+    @abstractmethod
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        """Write the report of a folder that holds this result."""
 
     def save(self, folder: str | Path) -> None:
         """Write the result folder; `load_result` reads it again.

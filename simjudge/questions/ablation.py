@@ -148,12 +148,12 @@ class AblationResult:
             for answer in self.answers(question)
             if answer.variant == variant
         ]
-        gaps = [value for each in against if (value := each.numbers.gap) is not None]
+        gaps = [value for other_set in against if (value := other_set.numbers.gap) is not None]
         return VariantRank(
             variant,
             self.changes[variant],
             variant in self.trained,
-            rank_verdict([study_verdict(each) for each in against]),
+            rank_verdict([study_verdict(other_set) for other_set in against]),
             max(gaps, default=None),
             compare_distance(near[variant], near[self.baseline]),
         )
@@ -207,8 +207,8 @@ def load_ablation(folder: str | Path) -> AblationResult:
     sets = load_many_sets(folder)
     content = read_checked(Path(folder) / ABLATION, AblationFile, "ablation")
     variants = content["variants"]
-    trained = [name for name, each in variants.items() if each["trained"]]
-    changes = {name: str(each["changes"]) for name, each in variants.items()}
+    trained = [name for name, item in variants.items() if item["trained"]]
+    changes = {name: str(item["changes"]) for name, item in variants.items()}
     return AblationResult(sets, content["real"], content["baseline"], changes, (content["baseline"], *trained))
 
 
@@ -400,7 +400,7 @@ def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbe
         )
         for question, title in QUESTIONS.items()
     ]
-    rows = [_row(each) for each in ranking]
+    rows = [_row(answer) for answer in ranking]
     sentences = [*ranking_sentences(result), home_sentence(result)]
     pictures = {name: picture_in_page(own[0]) for name, own in read_pictures(result.sets).items()}
     return AblationView(folder, sentences, rows, questions, result.losses, folder, pictures)
@@ -431,10 +431,10 @@ def ranking_sentences(result: AblationResult) -> list[str]:
     }
     lines = []
     for verdict, reason in meaning.items():
-        named = [each.variant for each in ranking if each.verdict == verdict]
+        named = [answer.variant for answer in ranking if answer.verdict == verdict]
         said = f"{list_some(named, len(named))} ({reason})" if named else "none"
         lines.append(f"{verdict.capitalize()}: {said}.")
-    untrained = [each.variant for each in ranking if not each.trained]
+    untrained = [answer.variant for answer in ranking if not answer.trained]
     if untrained:
         lines.append(
             f"No net was trained on {list_some(untrained, len(untrained))}: their rank is that of what a net sees, and"

@@ -22,12 +22,7 @@ from simjudge.judging.judged_set import JudgedSet, judge_set
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.judging.units.blocks import frame_blocks, frame_sequence
 from simjudge.judging.units.sampling_units import frame_performance
-from simjudge.method.control_variates import (
-    ControlVariateEstimate,
-    PerformanceInterval,
-    UnitTotals,
-    estimate_real_mean,
-)
+from simjudge.method.control_variates import ControlVariateEstimate, PerformanceInterval, UnitTotals, estimate_real_mean
 from simjudge.results.saved_result import write_json
 
 CONTROL_VARIATES = "control_variates.json"

@@ -89,13 +89,13 @@ class LiveFrameBuilder:
             losses.add("frames whose messages contradict themselves", f"{format_seconds(stamp)}: {error}")
             return None
         said = [one.messages[0].size for one in columns]
-        size = next((each for each in said if each != _NO_SIZE), self._size)
+        size = next((told for told in said if told != _NO_SIZE), self._size)
         if min(size) < 1:
             losses.add(
                 "frames whose picture size is not known (set image_size)", f"{self._topics[0]} {format_seconds(stamp)}"
             )
             return None
-        if any(each not in (_NO_SIZE, size) for each in said):
+        if any(told not in (_NO_SIZE, size) for told in said):
             made = f"{said[1][0]}x{said[1][1]} on {size[0]}x{size[1]}"
             losses.add(
                 "detection messages for another picture size", f"{self._topics[1]} at {format_seconds(stamp)}, {made}"

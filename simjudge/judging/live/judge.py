@@ -116,12 +116,15 @@ class LiveJudge:
     @property
     def object_count(self) -> int:
         """Labelled objects of the kept frames."""
-        return sum(len(each.frames.objects) for each in self._kept)
+        return sum(len(kept_frame.frames.objects) for kept_frame in self._kept)
 
     @property
     def prediction_count(self) -> int:
         """Predictions of the kept frames."""
-        return sum(0 if each.frames.predictions is None else len(each.frames.predictions) for each in self._kept)
+        return sum(
+            0 if kept_frame.frames.predictions is None else len(kept_frame.frames.predictions)
+            for kept_frame in self._kept
+        )
 
     @property
     def false_positives(self) -> int:
@@ -178,7 +181,7 @@ class LiveJudge:
         self._forget_old(0.0)
         if not self._kept:
             raise SimjudgeError("no live frame has come in; nothing can be compared")
-        return _together([each.frames for each in self._kept], dict(self._numbers.names))
+        return _together([kept_frame.frames for kept_frame in self._kept], dict(self._numbers.names))
 
     def _remember(self, frame: FrameSet, assignment: Assignment) -> bool:
         """Keep a frame if it is drawn."""
@@ -196,31 +199,33 @@ class LiveJudge:
         self._forget_old(_SLACK)
         while self._memory.keep is not None and self._size > self._memory.keep and len(self._kept) > 1:
             self.share /= 2
-            self._keep(np.array([each.draw < self.share for each in self._kept]))
+            self._keep(np.array([kept_frame.draw < self.share for kept_frame in self._kept]))
 
     def _forget_old(self, slack: float) -> None:
         """Forget the frames beyond the window, where they are more than a share of all."""
         if self._memory.window is None or (slack and self.seen % _CHECK_PERIOD):
             return
         first = self._newest - round(self._memory.window * 1e9)
-        kept = np.array([int(each.frames.stamp[0]) >= first for each in self._kept], np.bool_)
+        kept = np.array([int(kept_frame.frames.stamp[0]) >= first for kept_frame in self._kept], np.bool_)
         if len(kept) - kept.sum() > slack * len(kept):
             self._keep(kept)
 
     def _keep(self, kept: BoolArray) -> None:
         """Forget the other frames."""
-        of_object = [np.full(len(each.frames.objects), stays) for each, stays in zip(self._kept, kept, strict=True)]
-        classes = [each.frames.objects.class_id for each in self._kept]
+        of_object = [
+            np.full(len(kept_frame.frames.objects), stays) for kept_frame, stays in zip(self._kept, kept, strict=True)
+        ]
+        classes = [kept_frame.frames.objects.class_id for kept_frame in self._kept]
         stays, class_id = np.concatenate(of_object), np.concatenate(classes)
         for number, comparison in self._classes.items():
             comparison.keep(stays[class_id == number])
-        self._kept = [each for each, one in zip(self._kept, kept, strict=True) if one]
-        self._size = sum(_size(each.frames) for each in self._kept)
+        self._kept = [kept_frame for kept_frame, one in zip(self._kept, kept, strict=True) if one]
+        self._size = sum(_size(kept_frame.frames) for kept_frame in self._kept)
 
     def _false_positives(self) -> dict[int, int]:
         out: dict[int, int] = {}
-        for each in self._kept:
-            for class_id, count in each.false_positives.items():
+        for kept_frame in self._kept:
+            for class_id, count in kept_frame.false_positives.items():
                 out[class_id] = out.get(class_id, 0) + count
         return out
 

@@ -100,8 +100,8 @@ class _LiveMap:
         self._early.append(beams)
         if self._ground is None:
             return
-        for each in self._early:
-            self.map.enter(each, self._ground)
+        for message in self._early:
+            self.map.enter(message, self._ground)
         self._early.clear()
 
     def _is_outside(self, pose: Pose) -> bool:
@@ -148,7 +148,7 @@ class LiveObjects:
     def add(self, real: FrameSet, virtual: FrameSet) -> tuple[Sightings, Sightings]:
         """Add a pair; pairs that are older than the window are dropped."""
         settings = self._finder.settings
-        seen = tuple(self._finder.sightings(each, settings.follow, virtual=each is virtual) for each in (real, virtual))
+        seen = tuple(self._finder.sightings(side, settings.follow, virtual=side is virtual) for side in (real, virtual))
         hu = [_values(binary_hu_series(frames, one)) for frames, one in zip((real, virtual), seen, strict=True)]
         self._pairs[int(real.stamp[0])] = _Pair((real, virtual), (seen[0], seen[1]), (hu[0], hu[1]))
         if self._window is not None:
@@ -169,7 +169,7 @@ class LiveObjects:
         sets = join_sets([pair.frames[0] for pair in pairs]), join_sets([pair.frames[1] for pair in pairs])
         seen = tuple(self._finder.sightings(sets[side], settings.follow, virtual=side == 1) for side in (0, 1))
         objects = follow_objects(sets, (seen[0], seen[1]), settings, no_log)
-        classes = sorted({str(name) for each in seen for name in np.unique(each.class_name)})
+        classes = sorted({str(name) for view in seen for name in np.unique(view.class_name)})
         series: tuple[list[Series], list[Series]] = ([], [])
         for side in (0, 1):
             time = stamps_to_seconds(sets[side].stamp)
@@ -187,13 +187,13 @@ def _objects(objects: FollowedObjects, sets: tuple[FrameSet, FrameSet], side: in
     tracks = (objects.real, objects.virtual)[side]
     views = object_views(tracks, sets[side].stamp)
     return [
-        each
+        one_series
         for pair, subject in zip(objects.pairs, objects.subject, strict=True)
-        for each in object_series(views[pair[side]], subject, common_start(sets))
-        if each.metric in OBJECT_METRICS
+        for one_series in object_series(views[pair[side]], subject, common_start(sets))
+        if one_series.metric in OBJECT_METRICS
     ]
 
 
 def _values(series: Sequence[Series]) -> FloatArray:
     """The values of series of one frame."""
-    return np.array([float(each.value[0]) for each in series])
+    return np.array([float(one_series.value[0]) for one_series in series])

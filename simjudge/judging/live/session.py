@@ -325,11 +325,7 @@ class LiveSession:
         return ComparisonJob(*sets, settings if resampled else replace(settings, draws=0), both)
 
     def compared(
-        self,
-        resampling: Resampling = Resampling.NOW,
-        *,
-        deadline: float | None = None,
-        advance: Advance | None = None,
+        self, resampling: Resampling = Resampling.NOW, *, deadline: float | None = None, advance: Advance | None = None
     ) -> Comparison:
         """The comparison of all frames that are kept, as over two sets."""
         job = self.job(both=False, resampled=resampling is Resampling.NOW)

@@ -256,8 +256,8 @@ class StreamMatcher:
         for side, stream in enumerate(self._streams):
             stream.lap = lap
             waiting: dict[tuple[int, int], _PendingMessage] = {}
-            for (_, stamp), each in stream.waiting.items():
-                if waiting.setdefault((lap, stamp), each) is not each:
+            for (_, stamp), item in stream.waiting.items():
+                if waiting.setdefault((lap, stamp), item) is not item:
                     yield UnmatchedMessage(side, stamp, DUPLICATE)
             stream.waiting = waiting
             stream.seen = {(lap, key[1]): None for key in stream.seen}
@@ -280,11 +280,11 @@ class StreamMatcher:
         """What waits, in groups that nothing within the tolerance leads out of."""
         out: list[_StampCluster] = []
         everything = [(*key, side) for side in _SIDES for key in self._streams[side].waiting]
-        for lap, stamp, each in sorted(everything):
+        for lap, stamp, message in sorted(everything):
             if not out or out[-1].lap != lap or stamp - out[-1].last > self.limits.tolerance_ns:
                 out.append(_StampCluster(lap, stamp, stamp))
             out[-1].last = stamp
-            out[-1].stamps[each].append(stamp)
+            out[-1].stamps[message].append(stamp)
         return out
 
     def _pair(self, cluster: _StampCluster) -> list[Event]:

@@ -89,7 +89,7 @@ def frame_blocks(
 
 def _longest(run: IntArray, slot: IntArray) -> int:
     """Places from the first to the last of the longest sequence."""
-    return 1 + max(int(np.ptp(slot[run == each])) for each in np.unique(run))
+    return 1 + max(int(np.ptp(slot[run == number])) for number in np.unique(run))
 
 
 def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntArray, FloatArray]]:

@@ -137,9 +137,9 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
     level = np.floor(size / _SIZE).astype(np.int64)
     first, second = [], []
     total = 0
-    for each in np.unique(kind).tolist():
-        levels = np.unique(level[kind == each]).tolist()
-        members = {k: np.flatnonzero((kind == each) & (level == k)) for k in levels}
+    for number in np.unique(kind).tolist():
+        levels = np.unique(level[kind == number]).tolist()
+        members = {k: np.flatnonzero((kind == number) & (level == k)) for k in levels}
         trees = {k: cKDTree(centre[of]) for k, of in members.items()}
         for k in levels:
             for other in (k, k + 1):
@@ -280,7 +280,7 @@ def _joined(boxes: PlacedBoxes, track: IntArray, first: IntArray, second: IntArr
         if number >= 2 and number >= _VOTES * min(len(taking_part[one]), len(taking_part[other])):
             low, high = sorted((_root(parent, one), _root(parent, other)))
             parent[high] = low
-    out = np.array([_root(parent, each) for each in range(len(parent))], np.int64)
+    out = np.array([_root(parent, node) for node in range(len(parent))], np.int64)
     # Things that all look alike would be one or two: then the arrangement tells nothing.
     return out if np.count_nonzero(np.bincount(out, minlength=1) > 1) >= _THINGS else thing
 

@@ -272,7 +272,7 @@ def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
             _join(parent, own[rows], np.full(len(rows), known[rows].min()) if side.things.unclear else together[rows])
     if paired and all(side.has_things for side in sides):
         _join(parent, *_paired_objects(sides, keys))
-    roots = np.array([_root(parent, each) for each in range(len(parent))], np.int64)
+    roots = np.array([_root(parent, node) for node in range(len(parent))], np.int64)
     return [roots[own] for own in keys]
 
 

@@ -117,8 +117,10 @@ def colour_differences(
 
     `real_again`: the same of a second real set, for the floor; None: halves of the first.
     """
-    virtuals, again = ({(each.subject, each.channel): each for each in found or ()} for found in (virtual, real_again))
-    pairs = [(each, virtuals[each.subject, each.channel]) for each in real if (each.subject, each.channel) in virtuals]
+    virtuals, again = ({(item.subject, item.channel): item for item in found or ()} for found in (virtual, real_again))
+    pairs = [
+        (value, virtuals[value.subject, value.channel]) for value in real if (value.subject, value.channel) in virtuals
+    ]
     return [
         ColourDifference(
             a.subject,
@@ -173,7 +175,7 @@ def _frame_counts(frames: FrameSet, index: int, pixels: RgbImage) -> dict[str, I
         if covered.any():
             class_id = int(objects.class_id[row])
             name = frames.class_names.get(class_id, str(class_id))
-            found = _count([each[here][covered] for each in bins], coloured[here][covered])
+            found = _count([bin_number[here][covered] for bin_number in bins], coloured[here][covered])
             counts[name] = counts.get(name, 0) + found
     return counts
 
@@ -190,7 +192,7 @@ def _bin_images(pixels: RgbImage) -> tuple[list[_BinImage], npt.NDArray[np.bool_
 
 def _count(bins: list[_BinImage], coloured: npt.NDArray[np.bool_]) -> IntArray:
     hue, saturation, value = bins
-    rows = [np.bincount(each.ravel(), minlength=BINS) for each in (hue[coloured], saturation, value)]
+    rows = [np.bincount(channel.ravel(), minlength=BINS) for channel in (hue[coloured], saturation, value)]
     return np.array(rows, np.int64)
 
 

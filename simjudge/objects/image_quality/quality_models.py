@@ -159,7 +159,7 @@ def _npz_arrays(path: Path) -> tuple[str, Any, Any]:
             found = {part: [arrays[n] for n in names if n in arrays] for part, names in NIQE_NAMES.items()}
     except NO_ARRAYS as error:
         raise SimjudgeError(f"{path}: not a readable NumPy file ({type(error).__name__}); name another") from error
-    mean, covariance = (each[0] if each else None for each in found.values())
+    mean, covariance = (entry[0] if entry else None for entry in found.values())
     return _origin(path), mean, covariance
 
 

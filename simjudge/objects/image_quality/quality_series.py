@@ -14,13 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.objects.image_quality import piqe_class
-from simjudge.objects.image_quality.compiled_loops import (
-    ACTIVE_BLOCK,
-    ARTIFACT_BLOCK,
-    BLOCK,
-    NOISY_BLOCK,
-    piqe_blocks,
-)
+from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, BLOCK, NOISY_BLOCK, piqe_blocks
 from simjudge.objects.image_quality.quality_models import QualityModels, brisque, niqe, read_quality_models
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.image_quality.scene_statistics import gray_levels, normalized_luminance

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.core.setting_groups import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
@@ -45,16 +45,20 @@ def imu(
     typer.echo(f"{count} readings in {seconds:.0f} s, {made.rate:.6g} a second, {made.missing} missing")
     table = Table("", "unit", "s_a", "N [unit/sqrt(Hz)]", "K [unit/sqrt(s)]", "lowest at", "b0", "t_b [s]", box=None)
     for part, noise in made.noise.items():
-        for axis, each in zip("xyz", noise, strict=True):
-            drift = (f"{each.bias:.3g}", f"{each.bias_time:.3g}") if each.walk else ("-", "-")
-            walk = f"{each.walk:.3g} ± {each.walk_error:.1g}" if each.walk else f"none above {2 * each.walk_error:.1g}"
+        for axis, axis_noise in zip("xyz", noise, strict=True):
+            drift = (f"{axis_noise.bias:.3g}", f"{axis_noise.bias_time:.3g}") if axis_noise.walk else ("-", "-")
+            walk = (
+                f"{axis_noise.walk:.3g} ± {axis_noise.walk_error:.1g}"
+                if axis_noise.walk
+                else f"none above {2 * axis_noise.walk_error:.1g}"
+            )
             table.add_row(
                 f"{part} {axis}",
                 UNITS[part],
-                f"{each.deviation(made.rate):.4g}",
-                f"{each.density:.4g} ± {each.density_error:.1g}",
+                f"{axis_noise.deviation(made.rate):.4g}",
+                f"{axis_noise.density:.4g} ± {axis_noise.density_error:.1g}",
                 walk,
-                f"{each.lowest_at:.3g} s",
+                f"{axis_noise.lowest_at:.3g} s",
                 *drift,
             )
     Console(width=140, soft_wrap=True, highlight=False).print(table)
@@ -90,7 +94,6 @@ def noise(
     exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
     """
     from simjudge.questions.calibrate.run import calibrate_noise, noise_table
-    from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
         source,
@@ -140,13 +143,12 @@ def lidar(
     """
     from simjudge.questions.calibrate.run import distance_lines, ring_table, summary_line
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
-    from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
         source,
         out,
         topic=topic,
-        fields=[each.strip() for each in fields.split(",")],
+        fields=[field_name.strip() for field_name in fields.split(",")],
         rings=rings,
         rate=rate,
         most=most,

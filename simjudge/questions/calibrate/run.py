@@ -48,8 +48,8 @@ class CalibrationFiles:
         if path.suffix not in (".yaml", ".yml"):
             raise UsageError(f"--out {out}: {noun} ends in .yaml")
         plot_path, ours = path.with_suffix(".svg"), begins_with(path, first_words)
-        for each in (path, plot_path):
-            check_output(each, lambda _: ours, overwrite=overwrite)
+        for written in (path, plot_path):
+            check_output(written, lambda _: ours, overwrite=overwrite)
         return cls(path, plot_path)
 
     def write(self, text: str, figure: ReportFigure) -> None:

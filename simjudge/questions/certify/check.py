@@ -25,6 +25,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def bounded(count: float, what: str) -> None:
         raise RefusedError(f"{count:,.0f} {what} are more than the {MOST[what]:,} that this script computes with")
 
 
-def read_contexts(file: Path) -> dict[str, Any]:
+def read_contexts(file: Path) -> dict[str, Array]:
     """Columns of contexts.csv by name: of_a, box and predicted (N, 4), size (N, 2), the others as they are; masks."""
     with file.open(encoding="utf-8", newline="") as stream:
         rows = []
@@ -158,7 +159,7 @@ def read_contexts(file: Path) -> dict[str, Any]:
     def whole(*names: str, missing: int = 0) -> Array:
         return np.array([[int(row[name] or missing) for name in names] for row in rows], np.int64)
 
-    table: dict[str, Any] = {
+    table: dict[str, Array] = {
         "of_a": np.array([row["set"] == "a" for row in rows]),
         **{name: whole(name)[:, 0] for name in ("unit", "frame", "class_id")},
         "block": whole("block", missing=-1)[:, 0],
@@ -179,9 +180,9 @@ def read_contexts(file: Path) -> dict[str, Any]:
     return table
 
 
-def read_masks(file: Path, count: int) -> list[tuple[int, int, Array] | None]:
+def read_masks(file: Path, count: int) -> Array:
     """Of each context left and top in the picture, and its mask (h, w), 0 or 1; None where it has no mask."""
-    masks: list[tuple[int, int, Array] | None] = [None] * count
+    masks = np.empty(count, object)
     if not file.exists():
         return masks
     with file.open(encoding="utf-8", newline="") as stream:
@@ -196,7 +197,7 @@ def read_masks(file: Path, count: int) -> list[tuple[int, int, Array] | None]:
     return masks
 
 
-def wrong_performance(table: dict[str, Any], settings: dict[str, Any]) -> Array:
+def wrong_performance(table: dict[str, Array], settings: dict[str, Any]) -> Array:
     """Which rows say another performance than their boxes give."""
     box, other, found = table["box"], table["predicted"], ~np.isnan(table["predicted"][:, 0])
     if settings["integer_boxes"]:
@@ -233,7 +234,7 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
     return x0, y0, min(max(x1, x0 + 1), width - 1), min(max(y1, y0 + 1), height - 1)
 
 
-def paint_contexts(table: dict[str, Any], rows: Array, settings: dict[str, Any]) -> Array:
+def paint_contexts(table: dict[str, Array], rows: Array, settings: dict[str, Any]) -> Array:
     """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
@@ -285,7 +286,7 @@ def similar_contexts(patches: Array, thetas: list[float], *, strict: bool) -> li
     return found
 
 
-def normal_numbers(table: dict[str, Any], draws: int, seed: int) -> Array:
+def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
     """float32 (N, draws), for every context the normal number of its unit, and of its block where it has one."""
     units, blocks = int(table["unit"].max()) + 1, int(table["block"].max()) + 1
     bounded(draws * max(len(table["unit"]), units + blocks), "normal numbers")
@@ -301,8 +302,8 @@ def normal_numbers(table: dict[str, Any], draws: int, seed: int) -> Array:
 
 
 def compare_class(
-    table: dict[str, Any], rows: Array, alike: list[Array], same: Array, normals: Array, least: int
-) -> dict[str, Any]:
+    table: dict[str, Array], rows: Array, alike: list[Array], same: Array, normals: Array, least: int
+) -> dict[str, Array]:
     """Algorithm 1 for one class, and what the draws make of it.
 
     `alike` has for each context of the rows those that are like it, `same` the first one whose patch is the same. Given
@@ -339,14 +340,15 @@ def compare_class(
         # Of a single unit nothing tells the noise from a gap: such a context takes no part in the draws.
         if min(counts) < 2:
             continue
-        found = draw_context(value, weight, normals[near], flipped[near], counts, len(sides[0]) / len(near))
+        part_a = len(sides[0]) / len(near)
+        found, more, more_chance = draw_context(value, weight, normals[near], flipped[near], counts, part_a)
         if len(both) and len(np.unique(unit[near])) == counts[0] == counts[1]:
-            found["chance"] /= found["more_chance"]
+            found["chance"] /= more_chance
         own.append(len(twins))
         units.append(sum(counts))
         adjusted.append(area_between(value, weight))
-        noise.append(found["more"][0] * float(found["within"].mean()))
-        square.append(found["more"][1] * float((found["within"] ** 2).mean()))
+        noise.append(more[0] * float(found["within"].mean()))
+        square.append(more[1] * float((found["within"] ** 2).mean()))
         sums["chance"] += len(twins) * found["chance"]
         sums["around"] += len(twins) * found["around"]
         sums["around_square"] += len(twins) * found["around"] ** 2
@@ -384,7 +386,7 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
 
 def draw_context(
     value: Array, weight: Array, normals: Array, flipped: Array, units: list[int], part_a: float
-) -> dict[str, Any]:
+) -> tuple[dict[str, Array], tuple[float, float], float]:
     """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
     `flipped` are the numbers of "chance", `part_a` is A's share of the batch. Of each draw "chance" is the integral of
@@ -418,11 +420,28 @@ def draw_context(
         out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
         out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
-    return {"more": more, "more_chance": more_chance, **{name: np.concatenate(each) for name, each in out.items()}}
+    return {name: np.concatenate(each) for name, each in out.items()}, more, more_chance
 
 
-def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the draws say of several classes: means over all their contexts, with "weight" of each distinct one."""
+@dataclass(frozen=True)
+class Together:
+    """What the draws say of several classes: means over all their contexts."""
+
+    units: Array
+    adjusted: Array
+    noise: Array
+    square: Array
+    weight: Array  # of each distinct context
+    chance: Array  # chance, around, around_square, extreme: of each draw
+    around: Array
+    around_square: Array
+    extreme: Array
+    told: float
+    mean: float
+
+
+def together(parts: list[dict[str, Array]]) -> Together | None:
+    """What the draws say of several classes."""
     kept = [part for part in parts if len(part["own"])]
     total = sum(len(part["w1"]) for part in kept)
     if not total:
@@ -436,8 +455,8 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
     found["weight"] = np.concatenate(
         [part["own"] / part["own"].sum() * each for part, each in zip(kept, share, strict=True)]
     )
-    found["told"] = sum(part["own"].sum() / len(part["w1"]) * each for part, each in zip(kept, share, strict=True))
-    return {**found, "mean": float(found["weight"] @ found["adjusted"])}
+    told = sum(part["own"].sum() / len(part["w1"]) * each for part, each in zip(kept, share, strict=True))
+    return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), **found)
 
 
 def above_noise(gap: float, noise: Array, weight: Array) -> float:
@@ -449,16 +468,16 @@ def above_noise(gap: float, noise: Array, weight: Array) -> float:
     return float(weight @ (np.where(spread > 0, folded, gap) - noise))
 
 
-def estimate_gap(boot: dict[str, Any]) -> tuple[float, float, float]:
+def estimate_gap(boot: Together) -> tuple[float, float, float]:
     """The gap from two moments: its mean, the share of the contexts that have it, and its size there."""
-    noise, weight = boot["noise"], boot["weight"]
-    above = float(weight @ (boot["adjusted"] - noise))
-    above_square = float(weight @ (boot["adjusted"] ** 2 - boot["square"]))
+    noise, weight = boot.noise, boot.weight
+    above = float(weight @ (boot.adjusted - noise))
+    above_square = float(weight @ (boot.adjusted**2 - boot.square))
     if not above_square > 0:
         return 0.0, 0.0, 0.0
     low, high = min(math.sqrt(above_square), 1.0), 1.0
     if above > above_noise(low, noise, weight):
-        everywhere = min(gap_behind(float(weight @ boot["adjusted"]), boot), 1.0)
+        everywhere = min(gap_behind(float(weight @ boot.adjusted), boot), 1.0)
         return everywhere, 1.0, everywhere
     for _ in range(60):
         size = (low + high) / 2
@@ -467,14 +486,14 @@ def estimate_gap(boot: dict[str, Any]) -> tuple[float, float, float]:
     return above_square / high, min(1.0, above_square / high**2), high
 
 
-def gap_spread(boot: dict[str, Any]) -> float:
+def gap_spread(boot: Together) -> float:
     """Spread of the gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
-    noise, weight = boot["noise"] * math.sqrt(2), boot["weight"]
+    noise, weight = boot.noise * math.sqrt(2), boot.weight
     sizes = np.geomspace(1e-4, 1.0, 200)
     expected = np.array([above_noise(g, noise, weight) for g in sizes.tolist()])
     ratio = np.minimum.accumulate(expected / sizes**2)
-    above = boot["around"] - math.sqrt(2) * float(weight @ boot["noise"])
-    square = boot["around_square"] - 2 * float(weight @ boot["square"])
+    above = boot.around - math.sqrt(2) * float(weight @ boot.noise)
+    square = boot.around_square - 2 * float(weight @ boot.square)
     positive = np.maximum(square, 1e-300)
     least = np.sqrt(positive)
     somewhere = square / np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), least), 0, 1)
@@ -482,14 +501,14 @@ def gap_spread(boot: dict[str, Any]) -> float:
     return float(np.where(square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0).std())
 
 
-def gap_behind(w1: float, boot: dict[str, Any]) -> float:
+def gap_behind(w1: float, boot: Together) -> float:
     """The gap, the same in all contexts, from which this mean W1 is expected."""
-    chance, low, high = float(boot["weight"] @ boot["noise"]), 0.0, w1
+    chance, low, high = float(boot.weight @ boot.noise), 0.0, w1
     if w1 <= chance:
         return 0.0
     for _ in range(60):
         size = (low + high) / 2
-        low, high = (size, high) if chance + above_noise(size, boot["noise"], boot["weight"]) < w1 else (low, size)
+        low, high = (size, high) if chance + above_noise(size, boot.noise, boot.weight) < w1 else (low, size)
     return high
 
 
@@ -505,13 +524,13 @@ def student(freedom: int) -> float:
     return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
 
 
-def step_down(boots: dict[str, dict[str, Any]]) -> dict[str, float]:
+def step_down(boots: dict[str, Together]) -> dict[str, float]:
     """Correct p for the number of classes by the largest studentized W1 of the draws (Romano and Wolf 2005)."""
     statistic, drawn = {}, {}
     for key, boot in boots.items():
-        scale = float(boot["chance"].std()) or 1.0
-        statistic[key] = (boot["mean"] - boot["chance"].mean()) / scale
-        drawn[key] = (boot["chance"] - boot["chance"].mean()) / scale
+        scale = float(boot.chance.std()) or 1.0
+        statistic[key] = (boot.mean - boot.chance.mean()) / scale
+        drawn[key] = (boot.chance - boot.chance.mean()) / scale
     order, out, least = sorted(statistic, key=lambda key: -statistic[key]), {}, 0.0
     for place, key in enumerate(order):
         largest = np.max([drawn[other] for other in order[place:]], axis=0)
@@ -526,7 +545,7 @@ def p_of(observed: float, chance: Array) -> float:
     return float((1 + (chance >= observed * (1 - 1e-9)).sum()) / (1 + len(chance)))
 
 
-def numbers_of(table: dict[str, Any], parts: list[tuple[Array, dict[str, Any]]]) -> dict[str, Any]:
+def numbers_of(table: dict[str, Array], parts: list[tuple[Array, dict[str, Array]]]) -> dict[str, object]:
     """What Algorithm 1 gives for one class, or for several together: `parts` are rows and what was found."""
     w1, difference, batch = (
         np.concatenate([found[name] for _, found in parts]) for name in ("w1", "difference", "batch")
@@ -536,7 +555,7 @@ def numbers_of(table: dict[str, Any], parts: list[tuple[Array, dict[str, Any]]])
     shared = [rows for rows, _ in parts if 0 < table["of_a"][rows].sum() < len(rows)] or [rows for rows, _ in parts]
     in_both = np.concatenate(shared)
     means = {side: mean(table["performance"][in_both[table["of_a"][in_both] == (side == "a")]]) for side in "ab"}
-    out: dict[str, Any] = {
+    out: dict[str, object] = {
         "compared": len(w1),
         "mean_w1": mean(w1),
         "mean_abs_mean_diff": mean(np.abs(difference)),
@@ -566,7 +585,7 @@ def mean(values: Array) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def unit_counts(table: dict[str, Any], rows: Array) -> list[int]:
+def unit_counts(table: dict[str, Array], rows: Array) -> list[int]:
     """Sampling units of A and of B that hold some contexts; blocks of time where these are fewer."""
     counts = []
     for of_a in (True, False):
@@ -577,7 +596,7 @@ def unit_counts(table: dict[str, Any], rows: Array) -> list[int]:
 
 
 def judge(
-    table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]], said: dict[str, Any], margin: float
+    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: dict[str, Any], margin: float
 ) -> dict[str, dict[str, Any]]:
     """Numbers and verdicts of each class and of all together, at one threshold."""
     compared = [key for key, (_, each) in found.items() if len(each["w1"])]
@@ -594,7 +613,7 @@ def judge(
     tested = {key: boot for key, boot in boots.items() if boot is not None and not reasons[key] and key != "overall"}
     corrected = step_down(tested)
     all_together = boots["overall"]
-    least = 0.0 if all_together is None else p_of(all_together["mean"], all_together["chance"])
+    least = 0.0 if all_together is None else p_of(all_together.mean, all_together.chance)
     for key, boot in boots.items():
         entry = numbers[key]
         entry |= {
@@ -615,29 +634,26 @@ def judge(
         units = unit_counts(table, rows[key])
         gap, share, size = estimate_gap(boot)
         error = gap_spread(boot) * student(max(1, min(units) - 1))
-        needed = float(np.quantile(boot["chance"], 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
+        needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
         # What few units in a batch leave open of its noise, no number of contexts tells from a gap.
-        doubt = 1 + NOISE_DOUBT / boot["units"], 1 - NOISE_DOUBT / boot["units"]
-        ends = [
-            estimate_gap({**boot, "noise": boot["noise"] * each, "square": boot["square"] * each**2})[0]
-            for each in doubt
-        ]
+        doubt = 1 + NOISE_DOUBT / boot.units, 1 - NOISE_DOUBT / boot.units
+        ends = [estimate_gap(replace(boot, noise=boot.noise * each, square=boot.square * each**2))[0] for each in doubt]
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
-        most = boot["mean"] + student(max(1, min(units) - 1)) * float(boot["around"].std())
-        even = gap_behind(most, {**boot, "noise": boot["noise"] * doubt[1]})
+        most = boot.mean + student(max(1, min(units) - 1)) * float(boot.around.std())
+        even = gap_behind(most, replace(boot, noise=boot.noise * doubt[1]))
         low, high = max(0.0, ends[0] - error), min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
-            "adjusted_w1": boot["mean"] if adjusted else None,
-            "noise": float(boot["weight"] @ boot["noise"]),
-            "noise_q95": float(np.quantile(boot["chance"], 1 - SIGNIFICANCE)),
+            "adjusted_w1": boot.mean if adjusted else None,
+            "noise": float(boot.weight @ boot.noise),
+            "noise_q95": float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
             "gap": gap,
             "gap_low": low,
             "gap_high": high,
             "gap_share": share,
             "gap_size": size,
-            "p_value": p_of(boot["mean"], boot["chance"]),
-            "draws": len(boot["chance"]),
+            "p_value": p_of(boot.mean, boot.chance),
+            "draws": len(boot.chance),
             "drawn_share": 1.0,
             "units_a": units[0],
             "units_b": units[1],
@@ -653,12 +669,12 @@ def judge(
             if p > SIGNIFICANCE
             else ("small_gap" if calm else "large_gap" if low >= margin else "gap")
         )
-        shown = gap_behind(needed + POWER * float(boot["around"].std()), boot)
+        shown = gap_behind(needed + POWER * float(boot.around.std()), boot)
         entry |= {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
     return numbers
 
 
-def reason(table: dict[str, Any], rows: Array, boot: dict[str, Any] | None, said: dict[str, Any], key: str) -> str:
+def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: dict[str, Any], key: str) -> str:
     """Why there is too little to tell; empty where there is not."""
     entry = said if key == "overall" else said.get(key, {})
     # Whether a class is predicted away from every object, the table does not show.
@@ -668,11 +684,11 @@ def reason(table: dict[str, Any], rows: Array, boot: dict[str, Any] | None, said
         return "few_units"
     if boot is None:
         return ""
-    if boot["told"] < LEAST_TOLD:
+    if boot.told < LEAST_TOLD:
         return "lone_units"
-    if 1 / (1 + len(boot["chance"])) > SIGNIFICANCE:
+    if 1 / (1 + len(boot.chance)) > SIGNIFICANCE:
         return "few_draws"
-    return "uneven_units" if p_of(1.0, boot["extreme"]) > SIGNIFICANCE else ""
+    return "uneven_units" if p_of(1.0, boot.extreme) > SIGNIFICANCE else ""
 
 
 def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
@@ -691,7 +707,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
     around = [round(theta + step, 12) for step in (-0.1, 0, 0.1)] if settings["preset"] != "cpd" else [theta]
     thetas = [each for each in around if each == theta or 0 < each < 1]
     normals = normal_numbers(table, draws, int(settings["seed"]))
-    found: list[dict[str, tuple[Array, dict[str, Any]]]] = [{} for _ in thetas]
+    found: list[dict[str, tuple[Array, dict[str, Array]]]] = [{} for _ in thetas]
     for class_id in np.unique(table["class_id"]).tolist():
         rows = np.flatnonzero(table["class_id"] == class_id)
         patches = paint_contexts(table, rows, settings)

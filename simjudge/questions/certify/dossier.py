@@ -223,7 +223,7 @@ def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
     ):
         numbers[frames.frame_name[frame], class_id, tuple(box)].append(number)
     # Objects of one frame, class and box are in the order of the set in both.
-    queues: dict[object, Iterator[int]] = {key: iter(each) for key, each in numbers.items()}
+    queues: dict[object, Iterator[int]] = {key: iter(item) for key, item in numbers.items()}
     rows = np.flatnonzero(contexts.is_a == (side == "a"))
     boxes = np.column_stack([contexts[edge][rows] for edge in _EDGES]).tolist()
     found: list[int] = []

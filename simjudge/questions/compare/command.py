@@ -11,7 +11,7 @@ import typer
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_GAP
 from simjudge.judging.compare_settings import CertaintySettings, CompareSettings, SweepSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def sweep(
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
     from simjudge.questions.compare.result import sweep as run
-    from simjudge.terminal.common import print_table
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)
@@ -101,7 +100,6 @@ def compare(
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
-    from simjudge.terminal.common import print_table
 
     limit = gap_limit(fail_on, settings)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)

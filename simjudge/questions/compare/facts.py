@@ -430,7 +430,7 @@ def where_view(result: Result, names: SetNames) -> WhereView:
 def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | None:
     if found is None:
         return None
-    return KindTable(sentence, [_cells(each) for each in (*found.kinds, found.everywhere)])
+    return KindTable(sentence, [_cells(kind) for kind in (*found.kinds, found.everywhere)])
 
 
 def _cells(kind: KindDifference) -> list[SortableCell]:

@@ -469,7 +469,7 @@ def result_figures(result: Result) -> Figures:
         out = {name: partial(draw, result) for name, draw in _WHOLE.items()}
         for entry in shown_entries(result):
             label = "all" if entry.key == OVERALL else file_name(f"{entry.key}_{entry.label}")
-            out |= {f"{each.name}_{label}": partial(each.draw, result, entry.key) for each in CLASS_FIGURES}
+            out |= {f"{figure.name}_{label}": partial(figure.draw, result, entry.key) for figure in CLASS_FIGURES}
         labels = {entry.key: entry.label for entry in result.classes}
         for (key, kind), draw in neighbour_figures(result).items():
             out[f"neighbours_{kind}_{file_name(f'{key}_{labels[key]}')}"] = draw

@@ -297,7 +297,7 @@ def _parameter(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return (", " if any(isinstance(each, str) for each in value) else " × ").join(map(str, value))
+        return (", " if any(isinstance(item, str) for item in value) else " × ").join(map(str, value))
     return str(value)
 
 

@@ -19,6 +19,7 @@ from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
 from simjudge.page.kept_result import KeptResult, TabledResult, kind_of
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import balance_sentence, control_sentence, next_step
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
 from simjudge.questions.compare.words import overall_headline, overall_meaning
@@ -83,6 +84,11 @@ class ShownResult(TabledResult[Result]):
         from simjudge.questions.compare.figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
 
         return result_figures(self.saved)
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        from simjudge.questions.compare.reporting import report_comparisons  # noqa: PLC0415 - matplotlib is slow to import
+
+        return report_comparisons([folder], out, settings, no_log, no_progress)
 
     def plot(self) -> ReportFigure:
         """Draw the result at a glance; `savefig` saves it as SVG or PDF."""

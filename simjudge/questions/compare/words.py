@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
-from simjudge.page.number_format import (
-    DASH,
-    NO_BREAK_SPACE,
-    format_gap,
-    format_number,
-    format_p,
-    format_percent,
-)
+from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_gap, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry

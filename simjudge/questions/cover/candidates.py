@@ -52,9 +52,9 @@ class LabelView:
 
 def labelled_frames(name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]) -> FrameSet:
     """Labels of several pictures as a set without pictures."""
-    frame = np.repeat(np.arange(len(objects)), [len(each) for each in objects])
-    class_id = np.concatenate([np.zeros(0, np.int64), *(each.class_id for each in objects)])
-    box = np.concatenate([np.zeros((0, 4)), *(each.box for each in objects)])
+    frame = np.repeat(np.arange(len(objects)), [len(objects_of_set) for objects_of_set in objects])
+    class_id = np.concatenate([np.zeros(0, np.int64), *(objects_of_set.class_id for objects_of_set in objects)])
+    box = np.concatenate([np.zeros((0, 4)), *(objects_of_set.box for objects_of_set in objects)])
     table = Objects.build(frame, class_id, box)
     return FrameSet.build(name, np.tile(camera.lens.size, (len(objects), 1)), table, class_names=class_names)
 
@@ -178,7 +178,7 @@ class PoseSearch:
         )
         moved = poses + random.normal(0, 1, poses.shape) * steps * scale
         # The camera turns with its step, so that the thing stays in its column.
-        before, after = (np.arctan2(*(centre[:, :2] - each[:, :2]).T[::-1]) for each in (poses, moved))
+        before, after = (np.arctan2(*(centre[:, :2] - trajectory[:, :2]).T[::-1]) for trajectory in (poses, moved))
         moved[:, 3] += after - before
         return self._within(moved, anchors)
 
@@ -252,8 +252,8 @@ class CandidatePool(ShortRepr):
         """Add candidates, joined with the wanted contexts."""
         pairs = similar_pairs(self.a, camera_set, self.settings.method, self.wanted)
         frame = camera_set.objects.frame[pairs.column]
-        for number, each in enumerate(new):
-            self.candidates.append(each)
+        for number, context in enumerate(new):
+            self.candidates.append(context)
             self.covers.append(np.unique(pairs.row[frame == number]))
         self.resembled[pairs.row] = True
 
@@ -296,9 +296,9 @@ class PlacementSearch:
             rows = missing[begin : begin + _AT_ONCE]
             rows = rows[~pool.resembled[rows]]
             found = [
-                each
+                match
                 for row, planes in zip(rows.tolist(), context_planes(pool.a, rows, settings), strict=True)
-                for each in self._searched(search, row, planes)
+                for match in self._searched(search, row, planes)
             ]
             self._add(found)
             advance(min(begin + _AT_ONCE, len(missing)), len(missing))
@@ -310,14 +310,14 @@ class PlacementSearch:
         wanted = SearchedContext(planes, int(objects.class_id[row]), objects.box[row], (width, height))
         found = search.search(wanted, row, pool.settings.refinements, _POSES)
         pool.sketched += pool.settings.refinements
-        near = [each.body for each in found if each.similarity >= pool.settings.theta - _SLACK]
+        near = [match.body for match in found if match.similarity >= pool.settings.theta - _SLACK]
         return [self._candidate(body.optical_frame()) for body in near if self._view.is_allowed(body)]
 
     def _candidate(self, camera: Pose) -> Candidate:
         return Candidate(camera, self._view.engine.scene.seed, self._view.labels(camera))
 
     def _add(self, found: Sequence[Candidate]) -> None:
-        labels = labelled_frames("", self._view.camera, self._pool.class_names, [each.objects for each in found])
+        labels = labelled_frames("", self._view.camera, self._pool.class_names, [view.objects for view in found])
         self._pool.add(found, self._numbering.apply(labels))
 
 

@@ -72,7 +72,7 @@ class ContextCard:
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:
     """Write the page, and its curve as files for papers."""
     gallery = {
-        reason: [_card(found, frames, each) for each in _some([c for c in found.uncovered if c.reason == reason])]
+        reason: [_card(found, frames, context) for context in _some([c for c in found.uncovered if c.reason == reason])]
         for reason in REASONS
     }
     page = load_template("cover.html").render(

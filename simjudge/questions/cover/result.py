@@ -127,7 +127,7 @@ def choose_pictures(covers: Sequence[IntArray], contexts: int, most: int) -> lis
     Fisher 1978).
     """
     missing: BoolArray = np.ones(contexts, np.bool_)
-    queue = [(-len(each), number) for number, each in enumerate(covers) if len(each)]
+    queue = [(-len(cover), number) for number, cover in enumerate(covers) if len(cover)]
     heapq.heapify(queue)
     chosen: list[int] = []
     while queue and len(chosen) < most:
@@ -341,7 +341,7 @@ class CoverResult(ShortRepr):
 
     def reasons(self) -> dict[str, int]:
         """How many contexts stay uncovered for each reason, in the order of REASONS; none that is 0."""
-        counts = Counter(each.reason for each in self.uncovered)
+        counts = Counter(context.reason for context in self.uncovered)
         return {reason: counts[reason] for reason in REASONS if counts[reason]}
 
     def content(self) -> dict[str, object]:
@@ -380,7 +380,7 @@ class CoverResult(ShortRepr):
         """
         write_json(folder / COVER, self.content())
         write_rows(folder / CURVE, curve_rows(self.curve, self.random))
-        write_rows(folder / UNCOVERED, [vars(each) for each in self.uncovered])
+        write_rows(folder / UNCOVERED, [vars(context) for context in self.uncovered])
 
 
 def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, object]]:

@@ -86,7 +86,7 @@ def check_folder(out: Path) -> Path:
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
     if folder.is_dir():
         ours = {POSES, f".{PICTURES}.partial"}
-        others = sorted(each.name for each in folder.iterdir() if each.name not in ours)
+        others = sorted(path.name for path in folder.iterdir() if path.name not in ours)
         if (folder / COVER).exists():
             raise SimjudgeError(f"{folder}: holds the result of another search; choose another --out")
         if others:
@@ -97,9 +97,9 @@ def check_folder(out: Path) -> Path:
 def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
     """Tell whether two sets have the same labels in a frame."""
     tables = []
-    for each in (frames, predicted):
-        rows = each.objects.frame == index
-        table = np.column_stack([each.objects.class_id[rows], np.rint(each.objects.box[rows])])
+    for frame_set in (frames, predicted):
+        rows = frame_set.objects.frame == index
+        table = np.column_stack([frame_set.objects.class_id[rows], np.rint(frame_set.objects.box[rows])])
         tables.append(table[np.lexsort(table.T)])
     return bool(np.array_equal(tables[0], tables[1]))
 
@@ -234,8 +234,8 @@ def cover(  # noqa: PLR0913 - the options of the command
         raise SimjudgeError(f"{folder}: cannot be made: {error.strerror}") from error
     rendered = _Rendered.none()
     if chosen:
-        poses = [pool.candidates[each.number] for each in chosen]
-        write_poses(folder / POSES, poses, [each.rank for each in chosen], taken_by.rate)
+        poses = [pool.candidates[choice.number] for choice in chosen]
+        write_poses(folder / POSES, poses, [choice.rank for choice in chosen], taken_by.rate)
         rendered = search.render(folder / PICTURES, poses, log, progress)
     result = search.result(pool, rules, chosen, rendered, inputs, progress)
     result.save(folder)
@@ -367,7 +367,7 @@ class _Search:
     ) -> CoverResult:
         """Measure the overlap on the rendered pictures, and say why contexts stay uncovered."""
         a, settings = self.a, self.settings
-        first = self._first(rendered.frames, np.array([each.rank for each in chosen], np.int64))
+        first = self._first(rendered.frames, np.array([choice.rank for choice in chosen], np.int64))
         random = [pool.candidates[number].objects for number in pool.random]
         by_chance = self._first(
             self._numbered(labelled_frames("random", self.camera, self.class_names, random)),
@@ -383,8 +383,8 @@ class _Search:
             for row, planes in zip(left.tolist(), context_planes(a, left, settings), strict=True)
         ]
         losses = Losses()
-        for each in (a.losses, rendered.losses):
-            losses.extend(each)
+        for lost in (a.losses, rendered.losses):
+            losses.extend(lost)
         return CoverResult(
             names=(a.name, None if self.b is None else self.b.name),
             contexts=len(a.objects),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.common import exit_if_lost, print_note, print_wrapped_table
 
 if TYPE_CHECKING:
     from simjudge.questions.doctor.diagnosis import Answer, Diagnosis
@@ -34,7 +35,6 @@ def doctor(
     The exit code is 1 where a check fails, or with --for where that question cannot be answered. What is only missing
     fails no check.
     """
-    from simjudge.core.errors import UsageError
     from simjudge.questions.doctor.diagnosis import NO
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph
     from simjudge.questions.doctor.run import diagnose
@@ -61,7 +61,6 @@ def doctor(
 def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
     from simjudge.questions.doctor.diagnosis import NO
-    from simjudge.terminal.common import print_wrapped_table
 
     typer.echo(f"{found.path}: {found.kind}")
     if found.topics:

@@ -265,15 +265,15 @@ def answer_questions(findings: Sequence[Finding]) -> list[Answer]:
 def _answer(question: Question, findings: Sequence[Finding]) -> Answer:
     trouble = [finding for finding in findings if finding.verdict in TROUBLE]
     known = {finding.check for finding in findings}
-    unheld = [each for each in trouble if each.check in question.holds and each.verdict == MISSING]
-    stops = [each for each in trouble if each.check in question.needs] + unheld
+    unheld = [problem for problem in trouble if problem.check in question.holds and problem.verdict == MISSING]
+    stops = [problem for problem in trouble if problem.check in question.needs] + unheld
     if _has_whole_lidar(findings):
         stops = [stop for stop in stops if stop.check not in _OF_LIDARS]
     absent = [Finding.missing(check, f"no {check}") for check in question.needs if check not in known]
     if stops or absent:
         return Answer(question, NO, [*stops, *absent], [])
-    less = [each for each in trouble if each.check in question.wants]
-    losses = list(dict.fromkeys(question.wants[each.check] for each in less))
+    less = [problem for problem in trouble if problem.check in question.wants]
+    losses = list(dict.fromkeys(question.wants[row.check] for row in less))
     return Answer(question, WITH_LOSS if less else YES, less, losses)
 
 

@@ -157,7 +157,7 @@ def check_calibration(
     others = (CALIBRATED_SIZE, CENTRE, DISTORTION, CONSTANT)
     info = None if chosen is None else survey.topics.get(chosen.camera_info)
     if camera is None:
-        return [Finding.unknown(each, "no pictures") for each in (CALIBRATION, *others)]
+        return [Finding.unknown(check, "no pictures") for check in (CALIBRATION, *others)]
     short = camera.name.removesuffix("/compressed")
     remedy = _CALIBRATOR.format(image=short, camera=short.rpartition("/")[0] or "/camera")
     if info is None or info.type != CAMERA_INFO or not info.bodies:
@@ -174,7 +174,7 @@ def check_calibration(
     fx, fy = calibration.matrix[0, 0], calibration.matrix[1, 1]
     figure = f"fx {fx:.1f}, fy {fy:.1f} px"
     found = [Finding.measured(CALIBRATION, info.name, figure, "focal lengths above 0", good=True)]
-    size = next((each.figure for each in before if each.check == IMAGE_SIZE), "")
+    size = next((finding.figure for finding in before if finding.check == IMAGE_SIZE), "")
     its_size = f"{calibration.size[0]}x{calibration.size[1]}"
     roi = message.roi
     within = roi.x_offset + roi.width <= message.width and roi.y_offset + roi.height <= message.height

@@ -89,9 +89,9 @@ def check_simulators(
     """Say whose ground truth is there, and let what lacks labels be mended by it."""
     if not found:
         return list(findings)
-    shown = [row for each in found for row in _rows(each)]
-    mends = [live_line(each, live) if live is not None else _convert_line(path, each) for each in found]
-    note = "; ".join(f"{each.simulator} has it as {_FORMS[each.form]}" for each in found)
+    shown = [row for item in found for row in _rows(item)]
+    mends = [live_line(item, live) if live is not None else _convert_line(path, item) for item in found]
+    note = "; ".join(f"{item.simulator} has it as {_FORMS[item.form]}" for item in found)
     out = []
     for finding in findings:
         if finding.check == LABELS and finding.verdict == MISSING:
@@ -103,7 +103,7 @@ def check_simulators(
 
 
 def _rows(found: FoundLabels) -> list[Finding]:
-    asked = ", ".join(each.text for each in QUESTIONS if LABELS in (*each.needs, *each.wants))
+    asked = ", ".join(question.text for question in QUESTIONS if LABELS in (*question.needs, *question.wants))
     figure = f"{found.simulator}: {_FORMS[found.form]} on {', '.join(found.topics)}; as labels they serve: {asked}"
     rows = [Finding(SIMULATOR_LABELS, PASS, found.topics[0], figure)]
     if found.needs_names and not found.names_topic:
@@ -154,7 +154,7 @@ def check_labels(
     """
     if frames is None:
         why = trouble or "no pictures"
-        return [Finding.unknown(each, why) for each in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
+        return [Finding.unknown(check, why) for check in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
     shell = quoted(path)
     join = kitti_rows_note(path)[1] or f"simjudge info {shell}"
     if tolerance_s is not None:
@@ -211,13 +211,7 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
     return Finding.measured(
-        check,
-        "",
-        f"{sum(lost.values())} left out",
-        "none",
-        good=not lost,
-        note=lines[0] if lines else "",
-        mend=mend,
+        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "", mend=mend
     )
 
 
@@ -314,17 +308,14 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
 def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
     if clouds is None:
         rows, mend = kitti_rows_note(path)
-        unknown = [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+        unknown = [Finding.unknown(colour, "scans are read without boxes", about) for colour in (BOXES, FOUND_BOXES)]
         return [Finding.missing(BOXES, rows, mend, about), unknown[1]] if rows else unknown
     shell = quoted(path)
     convert = f"simjudge convert {shell} clouds --to kitti"
     detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
     by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"
     labels, found = Finding.missing(BOXES, by_hand, convert, about), Finding.missing(FOUND_BOXES, no_run, detect, about)
-    return [
-        _cuboids(labels, clouds.boxes, clouds.labelled),
-        _cuboids(found, clouds.predictions, clouds.predicted),
-    ]
+    return [_cuboids(labels, clouds.boxes, clouds.labelled), _cuboids(found, clouds.predictions, clouds.predicted)]
 
 
 def _cuboids(missing: Finding, cuboids: CloudBoxes | None, clouds: BoolArray | None) -> Finding:

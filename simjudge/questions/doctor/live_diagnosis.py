@@ -73,7 +73,7 @@ class GraphTopic:
     @classmethod
     def of(cls, row: dict[str, Any]) -> GraphTopic:
         """Read a topic from JSON."""
-        publishers, takers = ([TopicEnd(**each) for each in row[side]] for side in ("publishers", "subscriptions"))
+        publishers, takers = ([TopicEnd(**end) for end in row[side]] for side in ("publishers", "subscriptions"))
         return cls(row["name"], row["types"], publishers, takers, row["trouble"])
 
 
@@ -144,7 +144,7 @@ def _published(topics: Sequence[GraphTopic]) -> Finding:
     like = [each.name for each in topics if each.publishers and set(each.types) & set(topic.types)]
     near = difflib.get_close_matches(topic.name, like, n=1, cutoff=0.0)
     mend = f"ros2 run PACKAGE NODE --ros-args -r {topic.name}:={near[0]}" if near else "ros2 topic list --show-types"
-    names = ", ".join(each.name for each in lone)
+    names = ", ".join(row.name for row in lone)
     note = f"nobody publishes {names}; {topic.subscriptions[0].node} waits"
     return Finding.missing(PUBLISHED, note, mend, topic.name)
 

@@ -105,8 +105,8 @@ def _set_times(path: Path, frames: FrameSet | None, clouds: CloudSet | None) -> 
         stamped.append((int(frames.stamped.sum()), len(frames)))
     if clouds is not None:
         stamped.append((sum(clouds.has_stamp(index) for index in range(len(clouds))), len(clouds)))
-    count, of = sum(each for each, _ in stamped), sum(each for _, each in stamped)
-    out = [Finding.unknown(each, "a data set has no topics") for each in (RISING, ONE_CLOCK, RATE, MOUNT)]
+    count, of = sum(message for message, _ in stamped), sum(message for _, message in stamped)
+    out = [Finding.unknown(check, "a data set has no topics") for check in (RISING, ONE_CLOCK, RATE, MOUNT)]
     if not of:
         out.append(Finding.unknown(STAMPS, "neither pictures nor clouds are read as frames"))
     elif not count:
@@ -124,7 +124,7 @@ def _set_times(path: Path, frames: FrameSet | None, clouds: CloudSet | None) -> 
     return [
         *out,
         Finding.missing(RECORDING, note, played),
-        *(Finding.unknown(each, "a data set is no robot") for each in (MOTION, INPUT)),
+        *(Finding.unknown(check, "a data set is no robot") for check in (MOTION, INPUT)),
     ]
 
 

@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 
 from simjudge.core.errors import UsageError
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.common import exit_if_lost, print_note, print_table
 from simjudge.terminal.options import takes_settings
 
 _BETWEEN = "--"
@@ -39,7 +39,6 @@ def compare_drives(
 ) -> None:
     """Compare simulated drives with real ones of the same course: lateral, heading and speed error, steering effort."""
     from simjudge.questions.drives.run import compare_drives as compare
-    from simjudge.terminal.common import print_table
 
     if drives.count(_KEPT) != 1:
         raise UsageError(

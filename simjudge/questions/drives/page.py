@@ -59,7 +59,7 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
     course = result.drives(COURSE)[0]
     drives = {side: result.drives(side) for side, _, _ in _SIDES}
     every = [course, *drives[REAL], *drives[SIM]]
-    spans = [float(np.ptp(np.concatenate([each[axis] for each in every]))) or 1.0 for axis in ("x", "y")]
+    spans = [float(np.ptp(np.concatenate([one_drive[axis] for one_drive in every]))) or 1.0 for axis in ("x", "y")]
     height = float(np.clip((_WIDTH - 76) * spans[1] / spans[0] + 80, _SHORTEST, _TALLEST))
     with report_style():
         figure = ReportFigure(_WIDTH, height, "The lines of all drives from above, real and simulated.")
@@ -108,7 +108,7 @@ def course_figure(result: SavedDrives) -> ReportFigure:
 
 def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
     """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin."""
-    row = next(each for each in result.metrics if each.metric == metric)
+    row = next(metric_row for metric_row in result.metrics if metric_row.metric == metric)
     place, w1 = w1_by_place(result, metric)
     with report_style():
         figure = ReportFigure(_WIDTH, 190.0, f"W1 of the {metric} along the course.")

@@ -199,7 +199,7 @@ Row = MetricFields
 def worst_verdict(result: SavedDrives) -> Verdict:
     """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told."""
     verdicts = [row.verdict for row in result.metrics]
-    return next(each for each in _WORST_FIRST if each in verdicts)
+    return next(verdict for verdict in _WORST_FIRST if verdict in verdicts)
 
 
 def headline(result: SavedDrives) -> str:

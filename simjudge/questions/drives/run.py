@@ -28,6 +28,7 @@ from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -171,7 +172,7 @@ def compare_drive_sets(
     if not real or not sim:
         raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")
     logs = [
-        [each if isinstance(each, DriveLog) else read_drive(each, settings.poses) for each in side]
+        [item if isinstance(item, DriveLog) else read_drive(item, settings.poses) for item in side]
         for side in (real, sim)
     ]
     losses, notes = Losses(), list[str]()
@@ -315,10 +316,7 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
 
 
 def _judge(
-    windows: tuple[DriveWindows, ...],
-    units: _DriveUnits,
-    settings: DriveComparisonSettings,
-    notes: list[str],
+    windows: tuple[DriveWindows, ...], units: _DriveUnits, settings: DriveComparisonSettings, notes: list[str]
 ) -> tuple[list[MetricResult], Certainty]:
     """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
     columns = [k for k in range(len(METRICS)) if all(np.isfinite(held.performance[:, k]).all() for held in windows)]
@@ -495,6 +493,9 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return DRIVES_PAGE.report(folder, out, settings, no_log)
 
 
 @takes_setting_keywords

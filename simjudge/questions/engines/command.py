@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+from simjudge.core.display import SummaryTable
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 
 app = typer.Typer(help="Compare and check simulator engines.", no_args_is_help=True)
 
@@ -103,12 +104,10 @@ def check(
     from collections import Counter
     from contextlib import closing
 
-    from simjudge.core.display import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks
     from simjudge.sim.testing.checks import LENS, contract_scene
-    from simjudge.terminal.common import print_table
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:
@@ -122,17 +121,17 @@ def check(
     with progress("checks") as advance:
         results = check_engine(builder, checks, advance)
     rows = [
-        (each.check.part, f"{each.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", each.status)
-        for at, each in enumerate(results)
+        (result.check.part, f"{result.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", result.status)
+        for at, result in enumerate(results)
     ]
     print_table(SummaryTable(("part", "check", "result"), rows, text_columns=3))
-    for each in results:
-        if each.status == "fail":
-            typer.echo(f"fail: {each.check.name}: {each.reason.rstrip('.')}. {each.check.why}")
-    missing = Counter(each.reason for each in results if each.status == "cannot be checked")
+    for result in results:
+        if result.status == "fail":
+            typer.echo(f"fail: {result.check.name}: {result.reason.rstrip('.')}. {result.check.why}")
+    missing = Counter(result.reason for result in results if result.status == "cannot be checked")
     for reason, times in missing.items():
         typer.echo(f"{times} cannot be checked: {reason}")
-    found = [each.status for each in results]
+    found = [result.status for result in results]
     typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
     if "fail" in found:
         raise typer.Exit(EXIT_FAILED)

@@ -85,7 +85,7 @@ def compare_driving(
             figures[name] = measure_driving(engine, car)
     if out is not None:
         with atomic_file(Path(out)) as temporary:
-            temporary.write_text(json.dumps({name: each.as_record() for name, each in figures.items()}, indent=2))
+            temporary.write_text(json.dumps({name: item.as_record() for name, item in figures.items()}, indent=2))
     return DrivingComparison(car.name, figures)
 
 

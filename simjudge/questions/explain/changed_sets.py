@@ -87,12 +87,12 @@ def estimate_margins(a: JudgedSet, b: JudgedSet) -> LabelMargins:
 
     Cameras differ in how they move detections, too. So the sets are those with all camera effects undone.
     """
-    offsets = [_offsets(each) for each in (a, b)]
+    offsets = [_offsets(side) for side in (a, b)]
     if min(map(len, offsets)) < _FEWEST:
         return LabelMargins(np.zeros(4))
     of_a, of_b = (np.median(offset, axis=0) for offset in offsets)
     # Grown by g, a side is 1 + G long, G = g_left + g_right: (of_b - g) / (1 + G) = of_a on both ends.
-    both_a, both_b = (np.tile(each[:2] + each[2:], 2) for each in (of_a, of_b))
+    both_a, both_b = (np.tile(side[:2] + side[2:], 2) for side in (of_a, of_b))
     grown = (both_b - both_a) / np.maximum(1 + both_a, 0.1)
     return LabelMargins(of_b - of_a * (1 + grown))
 
@@ -239,7 +239,7 @@ class ChangedSets:
 
     def _path(self, key: str, number: int) -> Path | None:
         # B's pictures may hold pixels of A.
-        known = all(self._digest(each) is not None for each in range(number + 1))
+        known = all(self._digest(earlier) is not None for earlier in range(number + 1))
         return self.folder / f"{key[:32]}.npz" if self.folder is not None and known else None
 
     def _read(self, key: str, number: int, frames: FrameSet) -> FrameSet | None:
@@ -292,7 +292,7 @@ def same_places(before: Objects, after: Objects) -> IntArray:
     """
     filled = np.unique(before.frame)
     order = np.argsort(before.frame, kind="stable")
-    centre, now = ((each.box[:, :2] + each.box[:, 2:]) / 2 for each in (before, after))
+    centre, now = ((text.box[:, :2] + text.box[:, 2:]) / 2 for text in (before, after))
     out = np.empty(len(after), np.int64)
     for frame in np.unique(after.frame).tolist():
         nearest = filled[np.abs(filled - frame).argmin()]
@@ -366,8 +366,8 @@ class ExcessJudge(ShortRepr):
             scheduled.append(ScheduledComparison(comparison, comparison.schedule(self.settings)))
         with self.sets.progress("comparing contexts") as advance:
             compared = compare_together(scheduled, advance=advance)
-        for causes, each, (by_theta, drawn) in zip(group, scheduled, compared, strict=True):
-            _, overall = each.comparison.certainty(by_theta[0], drawn, 0, self.settings.margin)
+        for causes, plan, (by_theta, drawn) in zip(group, scheduled, compared, strict=True):
+            _, overall = plan.comparison.certainty(by_theta[0], drawn, 0, self.settings.margin)
             mean = reduce_comparisons(list(by_theta[0].values())).mean_w1
             classes = [of_class[0] for of_class in drawn.values() if of_class]
             together = Bootstrap.together([one for one in classes if one is not None])
@@ -395,7 +395,10 @@ class PartErrors(ShortRepr):
 def part_errors(judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]) -> PartErrors:
     """Share the gap anew under other estimates, and draw from how the parts differ."""
     truth = _numbers(judge, found, players)
-    moved = [_numbers(judge.with_difference(each), found, players) - truth for each in (*error.refits, error.corrected)]
+    moved = [
+        _numbers(judge.with_difference(estimate), found, players) - truth
+        for estimate in (*error.refits, error.corrected)
+    ]
     spread, known = np.array(moved[:-1]), moved[-1]
     count, draws = len(spread), len(judge.excess[frozenset()]) - 1
     random = np.random.default_rng([judge.settings.seed, _STREAM])

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.explain.settings import ExplainSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
 
@@ -34,7 +34,6 @@ def explain(
     """
     from simjudge.questions.explain.page import PAGE, detail_sentences, explanation_table, headline, lead
     from simjudge.questions.explain.run import explain as run
-    from simjudge.terminal.common import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress

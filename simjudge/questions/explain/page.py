@@ -93,9 +93,9 @@ def _scene_tried(found: Explanation) -> bool:
 
 def filter_words(cause: CauseShare) -> str:
     """How a cause was undone, in short."""
-    if any(each.name == PIXELS_OF_A for each in cause.filters):
+    if any(used.name == PIXELS_OF_A for used in cause.filters):
         return "A's pixels there"
-    parts = [f"{each.name} {_parameters(each.parameters)}".strip() for each in cause.filters]
+    parts = [f"{used.name} {_parameters(used.parameters)}".strip() for used in cause.filters]
     ends = f" ({' and '.join(cause.at_end)} at the end of the range)" if cause.at_end else ""
     return ", ".join(parts) + (" on A" if cause.side == "a" else "") + ends
 
@@ -106,7 +106,7 @@ def _parameters(given: Mapping[str, object]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
-        return "/".join(f"{100 * each:.0f}" for each in value) + " %"
+        return "/".join(f"{100 * item:.0f}" for item in value) + " %"
     return f"{value:.3g}" if isinstance(value, int | float) else str(value)
 
 
@@ -381,10 +381,10 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
     steps = [
-        Step(each.name, cast("Mapping[str, float | str]", each.parameters))
+        Step(used.name, cast("Mapping[str, float | str]", used.parameters))
         for cause in _in_camera_order(found)
         if cause.side == "b" and cause.name in _FILTERED
-        for each in cause.filters
+        for used in cause.filters
     ]
     changed = filtered(b if found.changed_b is None else found.changed_b, steps)
     return frame_uris((a, b, changed), _PICTURES)

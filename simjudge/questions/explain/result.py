@@ -70,7 +70,7 @@ def forward_order(
     open_causes = list(causes)
     while open_causes:
         tried = gaps([undone | {cause} for cause in open_causes])
-        best = int(np.argmin([each[0] for each in tried]))
+        best = int(np.argmin([attempt[0] for attempt in tried]))
         cause = open_causes.pop(best)
         found[cause] = left - tried[best]
         undone, left = undone | {cause}, tried[best]
@@ -182,7 +182,7 @@ class CauseShare:
         return {
             "cause": self.name,
             "changed": self.side,
-            "filters": [dict(vars(each)) for each in self.filters],
+            "filters": [dict(vars(filter_use)) for filter_use in self.filters],
             "alone": self.alone.content(),
             "after_others": self.after_others.content(),
             "w1": None if self.w1 is None else self.w1.content(),

@@ -189,7 +189,7 @@ def explain(  # noqa: PLR0913 - the options of the command
         explanation = _tried(sets, given, settings, log)
     if folder is not None:
         explanation.save(folder)
-        shown = [as_frames(each, allow_outside=settings.allow_outside) for each in (a, b)]  # type: ignore[arg-type]
+        shown = [as_frames(side, allow_outside=settings.allow_outside) for side in (a, b)]  # type: ignore[arg-type]
         write_explanation_page(explanation, (shown[0], shown[1]), folder)
     return explanation
 
@@ -332,11 +332,7 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
 
 
 def _cause(
-    judge: ExcessJudge,
-    name: str,
-    tried: tuple[Interval, Interval],
-    value: FloatArray | None,
-    whole: FloatArray | None,
+    judge: ExcessJudge, name: str, tried: tuple[Interval, Interval], value: FloatArray | None, whole: FloatArray | None
 ) -> CauseShare:
     """One row; a share only where the whole can be told from nothing."""
     share = None if value is None or whole is None else _interval(share_of_whole(value, whole))

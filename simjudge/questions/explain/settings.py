@@ -22,12 +22,7 @@ from simjudge.judging.compare_settings import (
     object_metric,
     some_draws,
 )
-from simjudge.sim.sensors.camera_matching.cause_names import (
-    CAMERA_CAUSES,
-    LABEL_MARGINS,
-    RENDERED_CAUSES,
-    SCENE_CAUSES,
-)
+from simjudge.sim.sensors.camera_matching.cause_names import CAMERA_CAUSES, LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
 
 CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS, *SCENE_CAUSES)
 """All causes that can be tried."""

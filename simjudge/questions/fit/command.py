@@ -9,7 +9,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def fit(
     """
     from simjudge.questions.fit.page import fit as run
     from simjudge.questions.fit.result import PAGE
-    from simjudge.terminal.common import print_table
 
     found = run(
         a,

@@ -47,11 +47,11 @@ class LidarFile:
 def read_lidar_file(sensors: str | Path) -> LidarFile:
     """Read a sensor file with one lidar."""
     path = find_file(sensors, SENSORS)
-    lidars = [each for each in read_sensors(path) if isinstance(each, LidarSpec)]
+    lidars = [read_sensor for read_sensor in read_sensors(path) if isinstance(read_sensor, LidarSpec)]
     if len(lidars) != 1:
         raise SimjudgeError(f"{path}: has {len(lidars)} lidars; a file with one is needed")
     model = lidars[0].model()
-    across, upwards = (round(1e3 * each, 9) for each in model.divergence)
+    across, upwards = (round(1e3 * angle, 9) for angle in model.divergence)
     return LidarFile(path, lidars[0].name, (across, upwards), model.samples)
 
 
@@ -93,7 +93,7 @@ def write_fitted_sensors(
     noise["drop_out"] = float(f"{1 - (1 - float(noise.get('drop_out', 0.0))) * (1 - drop_out):.4g}")
     fitted = "noise"
     if divergence is not None:
-        across, upwards = (float(f"{each:.4g}") for each in divergence)
+        across, upwards = (float(f"{angle:.4g}") for angle in divergence)
         lidar["divergence"] = {"horizontal": across, "vertical": upwards}
         if across == upwards == 0:
             lidar.pop("samples", None)
@@ -110,7 +110,7 @@ def write_fitted_sensors(
 
 def fitted_divergence(across: float, files: Sequence[LidarFile]) -> tuple[float, float]:
     """Horizontal and vertical, mrad: between those of the renderings."""
-    rendered = np.array([each.divergence for each in files])
+    rendered = np.array([file.divergence for file in files])
     return across, float(np.interp(across, rendered[:, 0], rendered[:, 1]))
 
 
@@ -163,7 +163,7 @@ def fit_divergence(
     values: list[float] = []
     for block in np.unique(blocks):
         rows = np.flatnonzero(blocks != block)
-        some = [each.of_clouds(rows) for each in renderings]
+        some = [rendering.of_clouds(rows) for rendering in renderings]
         values.append(_estimate(a.of_clouds(rows), some, given, edges)[2])
     left, count = np.array(values), len(values)
     half = student.ppf(0.975, count - 1) * np.sqrt((count - 1) / count * ((left - left.mean()) ** 2).sum())
@@ -178,11 +178,11 @@ def _bins(a: ObjectPoints, renderings: Sequence[ObjectPoints]) -> FloatArray:
             continue
         edges: FloatArray = np.quantile(a.distance, np.linspace(0, 1, count + 1))
         edges[-1] = np.nextafter(edges[-1], np.inf)
-        least = min(int(np.histogram(each.distance, edges)[0].min()) for each in (a, *renderings))
+        least = min(int(np.histogram(frame_set.distance, edges)[0].min()) for frame_set in (a, *renderings))
         if least >= _LEAST_IN_BIN and (np.diff(edges) > 0).all():
             return edges
     raise SimjudgeError(
-        f"{len(a.distance)} labelled things with points in A, {min(len(each.distance) for each in renderings)} in B:"
+        f"{len(a.distance)} labelled things with points in A, {min(len(one.distance) for one in renderings)} in B:"
         f" {_LEAST_BINS} distances with {_LEAST_IN_BIN} each are needed to tell the divergence"
     )
 
@@ -191,7 +191,7 @@ def _estimate(
     a: ObjectPoints, renderings: Sequence[ObjectPoints], divergences: FloatArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Mean points of A and the renderings, the renderings' misfit, and the divergence."""
-    sums = [_moments(each, edges) for each in (a, *renderings)]
+    sums = [_moments(frame_set, edges) for frame_set in (a, *renderings)]
     points = np.array([mean for mean, _ in sums])
     variance = np.array([spread for _, spread in sums])
     ratio = np.log(points[1:] / points[0])
@@ -246,17 +246,17 @@ class RingDistributions(ShortRepr):
 
     def content(self) -> dict[str, object]:
         """The entry of fit.json."""
-        return {name: vars(each) for name, each in zip(LIDAR_NAMES, self.statistics, strict=True)}
+        return {name: vars(statistic) for name, statistic in zip(LIDAR_NAMES, self.statistics, strict=True)}
 
 
 def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
     """The distributions of three lidars, with the same bins."""
-    statistics = tuple(each.statistics() for each in samples)
-    half = max(_LEAST_WIDTH, _WIDEST * max(each.range_noise for each in statistics))
+    statistics = tuple(sample.statistics() for sample in samples)
+    half = max(_LEAST_WIDTH, _WIDEST * max(statistic.range_noise for statistic in statistics))
     edges = np.linspace(-half, half, _BINS + 1)
-    counts = np.array([np.histogram(each.deviation, edges)[0] for each in samples], np.float64)
-    total = np.array([len(each.deviation) for each in samples], np.float64)[:, None]
-    shown = [each.whole + each.lost >= _LEAST_PAIRS for each in samples]
+    counts = np.array([np.histogram(sample.deviation, edges)[0] for sample in samples], np.float64)
+    total = np.array([len(sample.deviation) for sample in samples], np.float64)[:, None]
+    shown = [sample.whole + sample.lost >= _LEAST_PAIRS for sample in samples]
     return RingDistributions(
         statistics,
         edges,

@@ -152,16 +152,16 @@ def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
         axes.grid(visible=False, axis="y")
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel(f"mean W1 of held-out {found.items}; black: what chance gives, up to its 95 % quantile")
-        for row, (name, each) in enumerate(rows):
+        for row, (name, cell) in enumerate(rows):
             colour = LIGHT["a"] if name == "fitted" else LIGHT["band"]
-            bars = axes.barh(row, each.mean_w1, 0.5, color=colour, linewidth=0)
-            figure.add_tooltips(bars[0], [f"{name}: {format_number(each.mean_w1)}"])
-            noise, high = each.certainty.noise, each.certainty.noise_q95
+            bars = axes.barh(row, cell.mean_w1, 0.5, color=colour, linewidth=0)
+            figure.add_tooltips(bars[0], [f"{name}: {format_number(cell.mean_w1)}"])
+            noise, high = cell.certainty.noise, cell.certainty.noise_q95
             if noise is not None:
                 end = noise if high is None else high
                 axes.plot([noise, end], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)
                 axes.plot([noise, noise], [row - 0.25, row + 0.25], color=LIGHT["ink"], linewidth=LINE_WIDTH)
-            axes.text(1.01, row, format_number(each.mean_w1), transform=axes.get_yaxis_transform(), va="center")
+            axes.text(1.01, row, format_number(cell.mean_w1), transform=axes.get_yaxis_transform(), va="center")
         axes.set_xlim(left=0.0)
     return figure
 
@@ -238,7 +238,7 @@ def fit(  # noqa: PLR0913 - the options of the command
         raise UsageError(f"{option}: is of lidars; give --sensor lidar, or --camera")
     found = fit_camera(a, b, out, settings=settings, camera=camera, detector=detector, log=log, progress=progress)
     if out is not None:
-        sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
+        sets = tuple(as_frames(side, allow_outside=settings.allow_outside) for side in (a, b))  # type: ignore[arg-type]
         write_fit_page(found, (sets[0], sets[1]), Path(out), paired=settings.paired)
         save_figure(held_out_figure(found), Path(out) / BEFORE_AND_AFTER)
         save_figure(course_figure(found), Path(out) / COURSE)
@@ -365,14 +365,14 @@ def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            format_number(each.mean_w1),
-            format_number(each.certainty.noise),
-            format_number(each.certainty.noise_q95),
-            format_p(each.certainty.p_value),
-            verdict_words(each.certainty.verdict, each.certainty.margin),
+            format_number(item.mean_w1),
+            format_number(item.certainty.noise),
+            format_number(item.certainty.noise_q95),
+            format_p(item.certainty.p_value),
+            verdict_words(item.certainty.verdict, item.certainty.margin),
             format_number(fitted),
         )
-        for name, each, fitted in held
+        for name, item, fitted in held
     ]
 
 

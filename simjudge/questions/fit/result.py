@@ -235,8 +235,8 @@ class FittedDivergence:
     def content(self) -> dict[str, object]:
         """The entry of fit.json."""
         files = [
-            {"file": str(each.path), "divergence": list(each.divergence), "w1": w1}
-            for each, w1 in zip(self.files, self.w1, strict=True)
+            {"file": str(file.path), "divergence": list(file.divergence), "w1": w1}
+            for file, w1 in zip(self.files, self.w1, strict=True)
         ]
         numbers = {"value": self.value, "low": self.low, "high": self.high, "by_judge": self.by_judge}
         return numbers | {"points": self.fit.content(), "renderings": files, "fitted_on": str(self.of.path)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +26,8 @@ from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
-from simjudge.questions.explain.run import (
-    claimed_folder,
-    read_pictures,
-    required_detector,
-    with_patch,
-)
-from simjudge.questions.fit.result import (
-    FIT,
-    FITTED_CAMERA,
-    PAGE_FILES,
-    CameraFit,
-    HeldOutW1,
-    ParameterFit,
-)
+from simjudge.questions.explain.run import claimed_folder, read_pictures, required_detector, with_patch
+from simjudge.questions.fit.result import FIT, FITTED_CAMERA, PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
 from simjudge.sim.sensors.camera_matching.camera_estimation import (
@@ -77,7 +66,7 @@ def search_minimum(
     with progress(words) as advance:
         while not strategy.stop() and len(course) < evaluations:
             asked = strategy.ask()
-            values = [objective(np.asarray(each)) for each in asked]
+            values = [objective(np.asarray(point)) for point in asked]
             strategy.tell(asked, values)
             course += values
             least = int(np.argmin(values))
@@ -123,6 +112,32 @@ def _noise(difference: CameraDifference) -> float:
     return math.sqrt(difference.shot**2 / 2 + difference.read**2) if difference.noise_side == "b" else 0.0
 
 
+def _number(
+    name: str,
+    part: str,
+    unit: str,
+    reach: tuple[float, float, float],
+    step: float,
+    get: Callable[[CameraDifference], float],
+    put: Callable[[CameraDifference, float], CameraDifference],
+    *,
+    logarithmic: bool = False,
+) -> FittedParameter:
+    """A parameter; `reach`: its neutral, lowest and highest value."""
+    return FittedParameter(name, part, unit, *reach, logarithmic, step, get, put)
+
+
+def _field(
+    name: str, part: str, unit: str, reach: tuple[float, float, float], step: float, *, logarithmic: bool = False
+) -> FittedParameter:
+    """A parameter that is one field of a difference."""
+
+    def put(difference: CameraDifference, value: float) -> CameraDifference:
+        return replace(difference, **{name: value})  # type: ignore[arg-type]
+
+    return _number(name, part, unit, reach, step, attrgetter(name), put, logarithmic=logarithmic)
+
+
 def _motion(name: str, number: int) -> FittedParameter:
     """One of the two numbers of a motion, right and down."""
 
@@ -130,154 +145,62 @@ def _motion(name: str, number: int) -> FittedParameter:
         right, down = (value if k == number else old for k, old in enumerate(difference.motion))
         return replace(difference, motion=(right, down), motion_side="b")
 
-    return FittedParameter(
+    return _number(
         name,
         "motion_blur",
         "px",
-        0.0,
-        -30.0,
-        30.0,
-        logarithmic=False,
-        step=0.5,
-        get=lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
-        put=put,
+        (0.0, -30.0, 30.0),
+        0.5,
+        lambda d: d.motion[number] if d.motion_side == "b" else 0.0,
+        put,
     )
 
 
 PARAMETERS = (
-    FittedParameter(
-        "haze",
-        "haze",
-        "",
-        0.0,
-        0.0,
-        0.9,
-        logarithmic=False,
-        step=0.05,
-        get=lambda d: max(d.haze, 0.0),
-        put=lambda d, v: replace(d, haze=v),
-    ),
+    _number("haze", "haze", "", (0.0, 0.0, 0.9), 0.05, lambda d: max(d.haze, 0.0), lambda d, v: replace(d, haze=v)),
     _motion("motion_right", 0),
     _motion("motion_down", 1),
-    FittedParameter(
-        "red_size",
-        "chromatic_aberration",
-        "",
-        1.0,
-        0.95,
-        1.05,
-        logarithmic=True,
-        step=0.001,
-        get=lambda d: d.red_size,
-        put=lambda d, v: replace(d, red_size=v),
-    ),
-    FittedParameter(
-        "blue_size",
-        "chromatic_aberration",
-        "",
-        1.0,
-        0.95,
-        1.05,
-        logarithmic=True,
-        step=0.001,
-        get=lambda d: d.blue_size,
-        put=lambda d, v: replace(d, blue_size=v),
-    ),
-    FittedParameter(
+    _field("red_size", "chromatic_aberration", "", (1.0, 0.95, 1.05), 0.001, logarithmic=True),
+    _field("blue_size", "chromatic_aberration", "", (1.0, 0.95, 1.05), 0.001, logarithmic=True),
+    _number(
         "blur",
         "blur",
         "px",
-        0.0,
-        0.0,
-        6.0,
-        logarithmic=False,
-        step=0.3,
-        get=lambda d: math.sqrt(max(d.blur, 0.0)),
-        put=lambda d, v: replace(d, blur=v * v),
+        (0.0, 0.0, 6.0),
+        0.3,
+        lambda d: math.sqrt(max(d.blur, 0.0)),
+        lambda d, v: replace(d, blur=v * v),
     ),
-    FittedParameter(
+    _number(
         "vignetting",
         "vignetting",
         "°",
-        0.0,
-        0.0,
-        70.0,
-        logarithmic=False,
-        step=5.0,
-        get=lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
-        put=lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
-    ),
-    FittedParameter(
-        "gain",
-        "exposure",
-        "",
-        1.0,
-        0.1,
-        10.0,
-        logarithmic=True,
-        step=0.1,
-        get=lambda d: d.gain,
-        put=lambda d, v: replace(d, gain=v),
-    ),
-    FittedParameter(
-        "red",
-        "white_balance",
-        "",
-        1.0,
-        0.2,
+        (0.0, 0.0, 70.0),
         5.0,
-        logarithmic=True,
-        step=0.05,
-        get=lambda d: d.red,
-        put=lambda d, v: replace(d, red=v),
+        lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
+        lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
     ),
-    FittedParameter(
-        "blue",
-        "white_balance",
-        "",
-        1.0,
-        0.2,
-        5.0,
-        logarithmic=True,
-        step=0.05,
-        get=lambda d: d.blue,
-        put=lambda d, v: replace(d, blue=v),
-    ),
-    FittedParameter(
-        "exponent",
-        "contrast",
-        "",
-        1.0,
-        0.3,
-        3.0,
-        logarithmic=True,
-        step=0.1,
-        get=lambda d: d.exponent,
-        put=lambda d, v: replace(d, exponent=v),
-    ),
-    FittedParameter(
+    _field("gain", "exposure", "", (1.0, 0.1, 10.0), 0.1, logarithmic=True),
+    _field("red", "white_balance", "", (1.0, 0.2, 5.0), 0.05, logarithmic=True),
+    _field("blue", "white_balance", "", (1.0, 0.2, 5.0), 0.05, logarithmic=True),
+    _field("exponent", "contrast", "", (1.0, 0.3, 3.0), 0.1, logarithmic=True),
+    _number(
         "noise",
         "noise",
         "grey levels",
-        0.0,
-        0.0,
-        60.0,
-        logarithmic=False,
-        step=2.0,
-        get=_noise,
-        put=lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
+        (0.0, 0.0, 60.0),
+        2.0,
+        _noise,
+        lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
     ),
-    FittedParameter(
+    _number(
         "sharpening",
         "sharpening",
         "",
-        0.0,
-        0.0,
-        4.0,
-        logarithmic=False,
-        step=0.1,
-        get=lambda d: max(d.sharpening, 0.0),
-        put=lambda d, v: replace(d, sharpening=v),
+        (0.0, 0.0, 4.0),
+        0.1,
+        lambda d: max(d.sharpening, 0.0),
+        lambda d, v: replace(d, sharpening=v),
     ),
 )
 """All numbers that can be fitted, in the order in which they act in a camera."""
@@ -285,7 +208,7 @@ PARAMETERS = (
 
 def chosen_parameters(parts: Sequence[str]) -> list[FittedParameter]:
     """The numbers of some parts of a camera."""
-    return [each for each in PARAMETERS if each.part in parts]
+    return [parameter for parameter in PARAMETERS if parameter.part in parts]
 
 
 def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) -> FloatArray:
@@ -301,8 +224,8 @@ def decode(
     `coordinates`: (P,).
     """
     found = CameraDifference() if held is None else held
-    for coordinate, each in zip(coordinates, parameters, strict=True):
-        found = each.put(found, each.decode(float(coordinate)))
+    for coordinate, parameter in zip(coordinates, parameters, strict=True):
+        found = parameter.put(found, parameter.decode(float(coordinate)))
     return found
 
 
@@ -350,7 +273,7 @@ def fit_camera(
     tried = 0 if enough else settings.evaluations
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters, estimate.held)
-    judged = [_held_out(held_out, compared, each) for each in (CameraDifference(), first, found)]
+    judged = [_held_out(held_out, compared, difference) for difference in (CameraDifference(), first, found)]
     done = CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
@@ -474,17 +397,25 @@ def _parameters(
     start, count = estimate.start, len(estimate.spread)
     spread = np.sqrt(((estimate.spread - start) ** 2).mean(axis=0)) * student.ppf(0.975, count)
     found = []
-    for number, each in enumerate(parameters):
+    for number, parameter in enumerate(parameters):
         moved, off = float(best[number] - start[number]), float(estimate.corrected[number] - start[number])
         half = max(float(np.hypot(spread[number], moved)) + 2 * abs(off), _FINEST)
         without = best.copy()
-        without[number] = each.encode(each.neutral)
-        value = each.decode(float(best[number]))
-        low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
-        begin = each.decode(float(start[number]))
+        without[number] = parameter.encode(parameter.neutral)
+        value = parameter.decode(float(best[number]))
+        low, high = (parameter.decode(float(best[number]) + sign * half) for sign in (-1, 1))
+        begin = parameter.decode(float(start[number]))
         found.append(
             ParameterFit(
-                each.name, each.unit, each.neutral, begin, value, low, high, objective(without), value in each.ends
+                parameter.name,
+                parameter.unit,
+                parameter.neutral,
+                begin,
+                value,
+                low,
+                high,
+                objective(without),
+                value in parameter.ends,
             )
         )
     return found

@@ -395,7 +395,7 @@ def _bar(result: ManySetsResult, kind: str | None, net: str, key: str, field: st
         for comparison in result.comparisons
         if comparison.net == net and (comparison.paired if kind is None else comparison.kind == kind)
     ]
-    entries = [entry for each in chosen for entry in each.entries if entry.key == key]
+    entries = [entry for choice in chosen for entry in choice.entries if entry.key == key]
     return _mean_bar(entries, field)
 
 

@@ -231,7 +231,10 @@ def _mean_by_kind(result: ManySetsResult, net: str, field: str, *, paired: bool 
     chosen = [
         comparison for comparison in result.comparisons if comparison.net == net and (paired or not comparison.paired)
     ]
-    return {kind: _mean([each.overall.numbers.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}
+    return {
+        kind: _mean([choice.overall.numbers.number(field) for choice in chosen if choice.kind == kind])
+        for kind in KINDS
+    }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

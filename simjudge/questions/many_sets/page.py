@@ -13,6 +13,7 @@ from markupsafe import Markup
 from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
+from simjudge.core.progress import no_log
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
@@ -20,6 +21,7 @@ from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_templa
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.many_sets.figures import (
@@ -127,7 +129,7 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(KIND_COLUMNS)
         for row in kind_rows(result):
-            w1, gap, overlap = (each or ("", "", "") for each in (row.w1, row.gap, row.overlap))
+            w1, gap, overlap = (values or ("", "", "") for values in (row.w1, row.gap, row.overlap))
             cells = [
                 row.net,
                 row.label,
@@ -150,7 +152,11 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
 
 def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsComparison, ResultEntry]]) -> KindRow:
     known = sorted(
-        ((value, f"{each.b} predicts {each.a}") for each, e in found if (value := e.numbers.mean_w1) is not None),
+        (
+            (value, f"{finding.b} predicts {finding.a}")
+            for finding, e in found
+            if (value := e.numbers.mean_w1) is not None
+        ),
         key=lambda pair: pair[0],
     )
     entries = [entry for _, entry in found]
@@ -223,20 +229,7 @@ SCALE = 1.2
 """Pixels of the page to a point of a figure, at most."""
 _SHOWN_CONTEXTS = 2
 """How many classes of an example show a context with its neighbours."""
-KIND_HEADS = (
-    "net",
-    "class",
-    "kind",
-    "comparisons",
-    "gap",
-    "W1 least",
-    "mean",
-    "most",
-    "noise",
-    "share",
-    "O_A",
-    "gaps",
-)
+KIND_HEADS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "share", "O_A", "gaps")
 PAIR_HEADS = (
     "A",
     "B",
@@ -352,7 +345,7 @@ def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
     """The contexts of the highest and the lowest W1 of the classes with most contexts."""
     saved = load_result(example.folder)
     drawn = neighbour_figures(saved)
-    labels = {each.key: each.label for each in saved.classes}
+    labels = {entry.key: entry.label for entry in saved.classes}
     keys = list(dict.fromkeys(key for key, _ in drawn))
     largest = sorted(keys, key=lambda key: -_contexts_of(saved, key))[:_SHOWN_CONTEXTS]
     contexts = [
@@ -487,6 +480,9 @@ class SetsComparisonResult(TabledResult[ManySetsResult]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return SETS_PAGE.report(folder, out, settings, no_log)
 
 
 def _cells(row: KindRow) -> list[str]:

@@ -176,10 +176,10 @@ def study_verdict(entry: ResultEntry) -> Verdict:
 def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:
     """The result that the content of a sets.json says."""
     comparisons = []
-    for each in content["comparisons"]:
-        overall, *classes = result_entries(ComparisonNumbers.from_json(each), content.get("class_names") or {})
-        names = (each["a"], each["b"], each["net"], each["kind"])
-        comparisons.append(SetsComparison(*names, each["paired"], overall, tuple(classes)))
+    for comparison in content["comparisons"]:
+        overall, *classes = result_entries(ComparisonNumbers.from_json(comparison), content.get("class_names") or {})
+        names = (comparison["a"], comparison["b"], comparison["net"], comparison["kind"])
+        comparisons.append(SetsComparison(*names, comparison["paired"], overall, tuple(classes)))
     lines = losses.lines() if isinstance(losses, Losses) else losses
     about = {name: NamedSet.from_json(held) for name, held in content["sets"].items()}
     parameters = ResultParameters.from_json(content["parameters"])

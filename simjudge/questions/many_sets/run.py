@@ -115,10 +115,10 @@ def _predicted(
     wanted: list[WantedComparison], predictions: Mapping[str, Mapping[str, object]]
 ) -> list[WantedComparison]:
     """The comparisons, unless a set lacks the predictions of a net that one of them needs."""
-    for each in wanted:
-        for name in (each.a, each.b):
-            if each.net not in predictions[name]:
-                raise UsageError(f"predictions: {name} has none of net {each.net}, which it is to be compared for")
+    for pair in wanted:
+        for name in (pair.a, pair.b):
+            if pair.net not in predictions[name]:
+                raise UsageError(f"predictions: {name} has none of net {pair.net}, which it is to be compared for")
     return wanted
 
 
@@ -147,7 +147,7 @@ def read_judged_sets(
 ) -> JudgedSets:
     """Read every set with the predictions of every net that is asked for, under one numbering of classes."""
     inputs = {}
-    for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
+    for name, net in dict.fromkeys((name, pair.net) for pair in wanted for name in (pair.a, pair.b)):
         source = predictions[name][net]
         given = read_input(source, None, allow_outside=settings.allow_outside)
         frames = replace(given.frames, name=name)
@@ -160,9 +160,11 @@ def read_judged_sets(
     else:
         judged = _judge_objects(inputs, settings, losses, log)
     _note_differences(judged, log)
-    settings = choose_patch(settings, [each.frames for each in judged.values()])
+    settings = choose_patch(settings, [judged_set.frames for judged_set in judged.values()])
     log_patch(settings, log)
-    tests = len(wanted) * max(1, len({k for each in judged.values() for k in each.frames.objects.class_id.tolist()}))
+    tests = len(wanted) * max(
+        1, len({k for judged_set in judged.values() for k in judged_set.frames.objects.class_id.tolist()})
+    )
     count = min(MOST_DRAWS, max(settings.draws, DRAWS_A_TEST * tests)) if settings.draws else 0
     if count > settings.draws:
         log(f"note: {count:,} draws in place of {settings.draws:,}: {tests} tests ask for small p values")
@@ -173,7 +175,7 @@ def _judge_pixels(
     inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses
 ) -> dict[tuple[str, str], JudgedSet]:
     """The patches of every set and net, under one numbering of classes."""
-    sets = {key: with_pixels_judged(each.frames) for key, each in inputs.items()}
+    sets = {key: with_pixels_judged(item.frames) for key, item in inputs.items()}
     classes = common_classes([(frames.name, frames.class_names) for frames in sets.values()])
     judged = {}
     for key, frames in sets.items():
@@ -189,13 +191,13 @@ def _judge_objects(
     inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses, log: Log
 ) -> dict[tuple[str, str], JudgedSet]:
     """The objects of every set and net, under one numbering of classes."""
-    first = next((each.frames for each in inputs.values() if each.frames.class_names), None)
+    first = next((given.frames for given in inputs.values() if given.frames.class_names), None)
     if first is not None:
-        for note in dict.fromkeys(describe_numbers(first, each.frames) for each in inputs.values()):
+        for note in dict.fromkeys(describe_numbers(first, given.frames) for given in inputs.values()):
             if note:
                 log(note)
     numbering = ClassNumbering({} if first is None else first.class_names)
-    numbered = {key: numbering.apply(each.frames) for key, each in inputs.items()}
+    numbered = {key: numbering.apply(item.frames) for key, item in inputs.items()}
     selection = ClassSelection(settings.classes or (), list(numbered.values()))
     judged = {}
     for (name, net), frames in numbered.items():
@@ -210,11 +212,11 @@ def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> 
     """Tell of a name that stands for two detectors, and of nets that did not predict the same frames of a set."""
     by_net: dict[str, DetectorRecord] = {}
     by_set: dict[str, int] = {}
-    for (name, net), each in judged.items():
-        detector = each.frames.detector
+    for (name, net), item in judged.items():
+        detector = item.frames.detector
         if detector is not None and by_net.setdefault(net, detector) != detector:
             log(f"warning: net {net} is {by_net[net]} of one set and {detector} of {name}")
-        count = len(each.frames)
+        count = len(item.frames)
         if by_set.setdefault(name, count) != count:
             log(f"warning: {name}: net {net} predicted {count} frames, another net {by_set[name]}: overlaps differ")
 
@@ -284,15 +286,16 @@ def example_comparisons(
 ) -> list[ExampleComparison]:
     """Choose for each net the comparison with the largest gap."""
     best: dict[str, tuple[float, WantedComparison]] = {}
-    for each, overall in comparisons:
+    for comparison, overall in comparisons:
         if overall.mean_w1 is None:
             continue
         worth = overall.mean_w1 - (overall.noise or 0.0)
-        if each.net not in best or worth > best[each.net][0]:
-            best[each.net] = (worth, each)
-    chosen = [each for _, each in best.values()][:MOST_EXAMPLES]
+        if comparison.net not in best or worth > best[comparison.net][0]:
+            best[comparison.net] = (worth, comparison)
+    chosen = [pair for _, pair in best.values()][:MOST_EXAMPLES]
     return [
-        ExampleComparison(str(number), each.a, each.b, each.net, study) for number, each in enumerate(chosen, start=1)
+        ExampleComparison(str(number), choice.a, choice.b, choice.net, study)
+        for number, choice in enumerate(chosen, start=1)
     ]
 
 
@@ -337,12 +340,14 @@ def compare_many_sets(
     study = read_judged_sets(predictions, wanted, settings.comparison, twin_pairs, log)
     forgo_blas()
     found: dict[WantedComparison, ComparisonNumbers] = {}
-    joins = list(dict.fromkeys(frozenset((each.a, each.b)) for each in wanted))
+    joins = list(dict.fromkeys(frozenset((comparison.a, comparison.b)) for comparison in wanted))
     with progress("comparing sets") as advance:
         for done, names in enumerate(joins):
-            found |= _compare_pair_of_sets(study, [each for each in wanted if frozenset((each.a, each.b)) == names])
+            found |= _compare_pair_of_sets(
+                study, [comparison for comparison in wanted if frozenset((comparison.a, comparison.b)) == names]
+            )
             advance(done + 1, len(joins))
-    corrected = correct_for_study([found[each] for each in wanted])
+    corrected = correct_for_study([found[comparison] for comparison in wanted])
     comparisons = [
         {
             "a": each.a,
@@ -399,30 +404,30 @@ def _compare_pair_of_sets(
     groups: dict[str, list[tuple[WantedComparison, SetComparison]]] = {}
     sides: dict[str, tuple[JudgedSet, JudgedSet]] = {}
     lost = Losses()
-    for each in wanted:
-        if each.net not in sides:
+    for pair in wanted:
+        if pair.net not in sides:
             of_net = Losses()
-            sides[each.net] = judged_sides(study, first.a, first.b, each.net, of_net)
+            sides[pair.net] = judged_sides(study, first.a, first.b, pair.net, of_net)
             lost.count_once(of_net)  # a frame without a twin is without one for every net
-        a, b = sides[each.net] if each.a == first.a else sides[each.net][::-1]
+        a, b = sides[pair.net] if pair.a == first.a else sides[pair.net][::-1]
         painted = painted_sets(a, b, study.settings)
         study.painted[names] = painted
         method = replace(study.settings.method, paint_masks=painted.use_masks)
         units = comparison_units(a, b, study.settings, paired=names in study.twins)
         comparison = SetComparison((a, b), units, method, adjusts=study.settings.preset != "cpd")
-        key = hash_value([_objects_digest(side.frames) for side in sides[each.net]])
-        groups.setdefault(key, []).append((each, comparison))
+        key = hash_value([_objects_digest(side.frames) for side in sides[pair.net]])
+        groups.setdefault(key, []).append((pair, comparison))
     study.losses.extend(lost)
     found: dict[WantedComparison, ComparisonNumbers] = {}
     for group in groups.values():
         begin = group[0][0].a
         scheduled = [
-            ScheduledComparison(comparison, comparison.schedule(study.settings), swapped=each.a != begin)
-            for each, comparison in group
+            ScheduledComparison(comparison, comparison.schedule(study.settings), swapped=pair.a != begin)
+            for pair, comparison in group
         ]
-        for (each, comparison), (by_theta, drawn) in zip(group, compare_together(scheduled), strict=True):
+        for (pair, comparison), (by_theta, drawn) in zip(group, compare_together(scheduled), strict=True):
             classes, overall = comparison.certainty(by_theta[0], drawn, 0, study.settings.margin)
-            found[each] = _numbers(comparison, by_theta[0], classes, overall, paired=names in study.twins)
+            found[pair] = _numbers(comparison, by_theta[0], classes, overall, paired=names in study.twins)
     return found
 
 
@@ -458,7 +463,7 @@ def _content(
         nets[name][net] = study.inputs[name, net].describe(judged.frames, false_positives(judged)) | {
             "mean_performance": float(judged.assignment.performance.mean())
         }
-    painted = {each.name for each in study.painted.values()}
+    painted = {geometry.name for geometry in study.painted.values()}
     return {
         "version": version(),
         "parameters": method_parameters(study.settings, None)

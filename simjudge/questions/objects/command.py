@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
 
@@ -25,7 +25,6 @@ def objects(
 ) -> None:
     """Compare a real and a virtual sensor over time, by the objects they see and by the whole signal."""
     from simjudge.questions.objects.run import compare_objects
-    from simjudge.terminal.common import print_table
 
     result = compare_objects(
         real, virtual, out, real_again=real_again, settings=settings, log=print_note, progress=progress

@@ -91,7 +91,7 @@ def read_sides(
     of_real = _Choice(settings.real_image_topic, settings.real_cloud_topic)
     of_virtual = _Choice(settings.virtual_image_topic, settings.virtual_cloud_topic, round(settings.time_offset * 1e9))
     choices = (of_real, of_virtual, of_real)
-    sides = [_read_side(*each, settings, losses, log) for each in zip(sources, choices, strict=False)]
+    sides = [_read_side(*given_pair, settings, losses, log) for given_pair in zip(sources, choices, strict=False)]
     real, virtual = sides[:2]
     sensors = []
     for sensor in SENSORS if settings.sensor is None else (settings.sensor,):
@@ -251,8 +251,8 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
         for side, other in zip(sides[1:], sets[1:], strict=True)
     ]
     series = [*pairs[0], *(_same_objects(pairs[0][0], *pair, work.log) for pair in pairs[1:])]
-    for each, frames in zip(series, sets, strict=True):
-        each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
+    for one_series, frames in zip(series, sets, strict=True):
+        one_series.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
     colours = colour_differences(*(colour_histograms(frames, progress=progress) for frames in sets))
     return Measured(series, colours=colours, models=models, frames=sets[:2])
 
@@ -265,16 +265,16 @@ def _same_objects(
     Each pair of sets decides anew what is followed and which objects are the same. A series of the first set that is
     another one beside the second real set than beside the virtual one is of another object, or found in another way.
     """
-    first = {(each.metric, each.subject): each for each in real}
+    first = {(value.metric, value.subject): value for value in real}
     kept = []
-    for beside, each in zip(real_beside_again, again, strict=True):
-        same = first.get((each.metric, each.subject))
+    for beside, one_again in zip(real_beside_again, again, strict=True):
+        same = first.get((one_again.metric, one_again.subject))
         if (
             same is not None
             and np.array_equal(same.time, beside.time)
             and np.array_equal(same.value, beside.value, equal_nan=True)
         ):
-            kept.append(each)
+            kept.append(one_again)
     if len(kept) < len(again):
         log(
             f"note: {len(again) - len(kept)} series of the second real recording are not of the objects that the "

@@ -86,7 +86,7 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
     except SimjudgeError:
         return None  # measuring has counted it
     true = _corners(real.truth.boxes, pair[0], detector.farthest, Pose())
-    shown = true if len(true) else np.concatenate([each.cuboids for each in drawn])
+    shown = true if len(true) else np.concatenate([scan.cuboids for scan in drawn])
     if not len(shown):
         return None
     away = np.linalg.norm(shown[..., :2].mean(1), axis=1)
@@ -164,10 +164,10 @@ def _draw(drawn: Sequence[_DrawnScan], true: FloatArray, scale: CloudScale, exte
     view = TopView(scale.radius, _CUBOID_SIZE, scale.centre)
     image = draw_cloud(view, np.empty((0, 3)), np.empty((0, 8, 3)), TRUE, scale)
     colours = [
-        np.where(each.on_ground[:, None], _ON_GROUND, 1.0) * colour
-        for each, colour in zip(drawn, (REAL, VIRTUAL), strict=True)
+        np.where(scan.on_ground[:, None], _ON_GROUND, 1.0) * colour
+        for scan, colour in zip(drawn, (REAL, VIRTUAL), strict=True)
     ]
-    points = np.concatenate([each.points for each in drawn])
+    points = np.concatenate([scan.points for scan in drawn])
     draw_points(image, view, points, np.concatenate(colours).astype(np.uint8), 3)
     for corners, colour, width in ((true, TRUE, 2), (drawn[0].cuboids, REAL, 5), (drawn[1].cuboids, VIRTUAL, 2)):
         # The upper and the lower face look alike from above.
@@ -422,7 +422,7 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
         colour=_COLOURS[result.rows[0].verdict],
         lead=lead(result),
         facts=fact_lines(result),
-        numbers=[_fact(each) for each in content.facts],
+        numbers=[_fact(fact) for fact in content.facts],
         heads=_HEADS,
         sensors=[
             _sensor_section(
@@ -433,9 +433,9 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
         ],
         open=_OPEN,
         ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
-        colours=[_colour(each) for each in content.colours],
+        colours=[_colour(colour) for colour in content.colours],
         histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
-        pictures=[(each, _picture_uri(result, each.file)) for each in content.pictures],
+        pictures=[(picture, _picture_uri(result, picture.file)) for picture in content.pictures],
         inputs=_inputs(content.inputs),
         parameters=content.parameters,
         notes=content.notes,

@@ -259,8 +259,11 @@ def read_series(path: Path, rows: int) -> list[SeriesPair]:
 
 
 def _series_table(series: Sequence[SeriesPair]) -> pa.Table:
-    row = np.repeat(np.arange(len(series)), [len(each.time) for each in series])
-    columns = [np.concatenate([np.empty(0), *(getattr(each, name) for each in series)]) for name in _SERIES_COLUMNS[1:]]
+    row = np.repeat(np.arange(len(series)), [len(one_series.time) for one_series in series])
+    columns = [
+        np.concatenate([np.empty(0), *(getattr(one_series, name) for one_series in series)])
+        for name in _SERIES_COLUMNS[1:]
+    ]
     return pa.table(
         {
             "row": number_column(row.astype(np.int64)),

@@ -33,6 +33,7 @@ from simjudge.objects.series import CommonTimes, common_times
 from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.measuring import (
     Measured,
     ObjectSide,
@@ -91,14 +92,14 @@ class ObjectComparison(ShortRepr):
             "version": version(),
             "parameters": {name: texts[name].text(value) for name, value in self.settings.given().items()},
             "inputs": {key: side.describe() for key, side in zip(keys, self.sides, strict=False)},
-            "rows": [_row_content(sensor, row) for sensor, each in found for row in each.rows],
-            "only_real": [(sensor, *name) for sensor, each in found for name in each.only_real],
-            "only_virtual": [(sensor, *name) for sensor, each in found for name in each.only_virtual],
-            "shifts": {sensor: each.shift for sensor, each in found if each.shift is not None},
-            "facts": [asdict(fact) for each in self.measured.values() for fact in each.facts],
-            "ranges": [range_content(table) for each in self.measured.values() for table in each.ranges],
-            "colours": [colour.as_dict() for each in self.measured.values() for colour in each.colours],
-            "models": [model.as_dict() for each in self.measured.values() for model in each.models],
+            "rows": [_row_content(sensor, row) for sensor, series in found for row in series.rows],
+            "only_real": [(sensor, *name) for sensor, series in found for name in series.only_real],
+            "only_virtual": [(sensor, *name) for sensor, series in found for name in series.only_virtual],
+            "shifts": {sensor: series.shift for sensor, series in found if series.shift is not None},
+            "facts": [asdict(fact) for measured in self.measured.values() for fact in measured.facts],
+            "ranges": [range_content(table) for measured in self.measured.values() for table in measured.ranges],
+            "colours": [colour.as_dict() for measured in self.measured.values() for colour in measured.colours],
+            "models": [model.as_dict() for measured in self.measured.values() for model in measured.models],
             "notes": list(self.notes),
             "losses": self.losses.lines(),
         }
@@ -251,7 +252,7 @@ def _camera_pictures(comparison: ObjectComparison, real: FrameSet, virtual: Fram
     out = []
     for number, place in enumerate(places.tolist()):
         seconds = comparison.sides[0].times(CAMERA)[common.real[place]] - start
-        pixels = _side_by_side(*(_boxed(each, row) for each, row in _frames_at(real, virtual, common, place)))
+        pixels = _side_by_side(*(_boxed(picture, row) for picture, row in _frames_at(real, virtual, common, place)))
         if pixels is not None:
             title = f"Both cameras at {seconds:.2f} s: real left, virtual right"
             out.append(ResultPicture(f"cameras_{number}", title, "Boxes are those that were followed.", pixels))
@@ -263,8 +264,8 @@ def _camera_pictures(comparison: ObjectComparison, real: FrameSet, virtual: Fram
 
 def _piqe_maps(real: FrameSet, virtual: FrameSet, common: CommonTimes, place: int, start: float) -> list[ResultPicture]:
     shown, scores = [], []
-    for each, row in _frames_at(real, virtual, common, place):
-        pixels = _read(each, row)
+    for picture, row in _frames_at(real, virtual, common, place):
+        pixels = _read(picture, row)
         if pixels is None:
             return []
         found = piqe(pixels)
@@ -305,7 +306,7 @@ def _boxed(frames: FrameSet, row: int) -> RgbImage | None:
     if pixels is None:
         return None
     rows = np.flatnonzero(table.frame == row)
-    colours = [class_colour(int(each), frames.class_name(int(each))) for each in table.class_id[rows]]
+    colours = [class_colour(int(class_id), frames.class_name(int(class_id))) for class_id in table.class_id[rows]]
     return draw_boxes(pixels, table.box[rows], np.reshape(colours, (-1, 3))) if len(rows) else pixels
 
 
@@ -313,7 +314,7 @@ def _side_by_side(real: RgbImage | None, virtual: RgbImage | None) -> RgbImage |
     if real is None or virtual is None:
         return None
     height = min(_HEIGHT, max(real.shape[0], virtual.shape[0]))
-    left, right = (_resized(each, height) for each in (real, virtual))
+    left, right = (_resized(side, height) for side in (real, virtual))
     return np.hstack([left, np.full((height, _GAP, 3), 255, np.uint8), right])
 
 
@@ -327,8 +328,8 @@ def _tinted(pixels: RgbImage, masks: list[tuple[BoolArray, tuple[int, int, int]]
     out = pixels.astype(np.float64)
     colour = np.zeros_like(out)
     tinted = np.zeros(pixels.shape[:2], np.bool_)
-    for mask, each in masks:
-        colour[mask] = each
+    for mask, mask_colour in masks:
+        colour[mask] = mask_colour
         tinted |= mask
     out[tinted] = 0.6 * out[tinted] + 0.4 * colour[tinted]
     return out.round().astype(np.uint8)
@@ -379,6 +380,9 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"ObjectComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return OBJECTS_PAGE.report(folder, out, settings, no_log)
 
     def _save_comparison(self, folder: Path) -> None:
         if self.comparison is not None:

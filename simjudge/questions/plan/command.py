@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.judging.compare_settings import PlanSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
 
@@ -28,7 +28,6 @@ def plan(
     from simjudge.questions.plan.plan import plan as run
     from simjudge.questions.plan.plan import plan_sentences, plan_table
     from simjudge.results.saved_result import write_json
-    from simjudge.terminal.common import print_table
 
     planned = run(a, b, settings=settings, log=print_note, progress=progress)
     print_table(plan_table(planned))

@@ -191,8 +191,8 @@ def _both(
     """Both sets, read and judged."""
     sides = read_inputs(a, b, settings, log=log, progress=progress)
     sets = (sides[0].frames, sides[1].frames)
-    for each in sets:
-        losses.extend(each.losses)
+    for frame_set in sets:
+        losses.extend(frame_set.losses)
     if settings.paired:
         sets = paired_frames(*sets, settings.pair_tolerance, losses)
     first = judge_set(sets[0], settings.method, settings.metric, losses, precision=False)
@@ -256,7 +256,7 @@ def _with_gap(sets: tuple[JudgedSet, JudgedSet], gap: float) -> JudgedSet:
     values = a.assignment.performance, b.assignment.performance.copy()
     for class_id in np.unique(b.frames.objects.class_id).tolist():
         rows = a.rows(class_id), b.rows(class_id)
-        found = [of_set[each[of_set] > 0] for of_set, each in zip(rows, values, strict=True)]
+        found = [of_set[column[of_set] > 0] for of_set, column in zip(rows, values, strict=True)]
         if len(found[0]) and len(found[1]):
             share = (len(found[0]) + len(found[1])) / (len(rows[0]) + len(rows[1]))
             shift = float(values[0][found[0]].mean() - values[1][found[1]].mean()) - gap / share

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.policies.settings import PolicySettings
-from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.common import exit_if_lost, print_note, print_table
 from simjudge.terminal.options import takes_settings
 
 
@@ -22,7 +22,6 @@ def compare_policies(
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
     from simjudge.questions.policies.run import compare_policies as compare
-    from simjudge.terminal.common import print_table
 
     result = compare(real, sim, out, settings=settings, log=print_note)
     print_table(result.table)

@@ -18,6 +18,7 @@ from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.method.certainty import Certainty, estimate_certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
 from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
@@ -310,6 +311,9 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"PolicyComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return POLICIES_PAGE.report(folder, out, settings, no_log)
 
 
 @takes_setting_keywords

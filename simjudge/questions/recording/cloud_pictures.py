@@ -94,7 +94,7 @@ def _rounded_up(distance: float) -> float:
     if distance <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(distance))
-    return next((each * power for each in _ROUND if each * power >= distance * (1 - 1e-9)), 10 * power)
+    return next((check * power for check in _ROUND if check * power >= distance * (1 - 1e-9)), 10 * power)
 
 
 _NEAR = 1e-3

@@ -296,7 +296,7 @@ def _class_colours(held: RecordedSensors) -> dict[str, Rgb]:
     names = {name for lidar in held.lidars for boxes in lidar.boxes.values() for name in _class_names(boxes)}
     names |= {name for lidar in held.lidars for boxes in lidar.found.values() for name in _found_names(boxes)}
     if held.frames is not None:
-        names |= {held.frames.class_name(each) for each in np.unique(held.frames.objects.class_id).tolist()}
+        names |= {held.frames.class_name(class_id) for class_id in np.unique(held.frames.objects.class_id).tolist()}
     return class_colours(names)
 
 
@@ -349,7 +349,7 @@ def _picture(frames: FrameSet | None, stamp: int, colours: Mapping[str, Rgb]) ->
     except ImageError as error:
         return None, f"the picture cannot be read: {error}"
     rows = frames.objects.take(np.flatnonzero(frames.objects.frame == frame))
-    paints = np.array([colours[frames.class_name(each)] for each in rows.class_id.tolist()]).reshape(-1, 3)
+    paints = np.array([colours[frames.class_name(class_id)] for class_id in rows.class_id.tolist()]).reshape(-1, 3)
     when = "at the same instant" if apart == 0 else f"{abs(apart) * 1000:.0f} ms {'later' if apart > 0 else 'earlier'}"
     return draw_boxes(image, rows.box, paints), f"camera, {when}"
 

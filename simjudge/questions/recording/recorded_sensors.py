@@ -169,8 +169,8 @@ class _RecordingReader:
             yield losses
         except SimjudgeError as error:
             losses.add(_NOT_SHOWN, str(error))
-        for each in (losses, self.recording.losses):
-            self._count(each)
+        for lost in (losses, self.recording.losses):
+            self._count(lost)
 
     def _count(self, losses: Losses) -> None:
         """Take losses over; a damaged stretch of the file is met again by each part, and counts once."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from simjudge.core.errors import UsageError
+from simjudge.core.progress import format_seconds_left
 from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
@@ -73,7 +75,6 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder of
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.core.progress import format_seconds_left
     from simjudge.questions.study.study import list_study
 
     listing = list_study(folder)
@@ -129,9 +130,7 @@ def _show(result: StudyResult, limit: GapLimit | None) -> None:
 
 def _pairs(given: list[str]) -> dict[str, str]:
     """Inputs by name."""
-    from simjudge.core.errors import UsageError
-
-    for each in given:
-        if not each.partition("=")[0] or not each.partition("=")[2]:
-            raise UsageError(f"--input {each}: NAME=PATH is needed")
-    return {each.partition("=")[0]: each.partition("=")[2] for each in given}
+    for item in given:
+        if not item.partition("=")[0] or not item.partition("=")[2]:
+            raise UsageError(f"--input {item}: NAME=PATH is needed")
+    return {item.partition("=")[0]: item.partition("=")[2] for item in given}

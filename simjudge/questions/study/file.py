@@ -71,8 +71,8 @@ class Verb:
         open_ended = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         needed = [
             name
-            for name, each in inspect.signature(self.function).parameters.items()
-            if each.default is inspect.Parameter.empty and each.kind not in open_ended
+            for name, item in inspect.signature(self.function).parameters.items()
+            if item.default is inspect.Parameter.empty and item.kind not in open_ended
         ]
         return [name for name in needed if name not in {*given, *_GIVEN_BY_RUNNER}]
 
@@ -98,7 +98,7 @@ def do_step(verb: Verb, arguments: dict[str, object], out: Path, log: Log, progr
     """Do what a step says."""
     known = inspect.signature(verb.function).parameters
     given = {"log": log, "progress": progress, "command": f"a study's step {out.stem}"}
-    result = verb.function(out=out, **{name: each for name, each in given.items() if name in known}, **arguments)
+    result = verb.function(out=out, **{name: item for name, item in given.items() if name in known}, **arguments)
     outcome = getattr(result, "outcome", None)
     if outcome is not None and not (outcome.finished or ("limit" in arguments and outcome.timed_out)):
         raise SimjudgeError(f"the drive did not finish: {outcome.reason} after {outcome.distance:.1f} m")
@@ -133,21 +133,21 @@ def read_value(value: Any, names: StudyNames, combination: Combination) -> Any:
         filled = substitute(value, combination.values)
         return _text(filled, names.folder) if isinstance(filled, str) else read_value(filled, names, combination)
     if isinstance(value, list):
-        return [read_value(each, names, combination) for each in value]
+        return [read_value(item, names, combination) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() in ({STEP}, {STEP, FILE}, {STEPS}, {SIZE}, {INPUT}):
         filled = {kind: substitute(str(name), combination.values) for kind, name in value.items()}
         return _referenced(filled, names, combination)
     return {
-        str(substitute(str(key), combination.values)): read_value(each, names, combination)
-        for key, each in value.items()
+        str(substitute(str(key), combination.values)): read_value(item, names, combination)
+        for key, item in value.items()
     }
 
 
 def _referenced(given: dict[str, object], names: StudyNames, combination: Combination) -> Any:
     """What a reference stands for."""
-    kind, name = next((kind, str(each)) for kind, each in given.items() if kind != FILE)
+    kind, name = next((kind, str(item)) for kind, item in given.items() if kind != FILE)
     if kind == STEP:
         return StepReference(_step(name, names), str(given.get(FILE, "")))
     if kind == STEPS:
@@ -205,11 +205,11 @@ def references(value: Any) -> Iterator[StepReference]:
     if isinstance(value, StepReference):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from references(each)
+        for item in value.values():
+            yield from references(item)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from references(each)
+        for item in value:
+            yield from references(item)
 
 
 def put_paths(value: Any, outputs: Mapping[str, Path]) -> Any:
@@ -217,9 +217,9 @@ def put_paths(value: Any, outputs: Mapping[str, Path]) -> Any:
     if isinstance(value, StepReference):
         return outputs[value.step] / value.file if value.file else outputs[value.step]
     if isinstance(value, Mapping):
-        return {key: put_paths(each, outputs) for key, each in value.items()}
+        return {key: put_paths(item, outputs) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [put_paths(each, outputs) for each in value]
+        return [put_paths(item, outputs) for item in value]
     return value
 
 
@@ -284,14 +284,14 @@ def _axis_values(axis: str, values: Any, sized: Mapping[str, object]) -> list[tu
         values = sized[values[SIZE]]
     tables = values if isinstance(values, dict) else {}
     given = list(values) if isinstance(values, dict | list) else []
-    plain = all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in given)
+    plain = all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in given)
     if not given or not plain or any(not isinstance(table, dict) for table in tables.values()):
         raise SimjudgeError(f"{axis}: a list of texts or numbers is needed, or a table of tables by name")
-    texts = [str(each) for each in given]
+    texts = [str(item) for item in given]
     if twice := [text for text in texts if texts.count(text) > 1]:
         raise SimjudgeError(f"{axis}: {twice[0]} stands there twice")
     return [
-        (text, {axis: value} | {f"{axis}.{key}": each for key, each in tables.get(value, {}).items()})
+        (text, {axis: value} | {f"{axis}.{key}": item for key, item in tables.get(value, {}).items()})
         for text, value in zip(texts, given, strict=True)
     ]
 

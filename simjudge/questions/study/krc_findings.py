@@ -161,7 +161,7 @@ def flicker_finding(detected: Mapping[str, FrameSet]) -> StudyFinding:
     flicker: Numbers = {}
     for name in ("ideal", "physical"):
         both = camera_series(detected["real"], detected[name], settings)
-        flicker |= dict(zip(("real", name), (_median(each, "box flicker") for each in both), strict=True))
+        flicker |= dict(zip(("real", name), (_median(values, "box flicker") for values in both), strict=True))
     known = all(math.isfinite(value) for value in flicker.values())
     return StudyFinding(
         "Boxes flicker",
@@ -244,7 +244,7 @@ def _along_the_way(pair: MapPair) -> Any:
 
 
 def _median(series: Sequence[Series], metric: str) -> float:
-    values = [each.value for each in series if each.metric == metric]
+    values = [one_series.value for one_series in series if one_series.metric == metric]
     joined = np.concatenate(values) if values else np.array([])
     known = joined[np.isfinite(joined)]
     return float(np.median(known)) if len(known) else math.nan
@@ -252,14 +252,14 @@ def _median(series: Sequence[Series], metric: str) -> float:
 
 def _pairs(one: Sequence[Series], other: Sequence[Series], metric: str) -> list[tuple[FloatArray, FloatArray]]:
     """Values of a metric (or of all that begin so) where both have one, at the times that both have."""
-    second = {(each.metric, each.subject): each for each in other}
+    second = {(line.metric, line.subject): line for line in other}
     out = []
-    for each in one:
-        partner = second.get((each.metric, each.subject))
-        if partner is None or each.metric.rstrip("xy") != metric:
+    for item in one:
+        partner = second.get((item.metric, item.subject))
+        if partner is None or item.metric.rstrip("xy") != metric:
             continue
-        _, rows, columns = np.intersect1d(each.time, partner.time, return_indices=True)
-        a, b = each.value[rows], partner.value[columns]
+        _, rows, columns = np.intersect1d(item.time, partner.time, return_indices=True)
+        a, b = item.value[rows], partner.value[columns]
         both = np.isfinite(a) & np.isfinite(b)
         out.append((a[both], b[both]))
     return [pair for pair in out if len(pair[0])]
@@ -279,7 +279,7 @@ def _relative_change(one: Sequence[Series], other: Sequence[Series], metric: str
     """The mean change over how much the values spread, the largest of both axes."""
     shares = []
     for axis in "xy":
-        found = _pairs([each for each in one if each.metric.endswith(axis)], other, metric)
+        found = _pairs([item for item in one if item.metric.endswith(axis)], other, metric)
         if found:
             values = np.concatenate([a for a, _ in found])
             shares.append(abs(float(np.mean(np.concatenate([b - a for a, b in found])))) / float(np.std(values)))

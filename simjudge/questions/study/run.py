@@ -125,8 +125,8 @@ def _link(source: Path, target: Path) -> None:
     """Have a file or a folder of files at a second place."""
     if source.is_dir():
         target.mkdir()
-        for each in source.iterdir():
-            _link(each, target / each.name)
+        for path in source.iterdir():
+            _link(path, target / path.name)
         return
     try:
         target.hardlink_to(source)
@@ -147,7 +147,7 @@ def step_digests(study: Study) -> dict[str, str]:
     for step in study.steps:
         seed = step.arguments.get("seed", 0)
         try:
-            content = {key: _content(key, each, seed, digests, files) for key, each in step.arguments.items()}
+            content = {key: _content(key, item, seed, digests, files) for key, item in step.arguments.items()}
         except SimjudgeError as error:
             raise type(error)(f"step {step.name}: {error}") from error
         ending = step.output.removeprefix(step.name)
@@ -160,9 +160,9 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
     if isinstance(value, StepReference):
         return [digests[value.step], value.file]
     if isinstance(value, Mapping):
-        return {name: _content(name, each, seed, digests, files) for name, each in value.items()}
+        return {name: _content(name, item, seed, digests, files) for name, item in value.items()}
     if isinstance(value, list):
-        return [_content(key, each, seed, digests, files) for each in value]
+        return [_content(key, item, seed, digests, files) for item in value]
     if key == "scene" and isinstance(value, str | Path):
         read_scene(value, seed)  # so that a scene that cannot be built is refused before anything runs
         return scene_digest(value, seed)
@@ -206,9 +206,9 @@ class StudyResult:
         if not self.failed:
             return
         parts = [
-            f"step {each.name} failed: {each.error} (log: {each.log})"
-            + (f"; not begun, because they need it: {', '.join(each.behind)}" if each.behind else "")
-            for each in self.failed
+            f"step {failure.name} failed: {failure.error} (log: {failure.log})"
+            + (f"; not begun, because they need it: {', '.join(failure.behind)}" if failure.behind else "")
+            for failure in self.failed
         ]
         raise SimjudgeError(f"{'; '.join(parts)}. What is done is kept: run the same command again")
 
@@ -244,7 +244,7 @@ class _Run:
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """What steps that are neither done nor failed nor behind a failed one need."""
-        never = {name for each in self.failed for name in (each.name, *each.behind)}
+        never = {name for failure in self.failed for name in (failure.name, *failure.behind)}
         return {name: needs for name, needs in self.needs.items() if name not in self.done and name not in never}
 
     def ready(self) -> list[StepTask]:
@@ -258,14 +258,14 @@ class _Run:
 
     def _is_settled(self, name: str) -> bool:
         """Whether a step is done, and all that it was made of is: else it may turn out to be outdated."""
-        return name in self.done and all(self._is_settled(each) for each in self.needs[name])
+        return name in self.done and all(self._is_settled(need) for need in self.needs[name])
 
     def task(self, name: str) -> StepTask:
         """A step with the paths of what it needs."""
         step = next(each for each in self.study.steps if each.name == name)
         arguments = put_paths(step.arguments, {each.name: self.folder / each.output for each in self.study.steps})
         verb = self.verbs[step.verb]
-        made_of = {each: self.done[each].files_hash() for each in self.needs[name] if each in self.done}
+        made_of = {need: self.done[need].files_hash() for need in self.needs[name] if need in self.done}
         return StepTask(
             self.folder, name, step.verb, verb, arguments, step.output, self.digests[name], version(), made_of
         )
@@ -277,7 +277,7 @@ class _Run:
             record = self.done.get(name)
             known = {} if record is None or not record.kept else record.made_of
             now = {need: self.done[need].files_hash() for need in needs if need in self.done}
-            if any(known.get(each, present) != present for each, present in now.items()):
+            if any(known.get(item, present) != present for item, present in now.items()):
                 dropped.append(name)
                 del self.done[name]
         return dropped
@@ -333,7 +333,7 @@ def _take_missing(run: _Run, others: Sequence[DoneStudy], log: Log) -> None:
             run.done[name] = taken
             log(f"{_place(run, name)}: taken from {taken.taken_from}")
     for other in others:
-        count = sum(each.taken_from == str(other.folder) for each in run.done.values())
+        count = sum(record.taken_from == str(other.folder) for record in run.done.values())
         log(f"{count} of {len(run.needs)} steps taken from {other.folder}")
 
 
@@ -399,10 +399,10 @@ def seconds_left(
     one verb took says little of those of others: while too many of the missing ones have a verb that was not seen yet,
     no time is told.
     """
-    times = {verb: fmean(each.seconds for each in done if each.verb == verb) for verb in {d.verb for d in done}}
+    times = {verb: fmean(step.seconds for step in done if step.verb == verb) for verb in {d.verb for d in done}}
     if sum(verbs[name] not in times for name in missing) > _MOST_UNSEEN * len(missing):
         return None
-    usual = fmean(each.seconds for each in done) if done else 0.0
+    usual = fmean(step.seconds for step in done) if done else 0.0
     free = [0.0] * max(jobs, 1)
     ends: dict[str, float] = {}
     for name, needs in missing.items():

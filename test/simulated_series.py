@@ -37,8 +37,14 @@ def autoregressive(count: int, coefficient: float, random: np.random.Generator) 
     return series
 
 
-def p_value(pair: list[FloatArray], units: list[IntArray], random: np.random.Generator) -> float:
-    """Draw the units of two sets whose contexts are all alike (method, section 6)."""
+def p_value(
+    pair: list[FloatArray], units: list[IntArray], random: np.random.Generator, doubted: int | None = None
+) -> float:
+    """Draw the units of two sets whose contexts are all alike (method, section 6).
+
+    Args:
+        doubted: units of the poorer set whose blocks may have to be longer than it allows.
+    """
     pooled, unit = np.concatenate(pair), np.concatenate([units[0], units[1] + int(units[0][-1]) + 1])
     order = np.argsort(pooled)
     share = np.concatenate([np.full(len(pair[0]), 1 / len(pair[0])), np.full(len(pair[1]), -1 / len(pair[1]))])[order]
@@ -46,6 +52,8 @@ def p_value(pair: list[FloatArray], units: list[IntArray], random: np.random.Gen
     drawn = np.cumsum(random.standard_normal((DRAWS, int(unit[-1]) + 1))[:, unit[order]] * share, 1)
     chance = np.abs(drawn[:, :-1] - below * drawn[:, -1:]) @ steps
     chance *= shortfall(*(len(np.unique(each)) for each in units))[0]
+    if doubted is not None:
+        chance *= np.sqrt((doubted - 1) / random.chisquare(doubted - 1, DRAWS))
     return float((1 + np.sum(chance >= np.abs(np.cumsum(share))[:-1] @ steps)) / (1 + DRAWS))
 
 
@@ -83,7 +91,8 @@ def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool 
             continue
         frames = [unit if block else np.arange(len(unit)) for unit, _ in units]
         blocks += [length.frames for _, length in units]
-        gaps += p_value(pair, frames, random) <= 0.05
+        doubted = min((int(unit[-1]) + 1 for unit, length in units if block and length.limited), default=None)
+        gaps += p_value(pair, frames, random, doubted) <= 0.05
     return Alarms(gaps / runs, short / runs, float(np.mean(blocks)) if blocks else math.nan)
 
 

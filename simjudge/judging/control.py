@@ -46,7 +46,10 @@ def _between_halves(
     half = drawn_halves(unit, np.random.default_rng([settings.seed, 2, split]))
     first, second = (replace(judged, chosen=half == number) for number in range(2))
     of_set = replace(
-        units, unit=(unit, unit), block=None if units.block is None else (units.block[side], units.block[side])
+        units,
+        unit=(unit, unit),
+        block=None if units.block is None else (units.block[side], units.block[side]),
+        sides=(units.sides[side], units.sides[side]),
     )
     comparison = SetComparison((first, second), of_set, result.method, adjusts=settings.preset != "cpd")
     fewer = replace(settings, draws=min(settings.draws, CONTROL_DRAWS))

@@ -246,6 +246,7 @@ def describe_units(side: SideUnits) -> dict[str, object]:
         "block_frames": side.block_frames,
         "block_seconds": side.block_seconds,
         "time_blocks": side.time_blocks,
+        "doubted": side.doubted,
     }
 
 

@@ -194,7 +194,10 @@ def compare_together(
             None if batch is None else plan.schedule.next_batch()
             for plan, batch in zip(scheduled, batches, strict=True)
         ]
-    return [(by_theta, _collected(part, by_theta)) for by_theta, part in zip(compared, parts, strict=True)]
+    return [
+        (by_theta, _collected(part, by_theta, each))
+        for by_theta, part, each in zip(compared, parts, scheduled, strict=True)
+    ]
 
 
 def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:
@@ -214,11 +217,18 @@ def _class_pairs(
     return pairs
 
 
-def _collected(parts: dict[int, list[list[DrawnRows]]], compared: Sequence[Comparisons]) -> Drawn:
+def _collected(
+    parts: dict[int, list[list[DrawnRows]]], compared: Sequence[Comparisons], scheduled: ScheduledComparison
+) -> Drawn:
     """The batches of each class as if they had been one, at each threshold."""
+    doubted = scheduled.comparison.units.doubted
+    # All classes share the doubt, as they share the units.
+    factor = None if doubted is None else scheduled.schedule.doubt(max(1, doubted - 1))
     return {
         class_id: [
-            Bootstrap.of_batches(batch, int(comparisons[class_id].compared.sum()))
+            None
+            if (boot := Bootstrap.of_batches(batch, int(comparisons[class_id].compared.sum()))) is None
+            else boot.doubted(factor)
             for batch, comparisons in zip(zip(*of_class, strict=True), compared, strict=True)
         ]
         if of_class

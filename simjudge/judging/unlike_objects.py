@@ -11,7 +11,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.judging.judged_set import JudgedSet
-from simjudge.method.balance import UNBALANCED
+from simjudge.method.balance import UNBALANCED, unlike
 from simjudge.method.performance_model import PerformanceModel, fit_performance
 from simjudge.method.pool import ClassPair
 
@@ -43,13 +43,19 @@ def class_covariates(sets: tuple[JudgedSet, JudgedSet], class_id: int) -> tuple[
 def class_balance(
     sets: tuple[JudgedSet, JudgedSet], class_id: int, pair: ClassPair, balance: FloatArray
 ) -> ClassBalance:
-    """Name the (K,) mean differences of a class, and fit what is expected of its objects where they are unbalanced."""
+    """Name the (K,) mean differences of a class, and fit what is expected of its objects where they are unbalanced.
+
+    Where batches are balanced but the sets are not, each batch leans the same way a little: that too is taken out.
+    """
     covariates, names = class_covariates(sets, class_id)
     differences = {name: value for name, value in zip(names, balance.tolist(), strict=True) if not math.isnan(value)}
-    if all(abs(value) <= UNBALANCED for value in differences.values()):
+    count = len(pair.a.performance)
+    units = pair.numbers.unit[:count], pair.numbers.unit[count:]
+    leans = any(unlike(column[:count], column[count:], units) for column in covariates.T)
+    if not leans and all(abs(value) <= UNBALANCED for value in differences.values()):
         return ClassBalance(differences)
     performance = np.concatenate([pair.a.performance, pair.b.performance])
-    in_b = np.arange(len(performance)) >= len(pair.a.performance)
+    in_b = np.arange(len(performance)) >= count
     return ClassBalance(differences, fit_performance(performance, covariates, in_b, pair.numbers.unit))
 
 

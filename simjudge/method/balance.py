@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simjudge.core.arrays import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.method.similarity_join import Neighbours
 
 UNBALANCED = 0.1
 """Mean standardized difference from which it is said (Austin, Statistics in Medicine 28, 2009)."""
+_BEYOND_CHANCE = 2.576
+"""Standard errors from which an unlike mix is no chance."""
+_FEWEST = 2
+"""Values of a set that say how much they vary."""
 
 
 def covariate_spread(covariates: FloatArray, in_b: BoolArray) -> FloatArray:
@@ -23,6 +27,21 @@ def covariate_spread(covariates: FloatArray, in_b: BoolArray) -> FloatArray:
         return np.full(covariates.shape[1], np.nan)
     spread = np.sqrt((covariates[~in_b].var(axis=0) + covariates[in_b].var(axis=0)) / 2)
     return np.where(spread > 1e-9 * (1 + np.abs(covariates).max(axis=0)), spread, np.nan)
+
+
+def unlike(a: FloatArray, b: FloatArray, units: tuple[IntArray, IntArray] | None = None) -> bool:
+    """Whether the mean of (N,) values differs from that of (M,) others by more than a little and than chance.
+
+    `units` are the sampling units of both; None: each value is one.
+    """
+    if min(len(a), len(b)) < _FEWEST:
+        return False
+    spread = float(np.sqrt((a.var() + b.var()) / 2))
+    parts = [(a - a.mean()) / len(a), (b - b.mean()) / len(b)]
+    if units is not None:
+        parts = [np.bincount(unit, part) for unit, part in zip(units, parts, strict=True)]
+    by_chance = _BEYOND_CHANCE * float(np.sqrt(sum(float(part @ part) for part in parts)))
+    return abs(float(a.mean() - b.mean())) > max(UNBALANCED * spread, by_chance, 1e-9)
 
 
 def standardized_differences(

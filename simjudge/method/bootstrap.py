@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ LEAST_DRAWS = 10
 TIME_KEPT = 0.9
 """Share of the time left that a batch is planned for."""
 _BY_ROW, _BY_DRAW = ("units", "w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
+DOUBT_STREAM = 3
+"""Of the random numbers: units and blocks have the streams 0 and 1, what else a detector does 2."""
 MOST_WORK = 1e11
 """Samples in batches, times draws, that a class may cost: beyond it, a drawn part of the contexts carries the draws."""
 
@@ -81,6 +83,7 @@ class DrawSchedule:
         """Plan all draws."""
         self._sizes, self.draws, self._deadline = (units, blocks), draws, deadline
         self._random = [np.random.default_rng([seed, part]) for part in range(2)]
+        self._seed = seed
         self._most = max(1, BATCH_BYTES // (4 * max(1, units + blocks)))
         self.done, self._last, self._began = 0, 0, 0.0
 
@@ -97,6 +100,11 @@ class DrawSchedule:
             for random, size in zip(self._random, self._sizes, strict=True)
         )
         return Normals(unit, block if self._sizes[1] else None)
+
+    def doubt(self, degrees: int) -> FloatArray:
+        """By what to multiply W* of each draw made so far: normal numbers are Student's then, with these degrees."""
+        random = np.random.default_rng([self._seed, DOUBT_STREAM])
+        return np.asarray(np.sqrt(degrees / random.chisquare(degrees, self.done)))
 
     def _in_time(self) -> int:
         left = self.draws - self.done
@@ -386,6 +394,10 @@ class Bootstrap(ShortRepr):
             largest,
             total / joined,
         )
+
+    def doubted(self, factor: FloatArray | None) -> Bootstrap:
+        """The same with W* of each draw multiplied; see `DrawSchedule.doubt`."""
+        return self if factor is None else replace(self, chance=self.chance * factor)
 
     @classmethod
     def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:

@@ -17,7 +17,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.string_enum import StrEnum
-from simjudge.method.balance import UNBALANCED
+from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down
 from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
@@ -26,8 +26,6 @@ _MOST_BINS, _IN_BIN = 10, 20
 """Bins of size of a class at most, and objects of both sets that each should hold."""
 _FEWEST = 2
 """Objects of a set in a bin below which it is left out."""
-_BEYOND_CHANCE = 2.576
-"""Standard errors from which an unlike mix is no chance."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,18 +77,9 @@ def _unlike(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b: Fl
     """Whether a share of a class, or the sizes within one, differ by more than a little and than chance."""
     for k in np.unique(np.concatenate([class_a, class_b])):
         in_a, in_b = class_a == k, class_b == k
-        if _differs(in_a.astype(np.float64), in_b.astype(np.float64)) or _differs(size_a[in_a], size_b[in_b]):
+        if unlike(in_a.astype(np.float64), in_b.astype(np.float64)) or unlike(size_a[in_a], size_b[in_b]):
             return True
     return False
-
-
-def _differs(a: FloatArray, b: FloatArray) -> bool:
-    if min(len(a), len(b)) < _FEWEST:
-        return False
-    spread = float(np.sqrt((a.var() + b.var()) / 2))
-    difference = abs(float(a.mean() - b.mean()))
-    by_chance = _BEYOND_CHANCE * float(np.sqrt(a.var() / len(a) + b.var() / len(b)))
-    return difference > max(UNBALANCED * spread, by_chance, 1e-9)
 
 
 FAMILIES = 2

@@ -164,6 +164,7 @@ class InputFields(OpenFields):
     block_frames: Count | None = None
     block_seconds: Value = None
     time_blocks: Count | None = None
+    doubted: bool | None = None
 
 
 class ModelFields(OpenFields):

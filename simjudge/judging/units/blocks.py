@@ -81,7 +81,7 @@ def frame_blocks(
     elif length.frames > 1:
         longest = longest_block(int(np.count_nonzero(~np.isnan(value[inside]))))
         wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
-        length = replace(length, frames=min(wanted, longest))
+        length = replace(length, frames=min(wanted, longest), limited=length.limited or wanted > longest)
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     unit = _numbered(_block_names(photographs, sequence, place, size))
     return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)

@@ -50,6 +50,7 @@ class SideUnits(ShortRepr):
     time_blocks: int = 0  # blocks of time that are drawn beside things; 0 where things alone are drawn
     # whether the set is a recording too short to tell how long its frames go together: too few blocks
     short: bool = False
+    doubted: bool = False  # whether blocks may have to be longer than the recording allows
     unclear: bool = False  # whether things look alike, so that nobody can tell which one is passed again
     source: str = ""  # how things were told: "numbers" or "tracks"
     named: str = ""  # what the user named; empty where nothing was
@@ -132,6 +133,11 @@ class SampleUnits(ShortRepr):
     frame_unit: tuple[IntArray, IntArray]
     frame_unit_count: int  # how many there are over both sets
     sides: tuple[SideUnits, SideUnits]  # what the units of A and of B are
+
+    @property
+    def doubted(self) -> int | None:
+        """Units of the poorer set whose blocks may have to be longer than it allows; None where neither has such."""
+        return min((side.count for side in self.sides if side.doubted), default=None)
 
 
 @dataclass(frozen=True)
@@ -441,10 +447,12 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
             block_seconds=None if step is None or length == 1 else length * step,
             source=side.things.source,
         )
-    short = blocks.length is not None and blocks.length.too_short
+    short, doubted = (False, False) if blocks.length is None else (blocks.length.too_short, blocks.length.limited)
     if blocks.frames > 1 or blocks.given is not None or short:
         seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
-        return replace(common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short)
+        return replace(
+            common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short, doubted=doubted
+        )
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):

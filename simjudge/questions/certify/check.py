@@ -301,6 +301,15 @@ def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
     return cells
 
 
+def doubt_of_blocks(said: dict[str, Any], draws: int) -> Array:
+    """(draws,) by what to multiply W* where blocks of time may have to be longer than the recording allows."""
+    units = [said["inputs"][side]["units"] for side in "ab" if said["inputs"][side].get("doubted")]
+    if not units:
+        return np.ones(draws)
+    degrees = max(1, min(units) - 1)
+    return np.sqrt(degrees / np.random.default_rng([int(said["parameters"]["seed"]), 3]).chisquare(degrees, draws))
+
+
 def compare_class(
     table: dict[str, Array], rows: Array, alike: list[Array], same: Array, normals: Array, least: int
 ) -> dict[str, Array]:
@@ -706,7 +715,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
     bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
     around = [round(theta + step, 12) for step in (-0.1, 0, 0.1)] if settings["preset"] != "cpd" else [theta]
     thetas = [each for each in around if each == theta or 0 < each < 1]
-    normals = normal_numbers(table, draws, int(settings["seed"]))
+    normals, doubt = normal_numbers(table, draws, int(settings["seed"])), doubt_of_blocks(said, draws)
     found: list[dict[str, tuple[Array, dict[str, Array]]]] = [{} for _ in thetas]
     for class_id in np.unique(table["class_id"]).tolist():
         rows = np.flatnonzero(table["class_id"] == class_id)
@@ -718,6 +727,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
             bounded(draws * sum(len(alike[k]) for k in np.unique(same)), "steps")
             least = int(settings["min_batch_size"])
             each[str(class_id)] = rows, compare_class(table, rows, alike, same, normals[rows], least)
+            each[str(class_id)][1]["chance"] *= doubt
     judged = [judge(table, each, said, margin) for each in found]
     own = thetas.index(theta)
     beside = [judged[place] if 0 <= place < len(thetas) else None for place in (own - 1, own + 1)]

@@ -169,10 +169,10 @@ def balance_sentence(result: Result) -> str:
 
 
 def _unlike_classes(result: Result) -> Iterator[tuple[str, str, float]]:
-    """Class, covariate and difference (A less B) where it is above the limit; the largest of each class."""
+    """Class, covariate and difference (A less B) where it is above the limit or adjusted; the largest of each class."""
     for key, found in result.header.balance.items():
         largest = max(found.differences.items(), key=lambda item: abs(item[1]), default=None)
-        if largest is not None and abs(largest[1]) > UNBALANCED:
+        if largest is not None and (abs(largest[1]) > UNBALANCED or found.adjusted):
             yield key, *largest
 
 

@@ -22,6 +22,7 @@ from simjudge.judging.painted_masks import painted_geometry
 from simjudge.judging.set_comparison import SetComparison
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
+from simjudge.method.bootstrap_loops import shortfall
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.gap import expected_w1, gap_behind
@@ -148,6 +149,8 @@ def plan(
     forgo_blas()
     with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
     without, _ = _drawn(sets, units, method, settings, 0.0, progress)
+    if b is None:
+        with_gap, without = ({k: _of_one_set(boot) for k, boot in each.items()} for each in (with_gap, without))
     frames = (len(sets[0].frames), len(sets[1].frames))
     names = sets[0].frames.class_names
     classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
@@ -245,6 +248,21 @@ def _drawn(
     with progress("comparing contexts") as advance:
         _, drawn = comparison.compare(comparison.schedule(settings), advance=advance)
     return {k: boot for k, of_class in drawn.items() if of_class and (boot := of_class[0]) is not None}, comparison
+
+
+def _of_one_set(boot: Bootstrap) -> Bootstrap:
+    """The draws of a set beside itself: they lack as much as draws do that are taken from half as many units."""
+    chance, noise, square = np.transpose(
+        [np.divide(shortfall(k / 4, k / 4), shortfall(k / 2, k / 2)) for k in boot.units]
+    )
+    more_chance, more = float(boot.weight @ chance), float(boot.weight @ noise)
+    return replace(
+        boot,
+        noise=boot.noise * noise,
+        square=boot.square * square,
+        chance=boot.chance * more_chance,
+        around=boot.around.mean() + (boot.around - boot.around.mean()) * more,
+    )
 
 
 def _with_gap(sets: tuple[JudgedSet, JudgedSet], gap: float) -> JudgedSet:

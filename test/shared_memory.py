@@ -4,7 +4,7 @@ import fcntl
 import re
 from pathlib import Path
 
-FOLDER = Path("/dev/shm")
+FOLDER = Path("/dev/shm")  # noqa: S108 - where Fast DDS puts it
 SEGMENT = re.compile(r"fastdds_[0-9a-f]{16}")
 
 

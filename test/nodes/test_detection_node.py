@@ -183,7 +183,8 @@ def test_images_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detec
     graph.wait_for(source, "all published")
     assert graph.until(lambda: len(detections) > 0), graph.output(node)
     assert graph.stop(node) == 3
-    received, done = map(int, re.search(r"ended: (\d+) images received, (\d+) detected on", graph.output(node)).groups())
+    said = re.search(r"ended: (\d+) images received, (\d+) detected on", graph.output(node))
+    received, done = map(int, said.groups())
     assert 0 < done < received == 200
     assert f"{received - done} images that still waited when the node was ended" in graph.output(node)
     assert graph.until(lambda: len(detections) == done), "what was worked on is published"

@@ -7,7 +7,6 @@ import fcntl
 import logging
 import os
 import signal
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -74,7 +73,8 @@ def pytest_sessionfinish():
 
 @pytest.fixture
 def ros_domain():
-    folder = Path(tempfile.gettempdir()) / "simjudge_ros_domains"
+    # Not below TMPDIR: who has another one hears the same network.
+    folder = Path("/tmp/simjudge_ros_domains")  # noqa: S108 - holds locks alone
     folder.mkdir(exist_ok=True)
     for number in DOMAINS:
         with (folder / f"{number}.lock").open("w") as lock:

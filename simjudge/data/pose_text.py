@@ -37,7 +37,11 @@ _KITTI_LENGTH = 12
 _TIMES = "times.txt"  # Beside KITTI's poses: the seconds of each
 # Nanoseconds of a unit of time, as a power of ten.
 _UNIT_DIGITS = {"s": 9, "sec": 9, "ms": 6, "us": 3, "µs": 3, "ns": 0}
-_STAMP = re.compile(r"%?(?:time_?stamp|stamp|time|t)(?:_(s|sec|ms|us|ns))?")
+_FINER = (("ms", 3), ("us", 6), ("ns", 9))
+"""Units of stamps that are no seconds, and how many of them are a second, as a power of ten."""
+_ROSTOPIC_TIME = "%time"
+"""Of the tables that ROS 1's `rostopic echo -p` writes: nanoseconds."""
+_STAMP = re.compile(r"(?:time_?stamp|stamp|time|t)(?:_(s|sec|ms|us|ns))?")
 _POSITION = re.compile(r"(?:.*[./])?(?:(?:t|p|pos|position|translation)(?:_[a-z]{1,2})*[._/]?)?([xyz])")
 _QUATERNION = re.compile(r"(?:.*[./])?(?:q|quat|quaternion|orientation|rotation)(?:_[a-z]{1,2})*[._/]?([xyzw])")
 _NAMED = re.compile(r"\s*(.*?)\s*(?:[\[(]([^\])]*)[\])])?\s*")
@@ -254,6 +258,8 @@ def _columns(line: str, separator: str | None) -> list[_Column]:
 
 
 def _column(name: str, unit: str) -> _Column:
+    if name == _ROSTOPIC_TIME:
+        return _Column("stamp", 0)
     if stamp := _STAMP.fullmatch(name):
         return _Column("stamp", _UNIT_DIGITS.get(unit or stamp[1] or "s", 9))
     if quaternion := _QUATERNION.fullmatch(name):
@@ -267,8 +273,11 @@ def _column(name: str, unit: str) -> _Column:
 def _nanoseconds(text: str, digits: int | None, where: str) -> int:
     stamp = Decimal(text).scaleb(9 if digits is None else digits)
     if stamp.is_finite() and abs(stamp) > _LATEST.scaleb(9):
+        unit, power = next(
+            ((unit, power) for unit, power in _FINER if stamp.scaleb(-power) < _LATEST.scaleb(9)), _FINER[-1]
+        )
         raise SimjudgeError(
-            f"{where}: the stamp {one_line(text)} is beyond the year 2242: stamps are seconds; divide by 10^9, or name"
-            " the column 'timestamp [ns]' in a first line"
+            f"{where}: the stamp {one_line(text)} is beyond the year 2242: stamps are seconds; divide by 10^{power}, or"
+            f" name the column 'timestamp [{unit}]' in a first line"
         )
     return int(stamp.to_integral_value())

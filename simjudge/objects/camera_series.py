@@ -28,7 +28,7 @@ from simjudge.objects.picture_series import (
     picture_series,
     pole_reference,
 )
-from simjudge.objects.series import WHOLE, Series, common_start, stamps_to_seconds, timed_frames
+from simjudge.objects.series import WHOLE, Series, common_start, common_times, stamps_to_seconds, timed_frames
 from simjudge.objects.sightings import Finder, Sightings, label_sightings
 from simjudge.objects.tracking import FollowedObjects, Tracks, follow_objects, instance_tracks
 
@@ -167,17 +167,36 @@ def _pairs(iou: FloatArray, last: IntArray) -> tuple[IntArray, IntArray]:
     return np.append(kept, i[good]), np.append(last[kept], j[good])
 
 
+_LIKE_RATES = 1.2
+"""Ratio of two rates up to which they count as one."""
+PacedStamps = tuple[IntArray | None, IntArray | None]
+"""Stamps (N,) of the frames of each set from which to measure what goes from frame to frame; None for all."""
+
+
 def detection_series(
-    sets: tuple[FrameSet, FrameSet], objects: FollowedObjects, classes: Collection[str]
+    sets: tuple[FrameSet, FrameSet],
+    objects: FollowedObjects,
+    classes: Collection[str],
+    paced: PacedStamps = (None, None),
 ) -> tuple[list[Series], list[Series]]:
-    """Hold detections and their tracks against the labels of each set."""
+    """Hold detections and their tracks against the labels of each set.
+
+    Args:
+        classes: what the detector knows; labels of other classes do not count.
+        paced: the frames for which identity switches are counted, each with those since the one before.
+
+    Returns:
+        Series of both sets, of the whole picture, over the frames that are labelled and looked at: "false positives",
+        "precision" and "recall"; and where all these labels have instance numbers "identity switches", and "mota",
+        "motp" and "idf1", which have a single value each.
+    """
     tracks = objects.real, objects.virtual
     labels = [_labels(frames, classes) for frames in sets]
     sides = [_precision(*parts_of_side) for parts_of_side in zip(sets, tracks, labels, strict=True)]
     if all(len(label) and (label.instance != NO_INSTANCE).all() for label in labels):
         start = common_start(sets)
         for i, side in enumerate(sides):
-            side.extend(_tracking(sets[i], tracks[i], labels[i], start))
+            side.extend(_tracking(sets[i], tracks[i], labels[i], start, paced[i]))
     return sides[0], sides[1]
 
 
@@ -195,18 +214,22 @@ def _precision(frames: FrameSet, tracks: Tracks, labels: Sightings) -> list[Seri
     return [Series(metric, "", WHOLE, time, values[both]) for metric, values in rows.items()]
 
 
-def _tracking(frames: FrameSet, tracks: Tracks, labels: Sightings, start: float) -> list[Series]:
+def _tracking(
+    frames: FrameSet, tracks: Tracks, labels: Sightings, start: float, paced: IntArray | None
+) -> list[Series]:
     scores = score_tracks(instance_tracks(labels), tracks)
-    time = stamps_to_seconds(frames.stamp[scores.frame])
+    stamp, switches = frames.stamp[scores.frame], scores.switches.astype(np.float64)
+    if paced is not None:
+        chosen = np.flatnonzero(np.isin(stamp, paced))
+        until = switches[: chosen[-1] + 1] if len(chosen) else switches[:0]
+        stamp, switches = stamp[chosen], np.add.reduceat(until, np.append(0, chosen[:-1] + 1)[: len(chosen)])
     single = {"mota": scores.mota, "motp": scores.motp, "idf1": scores.idf1}
     return [
-        Series("identity switches", "", WHOLE, time, scores.switches.astype(np.float64)),
+        Series("identity switches", "", WHOLE, stamps_to_seconds(stamp), switches),
         *(Series(metric, "", WHOLE, np.array([start]), np.array([value])) for metric, value in single.items()),
     ]
 
 
-_LIKE_RATES = 1.2
-"""Ratio of two rates up to which they count as one."""
 Trajectories = tuple[Trajectory | None, Trajectory | None]
 """The recorded poses of the real and of the virtual camera, or of what carries it; None where not known."""
 
@@ -237,27 +260,30 @@ def camera_series(
         finder.sightings(frame_set, followed, virtual=frame_set is sets[1]) for frame_set in sets
     )
     objects = follow_objects((sets[0], sets[1]), (real_seen, virtual_seen), chosen, log)
-    if objects.pairs:
-        _log_rates((sets[0], sets[1]), log)
-    parts = [_objects((sets[0], sets[1]), objects, trajectories)]
-    if followed != FOLLOW_LABELS and all(frame_set.labelled.any() for frame_set in sets):
-        parts.append(detection_series((sets[0], sets[1]), objects, finder.classes((real_seen, virtual_seen))))
+    paced = _paced_stamps((sets[0], sets[1]), log if objects.pairs else no_log)
+    parts = [_objects((sets[0], sets[1]), objects, trajectories, paced)]
+    if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
+        classes = finder.classes((real_seen, virtual_seen))
+        parts.append(detection_series((sets[0], sets[1]), objects, classes, paced))
     for part in parts:
         for side in (0, 1):
             sides[side].extend(part[side])
     return sides
 
 
-def _log_rates(sets: tuple[FrameSet, FrameSet], log: Log) -> None:
-    """Say it where metrics from frame to frame are of frames that lie unequally far apart."""
-    if any(len(frame_set) < 2 for frame_set in sets):
-        return
-    real, virtual = (1e9 / float(np.median(np.diff(frame_set.stamp))) for frame_set in sets)
-    if max(real, virtual) > _LIKE_RATES * min(real, virtual):
-        log(
-            f"{sets[0].name} has {real:.3g} pictures a second, {sets[1].name} {virtual:.3g}: box flicker and changes of"
-            " sight go from frame to frame and may differ by that alone; simjudge replay keeps the real stamps"
-        )
+def _paced_stamps(sets: tuple[FrameSet, FrameSet], log: Log) -> PacedStamps:
+    """The stamps of the frames of each set that show the same instants, where the two have unequal rates."""
+    if any(len(each) < 2 for each in sets):
+        return None, None
+    real, virtual = (1e9 / float(np.median(np.diff(each.stamp))) for each in sets)
+    if max(real, virtual) <= _LIKE_RATES * min(real, virtual):
+        return None, None
+    common = common_times(stamps_to_seconds(sets[0].stamp), stamps_to_seconds(sets[1].stamp))
+    log(
+        f"{sets[0].name} has {real:.3g} pictures a second, {sets[1].name} {virtual:.3g}: box flicker, changes of sight,"
+        f" first and last sight are measured in the {len(common)} pictures of each that show the same instants"
+    )
+    return sets[0].stamp[common.real], sets[1].stamp[common.virtual]
 
 
 def _pictures(
@@ -280,7 +306,7 @@ def _pictures(
 
 
 def _objects(
-    sets: tuple[FrameSet, FrameSet], objects: FollowedObjects, trajectories: Trajectories
+    sets: tuple[FrameSet, FrameSet], objects: FollowedObjects, trajectories: Trajectories, paced: PacedStamps
 ) -> tuple[list[Series], list[Series]]:
     """The series of what is followed: of each object, counts, and the shape of all."""
     seen = objects.real.sightings, objects.virtual.sightings
@@ -293,7 +319,8 @@ def _objects(
         sides[side].extend(binary_hu_series(sets[side], seen[side]))
         sides[side].extend(count_series(seen[side], stamps_to_seconds(sets[side].stamp), classes))
         for pair, subject in zip(objects.pairs, objects.subject, strict=True):
-            sides[side].extend(object_series(views[pair[side]], subject, common_start(sets)))
+            start = common_start(sets)
+            sides[side].extend(object_series(views[pair[side]], subject, start, paced=paced[side]))
     return sides
 
 

@@ -151,6 +151,17 @@ class ObjectView(ShortRepr):
         """Whether each frame shows the object: bool (F,)."""
         return np.isfinite(self.box[:, 0])
 
+    def take(self, frames: IntArray) -> ObjectView:
+        """The object in some of the frames, in ascending order; `standing` holds since the last of those before."""
+        standing = self.standing
+        if standing is not None and not len(frames):
+            standing = standing[:0]
+        elif standing is not None:
+            since = np.append(0, frames[:-1] + 1)
+            standing = np.logical_and.reduceat(standing[: frames[-1] + 1], since) & (np.arange(len(frames)) > 0)
+        pixels = None if self.pixels is None else self.pixels[frames]
+        return ObjectView(self.stamp[frames], self.box[frames], self.centroid[frames], pixels, standing)
+
 
 def object_views(
     tracks: Tracks, stamp: IntArray, standing: BoolArray | None = None, *, regions: bool = False
@@ -170,36 +181,43 @@ def object_views(
     ]
 
 
-def object_series(view: ObjectView, subject: str, start: float) -> list[Series]:
+def object_series(view: ObjectView, subject: str, start: float, *, paced: IntArray | None = None) -> list[Series]:
     """Measure one object over time.
 
-    `start`: seconds from which first and last sight count; returns box width and height, centroid and its velocity,
-    whether the object is seen, changes of sight, box flicker; box flicker while standing and pixels of the region where
-    the view has them; and first and last sight, which have a single value each, at `start`.
+    Args:
+        start: seconds from which first and last sight count.
+        paced: int64 (N,), stamps of the frames from which to measure what depends on how far frames lie apart:
+            flicker, changes of sight, first and last sight; None for all.
+
+    Returns:
+        Box width and height, centroid and its velocity, whether the object is seen, changes of sight, box flicker;
+        box flicker while standing and pixels of the region where the view has them; and first and last sight, which
+        have a single value each, at `start`.
     """
     size = view.box[:, 2:] - view.box[:, :2]
     velocity = centroid_velocity(view.elapsed, view.centroid)
+    steps = view if paced is None else view.take(np.flatnonzero(np.isin(view.stamp, paced)))
     over_time = [
-        ("box width", "px", size[:, 0]),
-        ("box height", "px", size[:, 1]),
-        *((f"centroid {axis}", "px", view.centroid[:, i]) for i, axis in enumerate(_AXES)),
-        *((f"centroid velocity {axis}", "px/s", velocity[:, i]) for i, axis in enumerate(_AXES)),
-        ("seen", "", view.seen.astype(np.float64)),
-        ("sight changes", "", sight_changes(view.seen)),
-        ("box flicker", "px", flicker_in_motion(view.elapsed, view.box)),
+        ("box width", "px", view, size[:, 0]),
+        ("box height", "px", view, size[:, 1]),
+        *((f"centroid {axis}", "px", view, view.centroid[:, i]) for i, axis in enumerate(_AXES)),
+        *((f"centroid velocity {axis}", "px/s", view, velocity[:, i]) for i, axis in enumerate(_AXES)),
+        ("seen", "", view, view.seen.astype(np.float64)),
+        ("sight changes", "", steps, sight_changes(steps.seen)),
+        ("box flicker", "px", steps, flicker_in_motion(steps.elapsed, steps.box)),
     ]
-    if view.standing is not None:
-        over_time.append(("box flicker while standing", "px", flicker_while_standing(view.box, view.standing)))
+    if steps.standing is not None:
+        standing = flicker_while_standing(steps.box, steps.standing)
+        over_time.append(("box flicker while standing", "px", steps, standing))
     if view.pixels is not None:
-        over_time.append(("region pixels", "px", view.pixels))
-    time = view.time
-    shown = time[view.seen]
+        over_time.append(("region pixels", "px", view, view.pixels))
+    shown = steps.time[steps.seen]
     ends = (shown[0] - start, shown[-1] - start) if len(shown) else (np.nan, np.nan)
     single = [
         Series(metric, "s", subject, np.array([start]), np.array([value]))
         for metric, value in zip(("first sight", "last sight"), ends, strict=True)
     ]
-    return [*(Series(metric, unit, subject, time, value) for metric, unit, value in over_time), *single]
+    return [*(Series(metric, unit, subject, of.time, value) for metric, unit, of, value in over_time), *single]
 
 
 def centroid_velocity(time: FloatArray, centroid: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from shared_memory import remove_orphaned_segments
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
@@ -133,29 +134,12 @@ class Graph:
             self._executor.shutdown()
             self._node.destroy_node()
             self._context.shutdown()
-        left = set()
         for process in self.processes:
             if process.poll() is None:
-                left |= _shared_memory(process.pid)
                 process.kill()
                 process.wait()
             process.log.close()
-        # What is killed leaves its 32 MB of shared memory behind. Others may still read from it.
-        for path in left - _shared_memory_of_all():
-            path.unlink(missing_ok=True)
-
-
-def _shared_memory(number):
-    """The files of Fast DDS that a process has in its memory; none of a process that is gone."""
-    try:
-        lines = Path(f"/proc/{number}/maps").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return set()
-    return {Path(line.split(maxsplit=5)[5]) for line in lines if "/fastdds_" in line and "deleted" not in line}
-
-
-def _shared_memory_of_all():
-    return set().union(*(_shared_memory(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()))
+        remove_orphaned_segments()
 
 
 def _yaml(value):

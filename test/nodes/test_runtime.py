@@ -14,6 +14,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
+from shared_memory import remove_orphaned_segments, segments_of  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
@@ -45,9 +46,29 @@ def small(graph):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_node_with_everything_closed(graph, small, number):
+    segments = segments_of(small.process.pid) - segments_of("self")
+    assert segments
     assert graph.stop(small.process, number, timeout=15) == 0
+    assert not [path for path in segments if path.exists()], "shared memory is left"
     assert graph.output(small.process).endswith("closed\n")
     assert "Traceback" not in graph.output(small.process)
+
+
+def test_shared_memory_of_a_killed_node_is_removed_and_that_of_a_living_one_is_not(graph):
+    killed, alive = graph.start(SMALL), graph.start(SMALL)
+    for node in (killed, alive):
+        graph.wait_for(node, "{")
+    of_killed = segments_of(killed.pid)
+    killed.kill()
+    killed.wait()
+    of_alive = segments_of(alive.pid)
+    assert of_killed - of_alive
+    remove_orphaned_segments()
+    assert [path.exists() for path in of_alive] == [True] * len(of_alive)
+    assert not [path for path in of_killed - of_alive if path.exists()]
+    assert graph.stop(alive) == 0
+    remove_orphaned_segments()
+    assert not [path for path in of_killed | of_alive if path.exists()]
 
 
 @pytest.mark.parametrize(("word", "code"), [("finish", 0), ("fail", 1), ("lose", 0)])

@@ -59,6 +59,30 @@ def test_unequal_rates_are_said_for_what_goes_from_frame_to_frame(factor, said):
     assert any(f"{rate:.3g} pictures a second, virtual {factor * rate:.3g}" in line for line in log) == said
 
 
+def test_metrics_from_frame_to_frame_are_of_the_instants_that_both_cameras_show():
+    """The same world at 10 Hz and at 30 Hz: what depends on how far frames lie apart does not differ."""
+    wave = [lambda f, k=k: (100 + 150 * k + 20 * np.sin(0.9 * f + k), 200 + 10 * np.cos(1.3 * f)) for k in range(3)]
+    fine = [lambda f, p=path: p(f / 3) for path in wave]
+    real = moving_set(wave, instances=[1, 2, 3], hidden={(0, 5), (1, 0)}, name="real")
+    hidden = {(0, 14), (0, 15), (0, 16), (1, 0), (1, 1), (1, 2), (2, 20)}  # the last one lies between two real frames
+    stamp = stamps(36, period=33_333_333)
+    virtual = moving_set(fine, 36, instances=[1, 2, 3], hidden=hidden, stamp=stamp, name="virtual")
+    for first, second in ((real, virtual), (virtual, real)):
+        a, b, _ = compared(first, second)
+        for metric in ("box flicker", "sight changes", "first sight", "last sight"):
+            for subject in ("cone 1", "cone 2", "cone 3"):
+                assert len(a[metric, subject]) == len(b[metric, subject])
+                np.testing.assert_allclose(
+                    b[metric, subject].value, a[metric, subject].value, atol=1e-5, err_msg=metric
+                )
+        assert np.nanmean(a["box flicker", "cone 1"].value) > 0.5
+        assert np.nansum(a["sight changes", "cone 1"].value) == 2
+    plain, _, _ = compared(real, real)
+    assert np.array_equal(
+        plain["box flicker", "cone 1"].value, compared(real, virtual)[0]["box flicker", "cone 1"].value, equal_nan=True
+    )
+
+
 @pytest.mark.parametrize("kind", ["labels", "predictions"])
 def test_else_tracks_are_followed_and_paired(kind):
     real = moving_set(PATHS, kind=kind)
@@ -106,6 +130,20 @@ def test_tracks_of_detections_are_scored():
     assert np.flatnonzero(b["identity switches", WHOLE].value).tolist() == [9]
     assert b["mota", WHOLE].value == pytest.approx(1 - (6 + 1) / 36)
     assert b["idf1", WHOLE].value == pytest.approx(2 * 27 / (36 + 30))
+
+
+def test_identity_switches_of_a_faster_camera_are_counted_since_the_instant_before():
+    def made(paths, count, hidden, **more):
+        labels = moving_set(paths, count, instances=[4, 5, 6], **more)
+        return labels.with_predictions(moving_set(paths, count, kind="predictions", hidden=hidden, **more).predictions)
+
+    fine = [lambda f, p=path: p(f / 2) for path in PATHS]
+    gap = {(0, frame) for frame in range(6, 19)}
+    real, virtual = made(PATHS, 12, set()), made(fine, 24, gap, stamp=stamps(24, period=50_000_000))
+    a, b, _ = compared(real, virtual, follow="predictions", track_gap=0.2)
+    switches = b["identity switches", WHOLE]
+    assert np.array_equal(switches.time, a["identity switches", WHOLE].time)
+    assert np.flatnonzero(switches.value).tolist() == [10]  # it comes at 0.95 s
 
 
 def test_nothing_to_follow_is_said():

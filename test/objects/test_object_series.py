@@ -149,3 +149,12 @@ def test_where_there_is_no_flicker_to_tell():
 def test_changes_of_sight(seen, expected):
     found = sight_changes(np.array([c == "#" for c in seen]))
     assert "".join(" " if np.isnan(v) else str(int(v)) for v in found) == expected
+
+
+def test_standing_since_the_last_frame_that_was_taken():
+    frames = moving_set([steady(100, 200)], count=6, instances=[0])
+    still = np.array([False, True, True, False, True, True])
+    (view,) = object_views(instance_tracks(label_sightings(frames)), frames.stamp, still)
+    assert view.take(np.array([1, 2, 4, 5])).standing.tolist() == [False, True, False, True]
+    assert view.take(np.array([3, 5])).standing.tolist() == [False, True]
+    assert view.take(np.array([], np.int64)).standing.tolist() == []

@@ -200,8 +200,8 @@ def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str
         files = [file for file in _entries(place) if file.suffix in _SUFFIXES and file.is_file()]
         alike = [file for file in files if file.stem in stems]
         if alike:
-            kind = "DOTA" if place.name.startswith("labelTxt") else "a format"
-            found.append(f"{place}: {alike[0].name} and others are named as the images, labels of {kind}, {_NOT_READ}")
+            kind = "labels of DOTA, " + _NOT_READ if place.name.startswith("labelTxt") else "perhaps their labels"
+            found.append(f"{place}: {alike[0].name} and others are named as the images, {kind}")
         for file in files if place == root else []:
             what = "" if file.suffix != ".json" or file in alike else _named(file)
             found += [f"{file}: {what}, {_NOT_READ}"] if what else []
@@ -215,7 +215,7 @@ def name_labels(content: Any) -> str:
         return ""
     if "data" in first and ("annotations" in first or "completions" in first):
         return "labels of Label Studio (it exports COCO and YOLO, too)"
-    return "labels of a format" if _LABEL_KEYS & set(first) else ""
+    return "labels of an unknown format" if _LABEL_KEYS & set(first) else ""
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import read_text
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.questions.doctor.clock_checks import RecordingSurvey
@@ -139,6 +139,10 @@ def live_line(found: FoundLabels, live: Mapping[str, str]) -> str:
     return f"simjudge run label {' '.join(words)}"
 
 
+_FEW_BOXES = 5
+"""Boxes below which nothing is concluded from their shapes."""
+_MANY_BEYOND = 0.2
+"""Share of boxes that reach beyond their pictures, which objects at the edge of a picture seldom are."""
 _SCANS = 20
 """Scans that are held to what a lidar is."""
 _FIELDS = ("x", "y", "z", "intensity", "ring", "time")
@@ -210,9 +214,30 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
     if not has and not lost:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
+    beyond = _likely_corners(frames.objects if what == "label" else frames.predictions, frames)
+    if beyond:
+        lines.append(
+            f"{beyond} boxes reach beyond their pictures, and all are wider and higher than their corner's x and y:"
+            " does the file hold x0 y0 x1 y1 where its format has x y width height?"
+        )
     return Finding.measured(
-        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "", mend=mend
+        check,
+        "",
+        f"{sum(lost.values())} left out" + (f", {beyond} beyond the pictures" if beyond else ""),
+        "none",
+        good=not lost and not beyond,
+        note=lines[0] if lines else "",
+        mend=mend,
     )
+
+
+def _likely_corners(table: Objects | Predictions | None, frames: FrameSet) -> int:
+    """Boxes that reach beyond their pictures in a table whose widths and heights are likely corners; else 0."""
+    if table is None or len(table) < _FEW_BOXES:
+        return 0
+    corner, size = table.box[:, :2], table.box[:, 2:] - table.box[:, :2]
+    beyond = int(np.any(table.box[:, 2:] > frames.size[table.frame] + 1, axis=1).sum())
+    return beyond if np.all(size > corner) and beyond > _MANY_BEYOND * len(table) else 0
 
 
 def _predictions(frames: FrameSet, shell: str) -> Finding:

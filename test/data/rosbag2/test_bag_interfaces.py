@@ -85,6 +85,7 @@ def recording(path, *topics):
         ("art_perception_msgs/msg/ObjectArray", "positions of objects without sizes"),
         ("darknet_ros_msgs/msg/BoundingBoxes", "may hold labels or detections"),
         ("zed_interfaces/msg/ObjectsStamped", "may hold labels or detections"),
+        ("art_perception_msgs/msg/RoiArray", "may hold labels or detections"),
     ],
 )
 def test_a_topic_that_is_not_read_is_said(tmp_path, caplog, kind, said):

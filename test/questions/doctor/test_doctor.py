@@ -586,3 +586,24 @@ def test_objects_are_followed_over_time_only_where_pictures_have_times(tmp_path,
     words = [word.replace("result", str(tmp_path / "result")) for word in shlex.split(line)[1:]]
     code = CliRunner().invoke(app, words).exit_code
     assert code in ((0, 3) if stamped else (1,))
+
+
+@pytest.mark.parametrize("corners", [True, False])
+def test_corners_in_place_of_sizes_are_suspected(tmp_path, corners):
+    """Many tools write x0 y0 x1 y1 into COCO's bbox, which is x y width height."""
+    boxes = [(5 + 3 * i, 6 + 2 * i, 14, 12) for i in range(12)]
+    rows = [[x, y, x + width, y + height] if corners else [x, y, width, height] for x, y, width, height in boxes]
+    content = {
+        "images": [{"id": i, "file_name": f"{i}.png", "width": SIZE[0], "height": SIZE[1]} for i in range(12)],
+        "categories": [{"id": 1, "name": "cone"}],
+        "annotations": [{"id": i, "image_id": i, "category_id": 1, "bbox": row} for i, row in enumerate(rows)],
+    }
+    (tmp_path / "set").mkdir()
+    for i in range(12):
+        (tmp_path / f"set/{i}.png").write_bytes(encode_png(np.zeros((SIZE[1], SIZE[0], 3), np.uint8)))
+    (tmp_path / "set/annotations.json").write_text(json.dumps(content))
+    (found,) = (each for each in diagnose(tmp_path / "set").findings if each.check == names.LABELS_FIT)
+    beyond = sum(x0 + x1 > SIZE[0] + 1 or y0 + y1 > SIZE[1] + 1 for x0, y0, x1, y1 in rows) if corners else 0
+    assert found.figure == "0 left out" + (f", {beyond} beyond the pictures" if corners else "")
+    assert found.verdict == (names.FAIL if corners else names.PASS)
+    assert ("does the file hold x0 y0 x1 y1" in found.note) == corners

@@ -181,7 +181,7 @@ class CameraFile(Fields):
     calibration_name: Annotated[str, Text()] | None = None
     """Which of several cameras: Kalibr's name of it, or the topic in the recording."""
     calibration_size: Annotated[tuple[int, int], _SIZE] | None = None
-    """Width and height, pixels, that the calibration is truly for, where it states others."""
+    """Width and height, pixels, that the calibration is truly for; its own, said again, are taken as they are."""
     supersampling: Annotated[int, Whole(1, _MOST_RAYS)] = 2
     """N, for N x N rays a pixel."""
     exposure_time: Annotated[float, Number(ge=0)] = 0.0
@@ -344,11 +344,17 @@ def _calibrated_lens(document: Document[CameraFile], path: Path) -> Lens:
         calibration = read_calibration(path, file.calibration_name)
     except UsageError as error:
         raise document.error(("calibration",), str(error)) from error
+    # The calibration's own size, said again, is meant: a camera that reads out a part of its sensor has no middle.
+    confirmed = file.calibration_size == calibration.size
     if file.calibration_size is not None:
         calibration = replace(calibration, size=file.calibration_size)
     doubt = calibration.doubt()
-    if doubt and doubt.wrong:
-        raise document.error(("calibration",), f"{doubt.message}; calibration_size: [width, height] says the true one")
+    if doubt and doubt.wrong and not confirmed:
+        raise document.error(
+            ("calibration",),
+            f"{doubt.message}; calibration_size: [width, height] says the true one, or that this one is meant, as where"
+            " a part of the sensor is read out",
+        )
     try:
         return lens_from_calibration(calibration)
     except UsageError as error:
@@ -362,7 +368,7 @@ def _plain_camera(path: Path) -> Camera:
     if doubt and doubt.wrong:
         raise SimjudgeError(
             f"{path}: {doubt.message}; write a camera's file with calibration: {path.name}, the true"
-            " calibration_size: [width, height], and rate: 30"
+            " calibration_size: [width, height] (the same again where a part of the sensor is read out), and rate: 30"
         )
     return Camera(calibration.name, path, lens_from_calibration(calibration), steps=(), rate=_PLAIN_RATE, lag=0.0)
 

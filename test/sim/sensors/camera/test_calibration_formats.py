@@ -98,6 +98,21 @@ def test_a_centre_of_another_size_is_said_and_mended_only_if_asked_to(tmp_path):
     assert read_camera(tmp_path / "mine.yaml").lens.size == (640, 480)
 
 
+def test_a_part_of_the_sensor_may_have_its_centre_anywhere(tmp_path):
+    ros(tmp_path / "c.yaml", size=(1280, 720))
+    (tmp_path / "mine.yaml").write_text("calibration: c.yaml\ncalibration_size: [1280, 720]\nrate: 10\n")
+    lens = read_camera(tmp_path / "mine.yaml").lens
+    plain = tmp_path / "plain.yaml"
+    ros(tmp_path / "d.yaml", size=(640, 480))
+    plain.write_text("calibration: d.yaml\nrate: 10\n")
+    whole = read_camera(plain).lens
+    assert lens.size == (1280, 720)
+    assert (lens.centre, lens.focal) == (whole.centre, whole.focal)
+    (tmp_path / "mine.yaml").write_text("calibration: c.yaml\ncalibration_size: [1920, 1080]\nrate: 10\n")
+    with pytest.raises(SimjudgeError, match=r"off the middle of the 1920x1080"):
+        read_camera(tmp_path / "mine.yaml")
+
+
 @pytest.mark.parametrize(
     ("name", "write", "says"),
     [

@@ -179,7 +179,7 @@ def bootstrap_cells(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -
     by_side = np.argsort(~trials.real[rows], kind="stable")
     rows, cell = rows[by_side], cell[by_side]
     count_a = int(cells.trials[:, 0].sum())
-    unit = _bootstrap_units(trials, rows)
+    unit = bootstrap_units(trials, rows)
     samples = DrawnSamples.of_sets(trials.outcome[rows], count_a, UnitNumbers(unit), None)
     by_cell = np.lexsort((samples.rank_of, cell))
     start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(cells)))]).astype(np.int64)
@@ -200,7 +200,7 @@ def bootstrap_cells(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -
     return [Bootstrap.of_batches(drawn, 1) if drawn else None for drawn in batches]
 
 
-def _bootstrap_units(trials: PolicyTrials, rows: IntArray) -> IntArray:
+def bootstrap_units(trials: PolicyTrials, rows: IntArray) -> IntArray:
     """The unit of each row. A pair is one unit of both sides: what its trials have in common cancels."""
     pair = trials.pair[rows]
     key = np.where(pair >= 0, pair, trials.unit[rows] + pair.max(initial=-1) + 1)

@@ -72,6 +72,7 @@ class PoliciesFile(OpenFields):
     rankings: list[dict[str, Any]] = Field(default_factory=list)
     next: list[dict[str, Any]] = Field(default_factory=list)
     sharpened: dict[str, dict[str, Any]]
+    contexts: dict[str, Any] | None = None
     notes: list[str]
     losses: list[str]
 

@@ -19,6 +19,7 @@ from simjudge.method.certainty import Certainty, estimate_certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
+from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
 from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
 from simjudge.questions.policies.next_trials import NextTrials, next_trials
@@ -85,6 +86,7 @@ class PolicyComparison(ShortRepr):
         rankings: of the trials under each named condition, by its name and value.
         next_trials: where further real trials tell most; none where none were asked for.
         sharpened: for each policy with paired trials the real mean, with and without the simulation.
+        contexts: over trials that began alike; None where no condition is a number.
     """
 
     trials: PolicyTrials
@@ -95,6 +97,7 @@ class PolicyComparison(ShortRepr):
     rankings: Mapping[tuple[str, str], Ranking]
     next_trials: Sequence[NextTrials]
     sharpened: Mapping[str, SharpenedMean]
+    contexts: ContextComparison | None
     settings: PolicySettings
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
@@ -122,6 +125,7 @@ class PolicyComparison(ShortRepr):
                 name: {**vars(found), **{key: vars(getattr(found, key)) for key in ("real", "sim", "both")}}
                 for name, found in self.sharpened.items()
             },
+            "contexts": None if self.contexts is None else self.contexts.content(self.trials),
             "notes": list(self.notes),
             "losses": self.losses.lines(),
         }
@@ -200,10 +204,31 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
         _rankings(trials, settings),
         further,
         _sharpened(trials, settings.seed),
+        _contexts(trials, settings, notes),
         settings,
         notes,
         losses,
     )
+
+
+def _contexts(trials: PolicyTrials, settings: PolicySettings, notes: list[str]) -> ContextComparison | None:
+    found = compare_contexts(
+        trials,
+        settings.radius,
+        settings.scales,
+        settings.contexts,
+        draws=settings.draws,
+        seed=settings.seed,
+        margin=settings.margin,
+    )
+    if found is not None:
+        how = ", ".join(f"{name} within {scale:.3g}" for name, scale in zip(found.columns, found.scales, strict=True))
+        notes.append(f"trials began alike where {how}")
+        if found.missing:
+            notes.append(f"{found.missing} trials lack one of these numbers: they are in no context")
+        if found.thinned > MOST_TRIALS:
+            notes.append(f"contexts are of {MOST_TRIALS:,} trials, drawn from {found.thinned:,}")
+    return found
 
 
 def _rankings(trials: PolicyTrials, settings: PolicySettings) -> dict[tuple[str, str], Ranking]:

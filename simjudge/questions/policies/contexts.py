@@ -87,7 +87,7 @@ class ContextComparison(ShortRepr):
         return {"places": places, "sim_less_real": promised}
 
 
-def compare_contexts(  # noqa: PLR0913 - what the settings say, and the trials
+def compare_contexts(
     trials: PolicyTrials,
     radius: float,
     scales: Mapping[str, float] | None,

@@ -71,6 +71,7 @@ class PoliciesFile(OpenFields):
     ranking: RankingFields | None
     rankings: list[dict[str, Any]] = Field(default_factory=list)
     next: list[dict[str, Any]] = Field(default_factory=list)
+    next_regret: list[float] | None = None
     sharpened: dict[str, dict[str, Any]]
     contexts: dict[str, Any] | None = None
     notes: list[str]

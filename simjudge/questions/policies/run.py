@@ -20,9 +20,9 @@ from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
-from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
+from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
-from simjudge.questions.policies.next_trials import NextTrials, next_trials
+from simjudge.questions.policies.next_trials import NextPlan, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
@@ -84,7 +84,7 @@ class PolicyComparison(ShortRepr):
     Attributes:
         groups: by "policy", "task", "cell" and each named condition.
         rankings: of the trials under each named condition, by its name and value.
-        next_trials: where further real trials tell most; none where none were asked for.
+        next_trials: where further real trials tell most; None where none were asked for.
         sharpened: for each policy with paired trials the real mean, with and without the simulation.
         contexts: over trials that began alike; None where no condition is a number.
     """
@@ -95,7 +95,7 @@ class PolicyComparison(ShortRepr):
     groups: Mapping[str, Sequence[CellGroup]]
     ranking: Ranking | None
     rankings: Mapping[tuple[str, str], Ranking]
-    next_trials: Sequence[NextTrials]
+    next_trials: NextPlan | None
     sharpened: Mapping[str, SharpenedMean]
     contexts: ContextComparison | None
     settings: PolicySettings
@@ -119,8 +119,11 @@ class PolicyComparison(ShortRepr):
             ],
             "next": [
                 {**vars(trial), "policy": self.trials.policies[trial.policy], "task": self.trials.tasks[trial.task]}
-                for trial in self.next_trials
+                for trial in (self.next_trials.cells if self.next_trials else ())
             ],
+            "next_regret": None
+            if self.next_trials is None
+            else [self.next_trials.regret_now, self.next_trials.regret_then],
             "sharpened": {
                 name: {**vars(found), **{key: vars(getattr(found, key)) for key in ("real", "sim", "both")}}
                 for name, found in self.sharpened.items()
@@ -194,7 +197,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     overall = _group({}, everything, cells, evidence, together, by_trials=by_trials)
     ranked = ranked_cells(trials)
     ranking = rank_policies(ranked, settings.margin, settings.seed)
-    further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested else []
+    further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested and ranking else None
     return PolicyComparison(
         trials,
         cells,
@@ -203,7 +206,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
         ranking,
         _rankings(trials, settings),
         further,
-        _sharpened(trials, settings.seed),
+        _sharpened(trials, ranking, settings.seed),
         _contexts(trials, settings, notes),
         settings,
         notes,
@@ -288,21 +291,86 @@ def _count_one_sided(trials: PolicyTrials, losses: Losses) -> None:
                 losses.add(f"{what} with {other} trials alone", names[each])
 
 
-def _sharpened(trials: PolicyTrials, seed: int) -> dict[str, SharpenedMean]:
-    """For each policy that has pairs: its real mean from real trials, and with the simulation."""
+def _sharpened(trials: PolicyTrials, ranking: Ranking | None, seed: int) -> dict[str, SharpenedMean]:
+    """For each policy, and for the two that do best, the real mean from real trials, and with the simulation."""
     found: dict[str, SharpenedMean] = {}
-    if not trials.pair_names:
+    if trials.has_rates:
         return found
+    samples = {}
     for number, name in enumerate(trials.policies):
-        mine = trials.policy == number
-        real = np.flatnonzero(mine & trials.real & (trials.pair >= 0))
-        sim = np.flatnonzero(mine & ~trials.real & (trials.pair >= 0))
-        _, first, second = np.intersect1d(trials.pair[real], trials.pair[sim], return_indices=True)
-        further = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
-        if len(first) >= FEWEST_PAIRS and len(further) >= len(first):
-            pairs = trials.outcome[real[first]], trials.outcome[sim[second]]
-            found[name] = sharpen_mean(*pairs, trials.outcome[further], seed)
+        samples[number] = pairs = PairedTrials.of_policy(trials, number, seed)
+        if pairs.usable:
+            found[name] = sharpen_mean(pairs.real, pairs.sim, pairs.further, seed)
+        elif (cells := sharpen_by_cells(*_cell_rates(trials, number))) is not None:
+            found[name] = cells
+    if ranking is not None:
+        first, second = ranking.policies[np.argsort(-ranking.real, kind="stable")[:2]].tolist()
+        if (pairs := samples[first].less(samples[second])).usable:
+            name = f"{trials.policies[first]} less {trials.policies[second]}"
+            found[name] = sharpen_mean(pairs.real, pairs.sim, pairs.further, seed, -1.0)
     return found
+
+
+def _cell_rates(trials: PolicyTrials, policy: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rates of the cells that both sides have, real and simulated; and of those that were simulated alone."""
+    mine = np.flatnonzero(trials.policy == policy)
+    words = np.stack([trials.task[mine], *(number[mine] for number in trials.words.values())], 1)
+    cell = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1)
+    count = int(cell.max(initial=-1)) + 1
+    held, total = np.zeros((2, count)), np.zeros((2, count))
+    side = (~trials.real[mine]).astype(int)
+    np.add.at(held, (side, cell), 1.0)
+    np.add.at(total, (side, cell), trials.outcome[mine])
+    rate = total / np.maximum(held, 1)
+    both, alone = (held > 0).all(0), (held[0] == 0) & (held[1] > 0)
+    return rate[0, both], rate[1, both], rate[1, alone]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedTrials(ShortRepr):
+    """Outcomes of a policy from the same initial states, and further simulated ones of the same mix of tasks.
+
+    Attributes:
+        key: int64 (n,), task and initial state.
+    """
+
+    key: IntArray
+    real: FloatArray
+    sim: FloatArray
+    further: FloatArray
+
+    @classmethod
+    def of_policy(cls, trials: PolicyTrials, policy: int, seed: int) -> PairedTrials:
+        """The pairs of a policy."""
+        mine, paired = trials.policy == policy, trials.pair >= 0
+        real, sim = (np.flatnonzero(mine & paired & (trials.real == side)) for side in (True, False))
+        states = trials.task * (len(trials.pair_names) + 1) + trials.pair
+        key, first, second = np.intersect1d(states[real], states[sim], return_indices=True)
+        left = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
+        left = np.random.default_rng([seed, 10]).permutation(left)
+        tasks, count = np.unique(trials.task[real[first]], return_counts=True)
+        of_task = [left[trials.task[left] == task] for task in tasks]
+        # As many for each pair at every task: the simulation's mean is over the mix of the pairs.
+        each = min((len(rows) // n for rows, n in zip(of_task, count, strict=True)), default=0)
+        further = [trials.outcome[rows[: each * n]] for rows, n in zip(of_task, count, strict=True)]
+        values = (trials.outcome[real[first]], trials.outcome[sim[second]])
+        return cls(key.astype(np.int64), *values, np.concatenate([np.zeros(0), *further]))
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are pairs, and as many further trials."""
+        return FEWEST_PAIRS <= len(self.key) <= len(self.further)
+
+    def less(self, other: PairedTrials) -> PairedTrials:
+        """The differences at the states that both policies have."""
+        key, first, second = np.intersect1d(self.key, other.key, return_indices=True)
+        count = min(len(self.further), len(other.further)) if len(key) in (len(self.key), len(other.key)) else 0
+        return PairedTrials(
+            key,
+            self.real[first] - other.real[second],
+            self.sim[first] - other.sim[second],
+            self.further[:count] - other.further[:count],
+        )
 
 
 class PolicyComparisonResult(TabledResult[SavedPolicies]):

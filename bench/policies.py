@@ -127,10 +127,8 @@ def means(times: Callable[[int], int]) -> Rows:
                     [one.real.width for _, one in found]
                 )
                 worth = np.median([one.worth for _, one in found])
-                rows.append(
-                    [what, str(pairs), f"{correlation:g}", f"{rate:g}", str(tries)]
-                    + [share(held, tries), share(alone, tries), f"{100 * narrower:.0f}", f"{worth:.0f}"]
-                )
+                parts = [share(held, tries), share(alone, tries), f"{100 * narrower:.0f}", f"{worth:.0f}"]
+                rows.append([what, str(pairs), f"{correlation:g}", f"{rate:g}", str(tries), *parts])
     return rows
 
 

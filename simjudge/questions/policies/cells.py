@@ -101,7 +101,8 @@ def _permuted(
         return np.zeros(draws)
     width = np.diff(levels)
     paired = _pairs(trials, real, sim) if trials.pair_names else np.empty((0, 2), np.int64)
-    if len(paired):
+    # Few pairs among many trials: swaps alone would leave most of the simulated trials where they are, and show little.
+    if 2 * len(paired) >= max(len(real), len(sim)):
         unpaired = [np.setdiff1d(side, paired[:, k]) for k, side in enumerate((real, sim))]
         below = [np.searchsorted(np.sort(outcome[side]), levels[:-1], "right") for side in unpaired]
         swap = (outcome[paired][:, :, np.newaxis] <= levels[:-1]).astype(np.float64)

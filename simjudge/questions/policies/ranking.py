@@ -226,10 +226,10 @@ def least_p(sim: FloatArray) -> float:
 
 def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking | None:
     """Rank the policies; None where fewer than two can be ranked."""
-    real, sim = cells.mean
-    count = len(real)
+    count = len(cells.policies)
     if count < 2 or not len(cells.tasks):
         return None
+    real, sim = cells.mean
     noise = noise_intervals(cells.mean, cells.variance_of_mean, seed) if cells.tested else NoiseIntervals()
     tried, whole = orders(count, seed)
     shuffled = sim[tried]

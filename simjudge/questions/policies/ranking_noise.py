@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 
 TAIL = 0.0075
 """Chance below which a measured value is rare at either end. At 0.025 the intervals of r held 84 to 98 %, because the
@@ -118,12 +118,12 @@ def _direction(vector: FloatArray, others: list[FloatArray], random: np.random.G
             left = left - (left @ other) * other
         size = float(np.linalg.norm(left))
         if size > 1e-6:
-            return left / size
+            return np.asarray(left / size)
     raise AssertionError  # three numbers or more have such a direction
 
 
 def _kept(
-    statistic: Statistic, rates: FloatArray, path: FloatArray, noise: FloatArray, who: FloatArray | None = None
+    statistic: Statistic, rates: FloatArray, path: FloatArray, noise: FloatArray, who: IntArray | None = None
 ) -> Interval | None:
     measured = float(statistic(rates[0], rates[1]))
     if not math.isfinite(measured):

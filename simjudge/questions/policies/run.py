@@ -21,7 +21,7 @@ from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
 from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
 from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells, sharpen_mean
-from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
+from simjudge.questions.policies.lerobot import data_sets, eval_infos, read_data_sets, read_eval_infos
 from simjudge.questions.policies.next_trials import NextPlan, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
@@ -34,9 +34,9 @@ from simjudge.questions.policies.result import (
     save_policies,
     sentences,
 )
-from simjudge.questions.policies.settings import TRIALS, PolicySettings
-from simjudge.questions.policies.tables import REAL, SIM, read_policy_table
-from simjudge.questions.policies.trials import PolicyTrials, joined_trials
+from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
 from simjudge.results.saved_result import check_result_folder
 
 FEWEST_PAIRS = 2
@@ -433,8 +433,7 @@ def compare_policies(
     """
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
-    sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
-    trials = joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
+    trials = read_policy_trials(real, sim, settings=settings, log=log)
     found = compare_trials(trials, settings)
     for note in found.notes:
         log(f"note: {note}")
@@ -446,18 +445,43 @@ def compare_policies(
     return result
 
 
-def _read(source: object, side: str | None, settings: PolicySettings, log: Log) -> PolicyTrials:
+@takes_setting_keywords
+def read_policy_trials(
+    real: object, sim: object = None, *, settings: TrialTableSettings, log: Log = no_log
+) -> PolicyTrials:
+    """Read trials of robot policies, as `compare_policies` does.
+
+    Args:
+        real: the real trials, or both sides, in any form that `compare_policies` takes.
+        sim: the simulated trials; None where `real` holds both.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+
+    Returns:
+        The trials of both sides, which write themselves: `trials.write("trials.csv")`.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a table cannot be read.
+    """
+    sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
+    return joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
+
+
+def _read(source: object, side: str | None, settings: TrialTableSettings, log: Log) -> PolicyTrials:
     if isinstance(source, PolicyTrials):
         return source
-    files = eval_infos(Path(source)) if isinstance(source, str | Path) else []
-    if files:
-        if side is None:
-            raise UsageError(
-                f"{source}: lerobot-eval does not say its side; give the real trials first, then the simulated"
-            )
-        return read_eval_infos(files, real=side == REAL)
+    if isinstance(source, str | Path):
+        for find, read, what in ((eval_infos, read_eval_infos, "lerobot-eval"), (data_sets, read_data_sets, "LeRobot")):
+            if files := find(Path(source)):
+                if side is None:
+                    raise UsageError(
+                        f"{source}: {what} does not say its side; give the real trials first, then the simulated"
+                    )
+                return read(files, real=side == REAL)
     reading = read_policy_table(source, side, settings.columns, settings.outcome)
-    log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
+    if reading.taken:
+        log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
     return reading.trials
 
 

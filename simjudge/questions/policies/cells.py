@@ -23,6 +23,8 @@ from simjudge.questions.policies.trials import PolicyTrials
 MOST_NORMALS = 2e8
 """Normal numbers of the bootstrap: beyond, fewer draws are made (200 for a million trials); permutations stay."""
 LEAST_DRAWS = 100
+TIE = 1e-7
+"""Weight of what orders equal means: less than any two of them differ by, and more than rounding."""
 MOST_DRAWN = 1 << 24
 """Numbers that one step of the permutations holds: 128 MB."""
 
@@ -255,10 +257,22 @@ class GapEvidence(ShortRepr):
         ]
         boot = Bootstrap.together(scaled) if scaled else None
         if boot is not None:
-            boot = replace(boot, chance=weight @ self.permuted[told], told=len(told) / len(chosen))
+            chance = weight @ self.permuted[told] + self._untied(told, weight)
+            boot = replace(boot, chance=chance, told=len(told) / len(chosen))
         mean = float(self._weight(chosen) @ self.cells.w1[chosen])
         size = SampleSize(self._units(chosen, 0), self._units(chosen, 1))
         return Evidence(mean, boot, size, tried=self.tried)
+
+    def _untied(self, chosen: IntArray, weight: FloatArray) -> FloatArray:
+        """(draws,) what orders permutations of the same mean W1, and the trials themselves among them.
+
+        Ten trials a cell have few means, and a tie counts as larger. By the squares of W1, each in units of what it is
+        by chance, hardly any are left; the test is as exact, since the trials are ranked as each permutation is.
+        """
+        square = np.column_stack([self.permuted[chosen], self.cells.w1[chosen]]) ** 2
+        usual = square.mean(1, keepdims=True)
+        tie = weight @ (square / np.where(usual > 0, usual, 1.0))
+        return np.asarray(TIE * (tie[:-1] - tie[-1]))
 
     def _units(self, chosen: IntArray, side: int) -> int:
         """How many sampling units some cells have on a side."""

@@ -71,7 +71,7 @@ class PoliciesFile(OpenFields):
     by_policy: list[CellGroupFields]
     by_task: list[CellGroupFields]
     by_cell: list[CellGroupFields]
-    ranking: RankingFields | None
+    ranking: RankingFields | None = None
     rankings: list[dict[str, Any]] = Field(default_factory=list)
     next: list[dict[str, Any]] = Field(default_factory=list)
     next_regret: list[float] | None = None

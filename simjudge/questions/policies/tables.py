@@ -54,7 +54,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "num_episodes",
     ),
     "successes": ("successes", "k", "num_successes", "n_successes", "n_success"),
-    "rate": ("success_rate", "rate", "success_pct", "success_percent", "mean_success", "avg_task_progress", "x", "y"),
+    "rate": ("success_rate", "rate", "success_pct", "success_percent", "mean_success", "avg_task_progress"),
     "side": ("side", "domain", "real_or_sim", "world"),
     "unit": ("unit", "session", "block"),
     "pair": ("pair", "pair_id", "initial_state", "init_state"),
@@ -268,7 +268,8 @@ class _TableReader:
                 if rest == plain or _IGNORED.search(plain):
                     continue
                 for role in ("successes", "trials", "rate", "outcome"):
-                    if rest in ALIASES[role]:
+                    # A bare x or y is a position; x_real against y_sim are the axes of a plot of rates.
+                    if rest in ALIASES[role] or (role == "rate" and rest in {"x", "y"}):
                         found[side].setdefault("rate" if role == "outcome" else role, column)
         if all(found[side].keys() & {"successes", "rate"} for side in found):
             return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +19,10 @@ from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.questions.policies.ranking import RankingVerdict
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
-from simjudge.results.saved_result import POLICIES, NamedComparison, ResultEntry, atomic_result, write_json
+from simjudge.results.saved_result import POLICIES, TRIALS, NamedComparison, ResultEntry, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
 
 Row = Mapping[str, Any]
@@ -83,10 +86,24 @@ class PoliciesFile(OpenFields):
 
 @dataclass(frozen=True, eq=False)
 class SavedPolicies:
-    """One result folder of a comparison of policies."""
+    """One result folder of a comparison of policies.
+
+    Attributes:
+        folder: where it lies; None of a result that was just computed.
+        fresh: the trials of such a result.
+    """
 
     name: str
     content: Mapping[str, Any]
+    folder: Path | None = None
+    fresh: PolicyTrials | None = None
+
+    @cached_property
+    def trials(self) -> PolicyTrials | None:
+        """The trials; None where an earlier simjudge did not keep them."""
+        if self.folder is None or not (self.folder / TRIALS).is_file():
+            return self.fresh
+        return read_policy_table(self.folder / TRIALS).trials
 
     @property
     def overall(self) -> Row:
@@ -138,13 +155,16 @@ def load_policies(folder: Path) -> SavedPolicies:
     if not (folder / POLICIES).is_file():
         raise SimjudgeError(f"{folder}: holds no {POLICIES}; run simjudge compare-policies first")
     content = read_checked(folder / POLICIES, PoliciesFile, "result of simjudge compare-policies")
-    return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump())
+    return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump(), folder)
 
 
-def save_policies(folder: Path, content: Mapping[str, Any]) -> None:
+def save_policies(folder: Path, saved: SavedPolicies) -> None:
     """Write a result folder; it appears whole or not at all."""
+    trials = saved.trials
     with atomic_result(folder) as temporary:
-        write_json(temporary / POLICIES, dict(content))
+        write_json(temporary / POLICIES, dict(saved.content))
+        if trials is not None:
+            trials.write(temporary / TRIALS)
 
 
 def headline(result: SavedPolicies) -> str:

@@ -382,7 +382,7 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
 
     def __init__(self, saved: SavedPolicies, folder: Path | None) -> None:
         """Wrap a result; `compare_policies` and `load_result` make one."""
-        super().__init__(folder, lambda out: save_policies(out, saved.content))
+        super().__init__(folder, lambda out: save_policies(out, saved))
         self.saved = saved
 
     @property
@@ -438,7 +438,7 @@ def compare_policies(
     for note in found.notes:
         log(f"note: {note}")
     name = f"{len(trials.policies)} policies at {len(trials.tasks)} tasks"
-    result = PolicyComparisonResult(SavedPolicies(name, found.content()), None)
+    result = PolicyComparisonResult(SavedPolicies(name, found.content(), fresh=trials), None)
     if out is not None:
         result.save(out)
         return PolicyComparisonResult(load_policies(Path(out)), Path(out))

@@ -44,7 +44,8 @@ def sha256(path: Path) -> str:
 
 def changed_files(folder: Path) -> list[str]:
     """Files that are not those of the manifest."""
-    named = dict(reversed(line.split("  ", 1)) for line in (folder / MANIFEST).read_text("utf-8").splitlines())
+    lines = [line.split("  ", 1) for line in (folder / MANIFEST).read_text("utf-8").splitlines()]
+    named = {name: digest for digest, name in lines}
     here = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} - {MANIFEST}
     wrong = [f"{name}: is missing" for name in named if name not in here]
     wrong += [f"{name}: is not in {MANIFEST}" for name in sorted(here) if name not in named]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def doctor(
     source: Path | None = typer.Argument(
-        None, metavar="[ANY]", help="A recording, or a data set of pictures or clouds; none: the running ROS graph."
+        None,
+        metavar="[ANY]",
+        help="A recording, a data set of pictures or clouds, or trials of policies; none: the running ROS graph.",
     ),
     live: bool = typer.Option(False, "--live", help="Look at the running ROS graph."),
     seconds: float = typer.Option(5.0, help="Time to listen to a running graph [s]."),
@@ -25,7 +27,7 @@ def doctor(
         None,
         "--for",
         metavar="QUESTION",
-        help="End with exit code 1 where this cannot be answered: compare, replay, objects, lidar, live or drive.",
+        help="End with exit code 1 where this cannot be answered: compare, replay, objects, lidar, live, drive, policies.",
     ),
     out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for what was found."),
 ) -> None:

@@ -108,7 +108,7 @@ def compare_contexts(
     if not columns or trials.has_rates:
         return None
     values = np.stack([trials.numbers[name] for name in columns], 1)
-    known: BoolArray = np.isfinite(values).all(1)
+    known: BoolArray = np.asarray(np.isfinite(values).all(1), bool)
     scale = radius * _scales(columns, values[known], scales)
     rows = _of_both_sides(trials, known)
     thinned = len(rows)

@@ -88,7 +88,11 @@ def sharpen_mean(
     both = Estimate(float(together.mean()), *betting_interval(together, low=low - most, high=1 + most), BETTING)
     alone = Estimate(float(real.mean()), *betting_interval(real, low=low), BETTING)
     sim = np.concatenate([paired, further])
-    of_sim = Estimate(float(sim.mean()), *betting_interval(sim, low=low), BETTING)
+    of_sim = (
+        _of_sim(sim, low)
+        if _is_plenty(sim, low)
+        else Estimate(float(sim.mean()), *betting_interval(sim, low=low), BETTING)
+    )
     return _sharpened(alone, of_sim, both, float(weight.mean()), _correlation(real, paired), (count, len(further)))
 
 
@@ -106,16 +110,22 @@ def sharpen_by_cells(real: FloatArray, simulated: FloatArray, further: FloatArra
 
 def _by_regression(real: FloatArray, paired: FloatArray, further: FloatArray, low: float, by: str) -> SharpenedMean:
     found = estimate_real_mean(*(UnitTotals(each, np.ones(len(each))) for each in (real, paired, further)))
-    sim = np.concatenate([paired, further])
-    of_sim = estimate_real_mean(*(UnitTotals(each, np.ones(len(each))) for each in (sim, sim, sim[:0]))).real_alone
     return _sharpened(
         _clipped(found.real_alone, low),
-        _clipped(of_sim, low),
+        _of_sim(np.concatenate([paired, further]), low),
         _clipped(found.estimate, low),
         found.coefficient,
         found.correlation,
         (len(real), len(further)),
         by,
+    )
+
+
+def _of_sim(sim: FloatArray, low: float) -> Estimate:
+    """The simulation's own mean: as of real trials that stand alone."""
+    ones = np.ones(len(sim))
+    return _clipped(
+        estimate_real_mean(UnitTotals(sim, ones), UnitTotals(sim, ones), UnitTotals(sim[:0], ones[:0])).real_alone, low
     )
 
 

@@ -53,7 +53,7 @@ class NextPlan:
 
 def next_trials(cells: RankedCells, count: int, seed: int = 0) -> NextPlan:
     """Deal out further real trials; cells that get none are left out."""
-    hits, trials = _counted(cells)
+    hits, trials = counted_trials(cells)
     rates = _for_rates(hits, trials, count)
     ways = [_top_two(hits, trials, count, seed), rates, _evenly(hits.shape, count)]
     regrets = [expected_regret(hits, trials, way, seed) for way in ways]
@@ -75,7 +75,7 @@ def expected_regret(hits: FloatArray, trials: FloatArray, more: IntArray, seed: 
     return float((real.max(1) - real[np.arange(draws), rate.argmax(1)]).mean())
 
 
-def _counted(cells: RankedCells) -> tuple[FloatArray, FloatArray]:
+def counted_trials(cells: RankedCells) -> tuple[FloatArray, FloatArray]:
     """(P, T) successes, progress counted as such, and trials of the real side."""
     hits = np.array([[values.sum() for values in tasks] for tasks in cells.outcomes[0]], np.float64)
     trials = np.array([[len(values) for values in tasks] for tasks in cells.outcomes[0]], np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
@@ -24,6 +24,7 @@ from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells
 from simjudge.questions.policies.lerobot import data_sets, eval_infos, read_data_sets, read_eval_infos
 from simjudge.questions.policies.next_trials import NextPlan, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
+from simjudge.questions.policies.pairs import PairedTrials, checked_pairs
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
     SavedPolicies,
@@ -36,10 +37,9 @@ from simjudge.questions.policies.result import (
 )
 from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
 from simjudge.questions.policies.tables import read_policy_table
-from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
+from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, SideUnknownError, joined_trials
 from simjudge.results.saved_result import check_result_folder
 
-FEWEST_PAIRS = 2
 POLICY, TASK, CELL = "policy", "task", "cell"
 
 
@@ -174,6 +174,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     losses = Losses()
     losses.extend(trials.losses)
     notes = list(trials.notes)
+    trials = checked_pairs(trials, losses)
     _count_one_sided(trials, losses)
     cells = find_cells(trials)
     if not len(cells):
@@ -326,53 +327,6 @@ def _cell_rates(trials: PolicyTrials, policy: int) -> tuple[FloatArray, FloatArr
     return rate[0, both], rate[1, both], rate[1, alone]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PairedTrials(ShortRepr):
-    """Outcomes of a policy from the same initial states, and further simulated ones of the same mix of tasks.
-
-    Attributes:
-        key: int64 (n,), task and initial state.
-    """
-
-    key: IntArray
-    real: FloatArray
-    sim: FloatArray
-    further: FloatArray
-
-    @classmethod
-    def of_policy(cls, trials: PolicyTrials, policy: int, seed: int) -> PairedTrials:
-        """The pairs of a policy."""
-        mine, paired = trials.policy == policy, trials.pair >= 0
-        real, sim = (np.flatnonzero(mine & paired & (trials.real == side)) for side in (True, False))
-        states = trials.task * (len(trials.pair_names) + 1) + trials.pair
-        key, first, second = np.intersect1d(states[real], states[sim], return_indices=True)
-        left = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
-        left = np.random.default_rng([seed, 10]).permutation(left)
-        tasks, count = np.unique(trials.task[real[first]], return_counts=True)
-        of_task = [left[trials.task[left] == task] for task in tasks]
-        # As many for each pair at every task: the simulation's mean is over the mix of the pairs.
-        each = min((len(rows) // n for rows, n in zip(of_task, count, strict=True)), default=0)
-        further = [trials.outcome[rows[: each * n]] for rows, n in zip(of_task, count, strict=True)]
-        values = (trials.outcome[real[first]], trials.outcome[sim[second]])
-        return cls(key.astype(np.int64), *values, np.concatenate([np.zeros(0), *further]))
-
-    @property
-    def usable(self) -> bool:
-        """Whether there are pairs, and as many further trials."""
-        return FEWEST_PAIRS <= len(self.key) <= len(self.further)
-
-    def less(self, other: PairedTrials) -> PairedTrials:
-        """The differences at the states that both policies have."""
-        key, first, second = np.intersect1d(self.key, other.key, return_indices=True)
-        count = min(len(self.further), len(other.further)) if len(key) in (len(self.key), len(other.key)) else 0
-        return PairedTrials(
-            key,
-            self.real[first] - other.real[second],
-            self.sim[first] - other.sim[second],
-            self.further[:count] - other.further[:count],
-        )
-
-
 class PolicyComparisonResult(TabledResult[SavedPolicies]):
     """How simulated trials of policies differ from real ones. Printing it gives the command's table.
 
@@ -468,6 +422,19 @@ def read_policy_trials(
     return joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
 
 
+_TABLES = {".csv", ".parquet", ".jsonl", ".ndjson"}
+
+
+def holds_trials(path: Path) -> bool:
+    """Whether a path is of a kind that trials of policies come in."""
+    return (path.is_file() and path.suffix in _TABLES) or bool(eval_infos(path) or data_sets(path))
+
+
+def read_side(source: object, side: str) -> PolicyTrials:
+    """Trials of one side."""
+    return _read(source, side, TrialTableSettings(), no_log)
+
+
 def _read(source: object, side: str | None, settings: TrialTableSettings, log: Log) -> PolicyTrials:
     if isinstance(source, PolicyTrials):
         return source
@@ -475,7 +442,7 @@ def _read(source: object, side: str | None, settings: TrialTableSettings, log: L
         for find, read, what in ((eval_infos, read_eval_infos, "lerobot-eval"), (data_sets, read_data_sets, "LeRobot")):
             if files := find(Path(source)):
                 if side is None:
-                    raise UsageError(
+                    raise SideUnknownError(
                         f"{source}: {what} does not say its side; give the real trials first, then the simulated"
                     )
                 return read(files, real=side == REAL)

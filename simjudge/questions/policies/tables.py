@@ -21,7 +21,7 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some, read_text
-from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, REAL, SIM, PolicyTrials
+from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, REAL, SIM, PolicyTrials, SideUnknownError
 
 _REAL_WORDS = {"real", "hw", "hardware", "actual", "robot", "reality"}
 _SIM_WORDS = {"sim", "simulation", "simulated", "predicted", "simulator"}
@@ -64,6 +64,7 @@ _SUMS = re.compile(r"(aggregate|overall|average|mean|total|all tasks)\b", re.IGN
 _IGNORED = re.compile(
     r"(^|_)(ci\d*|lo|hi|low|high|bins|letter|index|ix|id|std|stderr|sem|seed|episode|trial|date)($|_)"
 )
+_NUMBERED = re.compile(r"(^|_)(id|ix|index|seed|episode|trial|timestamp)($|_)")
 _AFTER = re.compile(r"(^|_)(reward|return|steps|length|duration|elapsed|seconds|time|timestamp|frames|failures?)($|_)")
 """Numbers that come of a trial, and are no condition."""
 _PERCENT = re.compile(r"(pct|percent|%)")
@@ -359,7 +360,7 @@ class _TableReader:
 
     def _long(self) -> PolicyTrials:
         if self._side is None and "side" not in self._taken:
-            raise SimjudgeError(
+            raise SideUnknownError(
                 f"{self._name}: nothing says which trials are real; give a column side with real and sim, or two tables"
             )
         if "outcomes" in self._taken or "trials" in self._taken or "rate" in self._taken:
@@ -438,6 +439,7 @@ class _TableReader:
         return values
 
     def _single_trials(self) -> PolicyTrials:
+        self._leave_out_repeated()
         table, taken = self._table, self._taken
         outcome = _outcomes(table[taken["outcome"]])
         empty = np.isnan(outcome)
@@ -476,6 +478,14 @@ class _TableReader:
             notes=self._notes,
             losses=self._losses,
         )
+
+    def _leave_out_repeated(self) -> None:
+        """Rows with a number of their own (episode, seed, id) that stand twice are one trial."""
+        if any(_NUMBERED.search(_plain(column)) for column in self._table.columns):
+            again = self._table.duplicated().to_numpy()
+            for row in np.flatnonzero(again):
+                self._losses.add("rows that stand twice", f"row {row + 1}")
+            self._table = self._table[~again].reset_index(drop=True)
 
     def _sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         column = self._table[self._taken["side"]].astype(str)

@@ -23,6 +23,10 @@ LAYOUT, LAYOUT_MARK = "simjudge trials", "# simjudge trials: "
 StringArray = npt.NDArray[np.str_]
 
 
+class SideUnknownError(UsageError):
+    """Nothing says which trials are real."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyTrials(ShortRepr):
     """N rows: trials, or rates of cells whose number of trials nobody says.

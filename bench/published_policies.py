@@ -29,7 +29,7 @@ class Published:
     """A table, or the part of it under one condition.
 
     Attributes:
-        said: what its authors conclude, shortly.
+        said: the coefficients that its figure or table prints; "-" where it prints none over policies.
         only: a condition and its value; None for the whole table.
     """
 
@@ -40,15 +40,19 @@ class Published:
 
 
 TABLES = (
-    Published("SIMPLER, google robot", "simpler-decisions", "r 0.97", ("embodiment", "google_robot")),
-    Published("SIMPLER, widowx", "simpler-decisions", "r 0.95", ("embodiment", "widowx")),
-    Published("WM-PolicyEval, Cosmos", "wm-policyeval", "ranks well", ("world_model", "Cosmos")),
-    Published("WM-PolicyEval, IRASim", "wm-policyeval", "ranks less well", ("world_model", "IRASim")),
-    Published("WorldGym", "worldgym-decisions", "rates and ranking agree"),
-    Published("MolmoSpaces", "molmospaces", "r 0.96"),
-    Published("Real2Sim, 200 trials", "real2sim-200-trials", "r 0.9 and above"),
-    Published("large behavior models, nominal", "lbm_seen_tasks", "simulation is harder", ("Panel", "Nominal")),
-    Published("large behavior models, shifted", "lbm_seen_tasks", "simulation is harder", ("Panel", "DistShift")),
+    Published("SIMPLER, google robot", "simpler-decisions", "-", ("embodiment", "google_robot")),
+    Published("SIMPLER, widowx", "simpler-decisions", "-", ("embodiment", "widowx")),
+    Published("WM-PolicyEval, Cosmos", "wm-policyeval", "r 0.687", ("world_model", "Cosmos")),
+    Published("WM-PolicyEval, IRASim", "wm-policyeval", "r 0.613", ("world_model", "IRASim")),
+    Published("WorldGym", "worldgym-decisions", "-"),
+    Published("MolmoSpaces, pick", "molmospaces", "r 0.96, rho 1.00", ("task", "pick")),
+    Published("MolmoSpaces, open", "molmospaces", "r 0.85, rho 0.40", ("task", "open")),
+    Published("MolmoSpaces, close", "molmospaces", "r 0.97, rho 1.00", ("task", "close")),
+    Published("Real2Sim, toy packing", "real2sim-200-trials", "r 0.897", ("task", "toy_packing")),
+    Published("Real2Sim, rope routing", "real2sim-200-trials", "r 0.918", ("task", "rope_routing")),
+    Published("Real2Sim, T-block", "real2sim-200-trials", "r 0.950", ("task", "t_block")),
+    Published("large behavior models, nominal", "lbm_seen_tasks", "-", ("Panel", "Nominal")),
+    Published("large behavior models, shifted", "lbm_seen_tasks", "-", ("Panel", "DistShift")),
 )
 
 
@@ -56,9 +60,10 @@ def part_of(trials: PolicyTrials, only: tuple[str, str] | None) -> PolicyTrials:
     """The trials under one condition."""
     if only is None:
         return trials
-    names = trials.word_names[only[0]]
+    names = trials.tasks if only[0] == "task" else trials.word_names[only[0]]
+    rows = trials.task if only[0] == "task" else trials.words[only[0]]
     chosen = [number for number, name in enumerate(names) if only[1].lower() in name.lower()]
-    return trials.take(np.isin(trials.words[only[0]], chosen))
+    return trials.take(np.isin(rows, chosen))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -128,7 +133,7 @@ def judged(folder: Path) -> list[str]:
         if published.table == "lbm_seen_tasks":
             panels += [gap_row(f"{published.name}: {row['task']}", row) for row in content["by_task"]]
             panels += [gap_row(f"{published.name}: {row['policy']}", row) for row in content["by_policy"]]
-    heads = ["table", "published", "policies", "r (noise of the trials)", "p of r", "best p", "r without noise", "rho"]
+    heads = ["table", "printed", "policies", "r (noise of the trials)", "p of r", "best p", "r without noise", "rho"]
     heads += ["MMRV", "the choice", "points lost", "reversals", "right without a task", "verdict"]
     of_gaps = ["table", "cells", "trials real / sim", "mean difference", "level of chance", "noise", "gap (95 %)"]
     of_gaps += ["p", "verdict"]

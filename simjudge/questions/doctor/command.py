@@ -27,7 +27,7 @@ def doctor(
         None,
         "--for",
         metavar="QUESTION",
-        help="End with exit code 1 where this cannot be answered: compare, replay, objects, lidar, live, drive, policies.",
+        help="Exit with code 1 where this cannot be answered: compare, replay, objects, lidar, live, drive, policies.",
     ),
     out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for what was found."),
 ) -> None:

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from simjudge.questions.plan.plan import plan as plan
     from simjudge.questions.policies.run import PolicyComparisonResult as PolicyComparisonResult
     from simjudge.questions.policies.run import compare_policies as compare_policies
+    from simjudge.questions.policies.run import read_policy_trials as read_policy_trials
     from simjudge.questions.policies.trials import PolicyTrials as PolicyTrials
     from simjudge.questions.real_performance import RealPerformance as RealPerformance
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
@@ -144,6 +145,7 @@ _HOMES = {
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
     "compare_policies": "simjudge.questions.policies.run",
+    "read_policy_trials": "simjudge.questions.policies.run",
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",

@@ -35,6 +35,7 @@ from simjudge.method.multiple_tests import holm
 from simjudge.page.html import load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
+from simjudge.questions.certify.policy_dossier import write_policy_dossier
 from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
@@ -320,8 +321,11 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
     out = output_path(out)
-    if not (out.is_dir() and is_dossier(out)):
+    if not is_dossier(out):
         check_output(out)
+    if all((folder / POLICIES).is_file() for folder in folders):
+        said = write_policy_dossier(folders, out, title)
+        return Dossier(out, hashlib.sha256((out / dossier_check.MANIFEST).read_bytes()).hexdigest(), said, Losses())
     for folder in folders:
         _check_kind(folder)
     results = load_results(folders)
@@ -354,7 +358,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
 def is_dossier(path: Path) -> bool:
     """Whether a folder is a dossier, which may be replaced by another."""
-    return (path / dossier_check.MANIFEST).is_file() and (path / FACTS).is_file()
+    return (path / dossier_check.MANIFEST).is_file() and (path / SCRIPT).is_file()
 
 
 def write_context_csv(contexts: ContextTable, path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_GAP
-from simjudge.judging.compare_settings import CertaintySettings, CompareSettings, SweepSettings
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
 from simjudge.terminal.options import takes_settings
 
@@ -25,18 +25,18 @@ FAIL_ON: Any = typer.Option(
 )
 
 
-def gap_limit(given: str | None, settings: CertaintySettings | None = None) -> GapLimit | None:
+def gap_limit(given: str | None, draws: int | None = None) -> GapLimit | None:
     """Read the option.
 
     Args:
         given: its text; None where it is not given.
-        settings: of the comparison; None where each has its own.
+        draws: of the comparison; None where each has its own.
     """
     from simjudge.results.saved_result import GapLimit
 
     if given is None:
         return None
-    if settings is not None and not settings.draws:
+    if draws == 0:
         raise UsageError(f"--fail-on {given}: needs bootstrap draws; leave out --draws 0")
     return GapLimit.parse(given)
 
@@ -101,7 +101,7 @@ def compare(
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
 
-    limit = gap_limit(fail_on, settings)
+    limit = gap_limit(fail_on, settings.draws)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)

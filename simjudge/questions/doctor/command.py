@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def doctor(
     source: Path | None = typer.Argument(
-        None, metavar="[ANY]", help="Recording, or data set of images or clouds. Default: the running ROS graph."
+        None,
+        metavar="[ANY]",
+        help="Recording, data set of images or clouds, or trials of policies. Default: the running ROS graph.",
     ),
     live: bool = typer.Option(False, "--live", help="Check the running ROS graph."),
     seconds: float = typer.Option(5.0, help="Time to listen to a running graph [s]."),
@@ -26,7 +28,7 @@ def doctor(
         None,
         "--for",
         metavar="QUESTION",
-        help="Exit with code 1 if this question cannot be answered: compare, replay, objects, lidar, live or drive.",
+        help="Exit with code 1 if this cannot be answered: compare, replay, objects, lidar, live, drive or policies.",
     ),
     out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="JSON file for the findings."),
 ) -> None:

@@ -257,9 +257,9 @@ QUESTIONS = (
 """In the order in which they are answered."""
 
 
-def answer_questions(findings: Sequence[Finding]) -> list[Answer]:
+def answer_questions(findings: Sequence[Finding], questions: Sequence[Question] = QUESTIONS) -> list[Answer]:
     """Answer all questions."""
-    return [_answer(question, findings) for question in QUESTIONS]
+    return [_answer(question, findings) for question in questions]
 
 
 def _answer(question: Question, findings: Sequence[Finding]) -> Answer:
@@ -403,7 +403,7 @@ class Diagnosis(SummaryRepr):
         for answer in self.answers:
             if answer.question.name == name:
                 return answer
-        raise UsageError(f"no question {name}; there are {', '.join(each.name for each in QUESTIONS)}")
+        raise UsageError(f"no question {name}; there are {', '.join(each.question.name for each in self.answers)}")
 
     def command(self, answer: Answer) -> str:
         """The command that answers a question with this recording.

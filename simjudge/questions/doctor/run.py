@@ -49,6 +49,8 @@ from simjudge.questions.doctor.frame_checks import (
     recorded_images,
 )
 from simjudge.questions.doctor.label_checks import check_clouds, check_labels, check_simulators, types_with_messages
+from simjudge.questions.doctor.policy_tables import diagnose_trials
+from simjudge.questions.policies.run import holds_trials
 from simjudge.sim.capture.simulators.labelling import find_simulator_labels, label_pictures
 from simjudge.sim.sensors.lidar.measured_turns import raw_files
 from simjudge.sim.sensors.recorded_readings import measured_cloud_topics
@@ -287,13 +289,15 @@ def diagnose(path: str | Path, *, image_topic: str | None = None) -> Diagnosis:
     """Find out what of a recording or a data set is usable for which question.
 
     Args:
-        path: a recording, or a data set of pictures or clouds in any format.
+        path: a recording, a data set of pictures or clouds in any format, or trials of policies.
         image_topic: in a recording of several cameras, the images to look at, or the camera's name.
 
     Raises:
         SimjudgeError: nothing is there, or nothing that simjudge knows.
     """
     path = Path(path)
+    if holds_trials(path):
+        return diagnose_trials(path)
     form = find_format(path)
     if form is not None and form.name == "bag":
         return diagnose_recording(path, image_topic)

@@ -23,12 +23,17 @@ def plan(
     """Estimate how many frames show a gap in 80 of 100 cases, per class and overall.
 
     The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
-    With A alone, B is taken to be a set of as many frames that shows like surroundings as often.
+    With A alone, B is taken to be a set of as many frames that shows like surroundings as often. Of trials of policies,
+    A with B or both in A: how many trials.
     """
     from simjudge.questions.plan.plan import plan as run
     from simjudge.questions.plan.plan import plan_sentences, plan_table
+    from simjudge.questions.policies.run import holds_trials
     from simjudge.results.saved_result import write_json
 
+    if holds_trials(a):
+        _plan_trials(a, b, settings, out)
+        return
     planned = run(a, b, settings=settings, log=print_note, progress=progress)
     print_table(plan_table(planned))
     for line in plan_sentences(planned):
@@ -37,3 +42,20 @@ def plan(
         write_json(out, planned.content())
         print_note(f"wrote {out}")
     exit_if_lost(planned.losses)
+
+
+def _plan_trials(real: Path, sim: Path | None, settings: PlanSettings, out: Path | None) -> None:
+    from simjudge.questions.plan.policy_plan import plan_policies
+    from simjudge.questions.policies.run import read_policy_trials
+    from simjudge.results.saved_result import write_json
+    from simjudge.terminal.common import print_table
+
+    trials = read_policy_trials(real, sim, log=print_note)
+    planned = plan_policies(trials, settings.gap, settings.seed)
+    print_table(planned.table)
+    for line in planned.sentences():
+        print_note(line)
+    if out is not None:
+        write_json(out, planned.content())
+        print_note(f"wrote {out}")
+    exit_if_lost(trials.losses)

@@ -23,6 +23,8 @@ from simjudge.questions.policies.trials import PolicyTrials
 MOST_NORMALS = 2e8
 """Normal numbers of the bootstrap: beyond, fewer draws are made (200 for a million trials); permutations stay."""
 LEAST_DRAWS = 100
+TIE = 1e-7
+"""Weight of what orders equal means: less than any two of them differ by, and more than rounding."""
 MOST_DRAWN = 1 << 24
 """Numbers that one step of the permutations holds: 128 MB."""
 
@@ -101,7 +103,8 @@ def _permuted(
         return np.zeros(draws)
     width = np.diff(levels)
     paired = _pairs(trials, real, sim) if trials.pair_names else np.empty((0, 2), np.int64)
-    if len(paired):
+    # Few pairs among many trials: swaps alone would leave most of the simulated trials where they are, and show little.
+    if 2 * len(paired) >= max(len(real), len(sim)):
         unpaired = [np.setdiff1d(side, paired[:, k]) for k, side in enumerate((real, sim))]
         below = [np.searchsorted(np.sort(outcome[side]), levels[:-1], "right") for side in unpaired]
         swap = (outcome[paired][:, :, np.newaxis] <= levels[:-1]).astype(np.float64)
@@ -179,7 +182,7 @@ def bootstrap_cells(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -
     by_side = np.argsort(~trials.real[rows], kind="stable")
     rows, cell = rows[by_side], cell[by_side]
     count_a = int(cells.trials[:, 0].sum())
-    unit = _bootstrap_units(trials, rows)
+    unit = bootstrap_units(trials, rows)
     samples = DrawnSamples.of_sets(trials.outcome[rows], count_a, UnitNumbers(unit), None)
     by_cell = np.lexsort((samples.rank_of, cell))
     start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(cells)))]).astype(np.int64)
@@ -200,7 +203,7 @@ def bootstrap_cells(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -
     return [Bootstrap.of_batches(drawn, 1) if drawn else None for drawn in batches]
 
 
-def _bootstrap_units(trials: PolicyTrials, rows: IntArray) -> IntArray:
+def bootstrap_units(trials: PolicyTrials, rows: IntArray) -> IntArray:
     """The unit of each row. A pair is one unit of both sides: what its trials have in common cancels."""
     pair = trials.pair[rows]
     key = np.where(pair >= 0, pair, trials.unit[rows] + pair.max(initial=-1) + 1)
@@ -254,10 +257,22 @@ class GapEvidence(ShortRepr):
         ]
         boot = Bootstrap.together(scaled) if scaled else None
         if boot is not None:
-            boot = replace(boot, chance=weight @ self.permuted[told], told=len(told) / len(chosen))
+            chance = weight @ self.permuted[told] + self._untied(told, weight)
+            boot = replace(boot, chance=chance, told=len(told) / len(chosen))
         mean = float(self._weight(chosen) @ self.cells.w1[chosen])
         size = SampleSize(self._units(chosen, 0), self._units(chosen, 1))
         return Evidence(mean, boot, size, tried=self.tried)
+
+    def _untied(self, chosen: IntArray, weight: FloatArray) -> FloatArray:
+        """(draws,) what orders permutations of the same mean W1, and the trials themselves among them.
+
+        Ten trials a cell have few means, and a tie counts as larger. By the squares of W1, each in units of what it is
+        by chance, hardly any are left; the test is as exact, since the trials are ranked as each permutation is.
+        """
+        square = np.column_stack([self.permuted[chosen], self.cells.w1[chosen]]) ** 2
+        usual = square.mean(1, keepdims=True)
+        tie = weight @ (square / np.where(usual > 0, usual, 1.0))
+        return np.asarray(TIE * (tie[:-1] - tie[-1]))
 
     def _units(self, chosen: IntArray, side: int) -> int:
         """How many sampling units some cells have on a side."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.questions.policies.settings import PolicySettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table
 from simjudge.terminal.options import takes_settings
@@ -19,12 +20,16 @@ def compare_policies(
     ),
     sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
+    fail_on: str | None = FAIL_ON,
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
+    from simjudge.questions.policies.result import compared_policies
     from simjudge.questions.policies.run import compare_policies as compare
 
+    limit = gap_limit(fail_on, settings.draws)
     result = compare(real, sim, out, settings=settings, log=print_note)
     print_table(result.table)
     print_note(result.meaning)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_gap(limit, [compared_policies(result.saved)], result.losses)
     exit_if_lost(result.losses)

@@ -3,22 +3,28 @@
 Simulated trials sharpen a mean only through pairs: a real and a simulated trial from the same initial state. From each
 real outcome lambda times what the simulation got wrong about this state's luck is taken:
 Z_i = Y_i - lambda (F_i - mean of the further simulated trials), whose mean is that of Y for every lambda.
+
+With plenty of successes and failures that is the regression estimator of `simjudge.method.control_variates`. With few,
+its normal interval does not hold: lambda is chosen on other pairs, and the interval is by betting on the bounded Z_i.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.method.certainty import interval_width
+from simjudge.method.control_variates import PerformanceInterval, UnitTotals, estimate_real_mean
 from simjudge.questions.policies.betting import betting_interval
 
 FOLDS = 10
 FEWEST_EACH = 10
 """Successes and failures of either side, from which on the normal interval is used."""
+FEWEST_CELLS = 10
+"""Cells with real trials from which on simulated cells without any sharpen the mean over all of them."""
+PAIRS, CELLS = "pairs", "cells"
+BETTING, NORMAL = "betting", "normal"
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,9 @@ class SharpenedMean:
     Attributes:
         weight: lambda, the mean over the folds; 0 where the simulation tells nothing.
         correlation: of paired outcomes, which decides all.
-        worth: how many further real trials the simulation was worth.
-        pairs, further: paired trials, and simulated ones beyond them.
+        worth: how many further real trials (or cells) the simulation was worth.
+        pairs, further: paired trials, and simulated ones beyond them; or cells.
+        by: what was paired: "pairs" of trials, or "cells".
     """
 
     real: Estimate
@@ -55,49 +62,91 @@ class SharpenedMean:
     worth: float
     pairs: int
     further: int
+    by: str = PAIRS
 
 
-def mean_estimate(values: FloatArray) -> Estimate:
-    """Mean and interval of trials in [0, 1]."""
-    return _estimate(values, 0.0, 1.0, normal=_is_plenty(values))
-
-
-def sharpen_mean(real: FloatArray, paired: FloatArray, further: FloatArray, seed: int = 0) -> SharpenedMean:
+def sharpen_mean(
+    real: FloatArray, paired: FloatArray, further: FloatArray, seed: int = 0, low: float = 0.0
+) -> SharpenedMean:
     """Estimate the mean of real trials with their simulated twins and further simulated trials.
 
-    Lambda is chosen on the other folds, so that choosing it costs no coverage. The further trials are dealt to the
-    pairs, a group each: the Z_i are independent.
-
     Args:
-        real, paired: float64 (n,) in [0, 1], the outcomes of the same initial states.
-        further: float64 (N,) in [0, 1], N >= n.
+        real, paired: float64 (n,) in [low, 1], the outcomes of the same initial states; or differences of two policies.
+        further: float64 (N,) in [low, 1], N >= n, of the same tasks in the same proportion.
+        low: the least outcome: 0; of differences -1.
     """
+    if _is_plenty(real, low) and _is_plenty(paired, low):
+        return _by_regression(real, paired, further, low, PAIRS)
     count = len(real)
     random = np.random.default_rng([seed, 6])
+    # Each pair has further trials of its own, so that the Z_i are independent.
     group = random.permutation(further)[: len(further) // count * count].reshape(count, -1).mean(1)
     fold = random.permutation(count) % min(FOLDS, count)
-    weight = np.array([_weight(real[fold != k], paired[fold != k], further) for k in range(fold.max() + 1)])
-    used = weight[fold]
-    most = float(used.max())
-    together = real - used * (paired - group)
-    plenty = _is_plenty(real) and _is_plenty(paired)
-    both = _estimate(together, -most, 1 + most, normal=plenty)
-    alone = _estimate(real, 0.0, 1.0, normal=plenty)
-    if both.width > alone.width:
-        # Nothing is gained: lambda 0 is the real trials alone.
-        both, used = alone, np.zeros(count)
-    spread = float(together.var(ddof=1))
-    worth = count * (float(real.var(ddof=1)) / spread - 1) if spread > 0 and used.any() else 0.0
-    return SharpenedMean(
-        alone,
-        mean_estimate(np.concatenate([paired, further])),
-        both,
-        float(used.mean()),
-        _correlation(real, paired),
-        max(0.0, worth),
-        count,
-        len(further),
+    weight = np.array([_weight(real[fold != k], paired[fold != k], further) for k in range(fold.max() + 1)])[fold]
+    most = float(weight.max()) * (1 - low)
+    together = real - weight * (paired - group)
+    both = Estimate(float(together.mean()), *betting_interval(together, low=low - most, high=1 + most), BETTING)
+    alone = Estimate(float(real.mean()), *betting_interval(real, low=low), BETTING)
+    sim = np.concatenate([paired, further])
+    of_sim = (
+        _of_sim(sim, low)
+        if _is_plenty(sim, low)
+        else Estimate(float(sim.mean()), *betting_interval(sim, low=low), BETTING)
     )
+    return _sharpened(alone, of_sim, both, float(weight.mean()), _correlation(real, paired), (count, len(further)))
+
+
+def sharpen_by_cells(real: FloatArray, simulated: FloatArray, further: FloatArray) -> SharpenedMean | None:
+    """Estimate the mean over all simulated cells where pairs of trials are missing; None with too few cells.
+
+    Args:
+        real, simulated: float64 (n,), rates of cells that both sides have.
+        further: float64 (N,), rates of cells that were simulated alone.
+    """
+    if len(real) < FEWEST_CELLS or not len(further):
+        return None
+    return _by_regression(real, simulated, further, 0.0, CELLS)
+
+
+def _by_regression(real: FloatArray, paired: FloatArray, further: FloatArray, low: float, by: str) -> SharpenedMean:
+    found = estimate_real_mean(*(UnitTotals(each, np.ones(len(each))) for each in (real, paired, further)))
+    return _sharpened(
+        _clipped(found.real_alone, low),
+        _of_sim(np.concatenate([paired, further]), low),
+        _clipped(found.estimate, low),
+        found.coefficient,
+        found.correlation,
+        (len(real), len(further)),
+        by,
+    )
+
+
+def _of_sim(sim: FloatArray, low: float) -> Estimate:
+    """The simulation's own mean: as of real trials that stand alone."""
+    ones = np.ones(len(sim))
+    return _clipped(
+        estimate_real_mean(UnitTotals(sim, ones), UnitTotals(sim, ones), UnitTotals(sim[:0], ones[:0])).real_alone, low
+    )
+
+
+def _clipped(found: PerformanceInterval, low: float) -> Estimate:
+    return Estimate(found.mean, max(low, found.low), min(1.0, found.high), NORMAL)
+
+
+def _sharpened(
+    alone: Estimate,
+    sim: Estimate,
+    both: Estimate,
+    weight: float,
+    correlation: float,
+    counts: tuple[int, int],
+    by: str = PAIRS,
+) -> SharpenedMean:
+    if both.width >= alone.width:
+        # Nothing is gained: lambda 0 is the real trials alone.
+        return SharpenedMean(alone, sim, alone, 0.0, correlation, 0.0, *counts, by)
+    worth = counts[0] * ((alone.width / both.width) ** 2 - 1) if both.width > 0 else 0.0
+    return SharpenedMean(alone, sim, both, weight, correlation, worth, *counts, by)
 
 
 def _weight(real: FloatArray, paired: FloatArray, further: FloatArray) -> float:
@@ -109,17 +158,10 @@ def _weight(real: FloatArray, paired: FloatArray, further: FloatArray) -> float:
     return min(1.0, max(0.0, shared / (spread * (1 + len(real) / len(further)))))
 
 
-def _is_plenty(values: FloatArray) -> bool:
+def _is_plenty(values: FloatArray, low: float) -> bool:
     """Whether a normal interval holds: ten successes and ten failures, or as much of any other outcome."""
-    return min(float(values.sum()), float((1 - values).sum())) >= FEWEST_EACH
-
-
-def _estimate(values: FloatArray, low: float, high: float, *, normal: bool) -> Estimate:
-    mean = float(values.mean())
-    if not normal:
-        return Estimate(mean, *betting_interval(values, low=low, high=high), "betting")
-    half = interval_width(len(values) - 1) * math.sqrt(float(values.var(ddof=1)) / len(values))
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), "normal")
+    share = (values - low) / (1 - low)
+    return min(float(share.sum()), float((1 - share).sum())) >= FEWEST_EACH
 
 
 def _correlation(real: FloatArray, paired: FloatArray) -> float:

@@ -15,11 +15,14 @@ from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.result import (
     COLUMNS,
+    CONTEXT_COLUMNS,
     RANKING_COLUMNS,
     SavedPolicies,
+    context_rows,
     headline,
     lead,
     load_policies,
+    next_sentences,
     ranking_rows,
     sentences,
     table_row,
@@ -29,6 +32,8 @@ _WIDTH = 680.0
 _MARGINS = (62.0, 14.0, 26.0, 44.0)
 _ROW = 34.0
 """Points: height of a policy in bars and in the matrix of pairs."""
+_NEAR = (0.15, 0.04)
+"""Rates by which the names of two points would lie over each other."""
 _SHOWN = 40
 """Policies in bars and matrix, at most: those that are best on the robot."""
 _RANK_COLOURS = {
@@ -45,6 +50,8 @@ def policy_figures(result: SavedPolicies) -> Figures:
     figures: dict[str, Any] = {"bars": partial(bars_figure, result)}
     if result.ranking is not None:
         figures |= {"scatter": partial(scatter_figure, result), "pairs": partial(pairs_figure, result)}
+    if result.content["contexts"] is not None and result.content["contexts"]["overall"]["compared"]:
+        figures["map"] = partial(map_figure, result)
     return figures
 
 
@@ -60,9 +67,13 @@ def scatter_figure(result: SavedPolicies) -> ReportFigure:
         axes.errorbar(
             sim, real, xerr=errors[0], yerr=errors[1], fmt="o", color=LIGHT["w1"], ecolor=LIGHT["band"], linewidth=1.2
         )
-        for name, x, y in zip(ranking["policies"], sim, real, strict=True):
+        for k in np.argsort(real, kind="stable"):
+            # The lower one of two neighbours has its name below.
+            crowded = (np.abs(sim - sim[k]) < _NEAR[0]) & (real - real[k] < _NEAR[1]) & (real - real[k] > 0)
+            place = (6, -12) if crowded.any() else (6, 5)
+            name = _short(ranking["policies"][k], 24)
             axes.annotate(
-                _short(name, 24), (x, y), xytext=(6, 5), textcoords="offset points", fontsize=9, color=LIGHT["soft"]
+                name, (sim[k], real[k]), xytext=place, textcoords="offset points", fontsize=9, color=LIGHT["soft"]
             )
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
@@ -83,17 +94,18 @@ def bars_figure(result: SavedPolicies) -> ReportFigure:
         for offset, key, colour, label in ((0.2, "rate_real", "a", "real"), (-0.2, "rate_sim", "b", "simulated")):
             axes.barh(place + offset, [row[key] for row in rows], height=0.38, color=LIGHT[colour], label=label)
         for y, row in zip(place, rows, strict=True):
-            if row["permutation_floor"] is not None:
-                middle = (row["rate_real"] + row["rate_sim"]) / 2
-                half = row["permutation_floor"] / 2
-                axes.plot(
-                    [middle - half, middle + half], [y, y], color=LIGHT["ink"], linewidth=2, solid_capstyle="butt"
-                )
-        axes.plot([], [], color=LIGHT["ink"], linewidth=2, label="difference that chance makes")
+            marks = ((row["margin"], "soft", 1.2, "|"), (row["permutation_floor"], "ink", 3.0, ""))
+            for size, colour, width, ends in marks:
+                if size is not None:
+                    line = [max(0.0, row["rate_real"] - size), min(1.0, row["rate_real"] + size)]
+                    held = {"color": LIGHT[colour], "linewidth": width, "marker": ends, "markersize": 11}
+                    axes.plot(line, [y - 0.2, y - 0.2], solid_capstyle="butt", **held)
+        axes.plot([], [], color=LIGHT["ink"], linewidth=3.0, label="chance")
+        axes.plot([], [], color=LIGHT["soft"], linewidth=1.2, marker="|", markersize=11, label="margin")
         axes.set_yticks(place, [_short(row["policy"], 28) for row in rows])
         axes.set_xlim(0, 1)
         axes.set_xlabel("success")
-        axes.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0)
+        axes.legend(loc="lower right", ncols=4, bbox_to_anchor=(1.0, 1.0), borderaxespad=0)
     return figure
 
 
@@ -102,7 +114,7 @@ def pairs_figure(result: SavedPolicies) -> ReportFigure:
     ranking = result.ranking or {}
     best = np.argsort(-np.array(ranking["real"]), kind="stable")[:_SHOWN]
     order = np.array(ranking["order"])[np.ix_(best, best)]
-    names = [_short(ranking["policies"][k], 28) for k in best]
+    names = [f"{_short(ranking['policies'][k], 25)}  {place + 1}" for place, k in enumerate(best)]
     side = max(180.0, min(440.0, _ROW * len(names)))
     with report_style():
         figure = ReportFigure(_WIDTH, side + 60, "Pairs of policies: same order, opposite order, cannot tell.")
@@ -124,6 +136,43 @@ def pairs_figure(result: SavedPolicies) -> ReportFigure:
     return figure
 
 
+def map_figure(result: SavedPolicies) -> ReportFigure:
+    """Draw where real trials began, and how much more the simulation promises there than the robot does."""
+    contexts = result.content["contexts"]
+    columns = contexts["columns"][:2]
+    places = [np.array(contexts["map"]["places"][name], np.float64) for name in columns]
+    promised = np.array([np.nan if each is None else each for each in contexts["map"]["sim_less_real"]])
+    known = np.isfinite(promised)
+    flat = len(columns) == 1
+    y = promised if flat else places[1]
+    with report_style():
+        figure = ReportFigure(_WIDTH, 420.0, "Initial states of the real trials: where the simulation misleads.")
+        axes = add_axes(figure, (0, 0, _WIDTH, 420.0), (62.0, 14.0 if flat else 96.0, 26.0, 44.0))
+        drawn = axes.scatter(
+            places[0][known], y[known], c=promised[known], cmap="coolwarm", vmin=-1, vmax=1, s=26, edgecolors="none"
+        )
+        if (~known).any():
+            base = np.zeros(int((~known).sum())) if flat else y[~known]
+            axes.scatter(
+                places[0][~known], base, marker="x", s=26, linewidth=1.2, color=LIGHT["soft"], label="never simulated"
+            )
+            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0)
+        axes.set_xlabel(columns[0])
+        if flat:
+            axes.axhline(0.0, color=LIGHT["floor"], linewidth=1, linestyle="--")
+            axes.set_ylabel("simulated less real success")
+        else:
+            axes.set_ylabel(columns[1])
+            _colour_key(figure, drawn)
+    return figure
+
+
+def _colour_key(figure: ReportFigure, drawn: Any) -> None:
+    axes = add_axes(figure, (_WIDTH - 76.0, 26.0, 76.0, 350.0), (0.0, 62.0, 0.0, 0.0))
+    bar = figure.colorbar(drawn, cax=axes)
+    bar.set_label("simulated less real success")
+
+
 def _error(values: FloatArray, interval: object) -> FloatArray | None:
     if interval is None:
         return None
@@ -140,6 +189,7 @@ def _short(name: str, most: int) -> str:
 def render_policies_page(result: SavedPolicies, title: str = "") -> str:
     """Render the page."""
     embedder, ranking = FigureEmbedder(), result.ranking
+    figures = {name: embedder.embed(draw()) for name, draw in policy_figures(result).items()}
     verdict = Verdict(result.overall["verdict"])
     if ranking is not None and verdict in {Verdict.NOT_TESTED, Verdict.TOO_FEW}:
         verdict = _RANK_COLOURS[RankingVerdict(ranking["verdict"])]
@@ -153,12 +203,14 @@ def render_policies_page(result: SavedPolicies, title: str = "") -> str:
         headline=headline(result),
         colour=VERDICT_COLOURS[verdict],
         lead=lead(result),
-        sentences=sentences(result),
+        sentences=[line for line in sentences(result) if line not in next_sentences(result)],
         heads=COLUMNS,
         tables=tables,
-        scatter=embedder.embed(scatter_figure(result)) if ranking else "",
-        bars=embedder.embed(bars_figure(result)),
-        pairs=embedder.embed(pairs_figure(result)) if ranking else "",
+        figures=figures,
+        contexts=result.content["contexts"],
+        context_rows=context_rows(result),
+        context_heads=CONTEXT_COLUMNS,
+        next=next_sentences(result),
         kept=ranking["kept_without"] if ranking else [],
         ranking_heads=RANKING_COLUMNS,
         rankings=ranking_rows(result),

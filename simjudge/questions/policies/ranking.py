@@ -11,12 +11,14 @@ from itertools import combinations, permutations
 
 import numpy as np
 from scipy.special import erfc
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import kendalltau
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.multiple_tests import holm
+from simjudge.questions.policies.cells import units_are_trials
+from simjudge.questions.policies.ranking_noise import NoiseIntervals, mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.trials import PolicyTrials
 
 ALL_ORDERS = 8
@@ -26,6 +28,8 @@ POSTERIOR_DRAWS = 20_000
 JEFFREYS = 0.5
 SIGNIFICANCE = 0.05
 SLACK = 1e-12
+MOST_VARIANCE = 0.25
+"""Of an outcome in [0, 1]."""
 MOST_PAIRS = 10_000_000
 """Of policies, over several orders, that are compared at once."""
 DEALT_PAIRS = 500
@@ -49,8 +53,8 @@ class RankedCells(ShortRepr):
     Attributes:
         policies, tasks: their numbers in the trials.
         rate: float64 (2, P, T), real and simulated.
-        variance: float64 (2, P, T), of each rate, by its trials; NaN where their number is unknown or 1.
-        outcomes: for each side, policy and task the outcomes.
+        variance: float64 (2, P, T), of each rate, by its trials; NaN where their number is unknown.
+        outcomes: for each side, policy and task the outcomes; where units hold several trials, the mean of each unit.
         tested: whether all numbers of trials are known.
     """
 
@@ -65,6 +69,11 @@ class RankedCells(ShortRepr):
     def mean(self) -> FloatArray:
         """(2, P) mean rate over tasks, all alike: R and S."""
         return np.asarray(self.rate.mean(2))
+
+    @property
+    def variance_of_mean(self) -> FloatArray:
+        """(2, P) of these means, by their trials."""
+        return np.asarray(self.variance.sum(2) / self.rate.shape[2] ** 2)
 
 
 def ranked_cells(trials: PolicyTrials) -> RankedCells:
@@ -83,9 +92,15 @@ def ranked_cells(trials: PolicyTrials) -> RankedCells:
     order = np.argsort(key, kind="stable")
     bounds = np.searchsorted(key[order], np.arange(2 * count[0] * count[1] + 1))
 
+    alone = units_are_trials(trials)
+
     def outcomes(side: int, policy: int, task: int) -> FloatArray:
         cell = (side * count[0] + policy) * count[1] + task
-        return trials.outcome[order[bounds[cell] : bounds[cell + 1]]]
+        rows = order[bounds[cell] : bounds[cell + 1]]
+        if alone:
+            return trials.outcome[rows]
+        unit, trials_of = np.unique(trials.unit[rows], return_inverse=True, return_counts=True)[1:]
+        return np.bincount(unit.reshape(-1), trials.outcome[rows]) / trials_of
 
     found = tuple(tuple(tuple(outcomes(side, int(p), int(t)) for t in tasks) for p in policies) for side in range(2))
     known = not trials.take(np.isin(trials.policy, policies) & np.isin(trials.task, tasks)).has_rates
@@ -94,38 +109,23 @@ def ranked_cells(trials: PolicyTrials) -> RankedCells:
     for side, p, t in np.ndindex(shape):
         values = found[side][p][t]
         rate[side, p, t] = values.mean()
-        if known and len(values) > 1:
-            variance[side, p, t] = values.var(ddof=1) / len(values)
+        if known:
+            variance[side, p, t] = _variance(values) / len(values)
     return RankedCells(policies, tasks, rate, variance, found, known)
 
 
-def pearson(real: FloatArray, sim: FloatArray) -> FloatArray:
-    """Pearson's r of one vector with each row of another; NaN where either is constant."""
-    first = real - real.mean(-1, keepdims=True)
-    second = sim - sim.mean(-1, keepdims=True)
-    size = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(size > SLACK, (first * second).sum(-1) / size, np.nan)
+def _variance(values: FloatArray) -> float:
+    """Of an outcome. Ten successes of ten do not say that no trial ever fails."""
+    if np.isin(values, (0.0, 1.0)).all():
+        rate = (float(values.sum()) + JEFFREYS) / (len(values) + 2 * JEFFREYS)
+        return rate * (1 - rate)
+    return float(values.var(ddof=1)) if len(values) > 1 else MOST_VARIANCE
 
 
-def spearman(real: FloatArray, sim: FloatArray) -> FloatArray:
-    """Spearman's rho; ties have mean ranks."""
-    return pearson(rankdata(real, axis=-1), rankdata(sim, axis=-1))
-
-
-def mmrv(real: FloatArray, sim: FloatArray) -> FloatArray:
-    """Mean maximum rank violation of one vector with each row of another.
-
-    mean_i max_j |R_i - R_j| [(S_i > S_j) xor (R_i > R_j)].
-    """
-    size, ours = np.abs(real[:, np.newaxis] - real), real[:, np.newaxis] > real
-    rows = np.atleast_2d(sim)
-    found, step = np.empty(len(rows)), max(1, MOST_PAIRS // size.size)
-    for first in range(0, len(rows), step):
-        part = rows[first : first + step]
-        theirs = part[:, :, np.newaxis] > part[:, np.newaxis, :]
-        found[first : first + step] = np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1)
-    return found if sim.ndim > 1 else found[0]
+def _mmrv_of_orders(real: FloatArray, orders: FloatArray) -> FloatArray:
+    """MMRV with each row, a part of them at a time."""
+    step = max(1, MOST_PAIRS // len(real) ** 2)
+    return np.concatenate([mmrv(real, orders[first : first + step]) for first in range(0, len(orders), step)])
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,14 @@ class Correlation:
     Attributes:
         value: None where it is not defined.
         p_value: one-sided, over all orders of the simulated rates; None where nothing is defined or tested.
+        interval: 95 %, for the noise of the trials; None where numbers of trials are unknown.
+        redrawn: with the policies redrawn too; None of fewer than ten.
     """
 
     value: float | None
     p_value: float | None = None
+    interval: tuple[float, float] | None = None
+    redrawn: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -222,10 +226,11 @@ def least_p(sim: FloatArray) -> float:
 
 def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking | None:
     """Rank the policies; None where fewer than two can be ranked."""
-    real, sim = cells.mean
-    count = len(real)
+    count = len(cells.policies)
     if count < 2 or not len(cells.tasks):
         return None
+    real, sim = cells.mean
+    noise = noise_intervals(cells.mean, cells.variance_of_mean, seed) if cells.tested else NoiseIntervals()
     tried, whole = orders(count, seed)
     shuffled = sim[tried]
 
@@ -251,10 +256,10 @@ def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking |
         sim,
         intervals[0],
         intervals[1],
-        Correlation(_or_none(r), chance(pearson(real, shuffled), r)),
-        Correlation(_or_none(rho), chance(spearman(real, shuffled), rho)),
+        Correlation(_or_none(r), chance(pearson(real, shuffled), r), noise.r, noise.r_redrawn),
+        Correlation(_or_none(rho), chance(spearman(real, shuffled), rho), noise.rho),
         Correlation(_or_none(tau)),
-        Correlation(violation, chance(mmrv(real, shuffled), violation, least=True)),
+        Correlation(violation, chance(_mmrv_of_orders(real, shuffled), violation, least=True), noise.mmrv),
         least,
         choices[0],
         choices[1],
@@ -374,7 +379,7 @@ def _kept_without(cells: RankedCells) -> BoolArray:
 
 def _reliability(cells: RankedCells) -> tuple[float | None, float | None]:
     """1 less the share of the sampling variance in the variance of the rates (Spearman, 1904)."""
-    noise = (cells.variance.sum(2) / len(cells.tasks) ** 2).mean(1)
+    noise = cells.variance_of_mean.mean(1)
     spread = cells.mean.var(1, ddof=1)
     found = [
         1 - float(each / all_) if all_ > SLACK and math.isfinite(each) else None

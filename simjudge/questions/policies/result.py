@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +13,16 @@ from pydantic import Field
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
-from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.core.text import list_some
+from simjudge.method.certainty import Certainty
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.questions.policies.ranking import RankingVerdict
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
-from simjudge.results.saved_result import POLICIES, atomic_result, write_json
+from simjudge.results.saved_result import POLICIES, TRIALS, NamedComparison, ResultEntry, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
 
 Row = Mapping[str, Any]
@@ -68,20 +74,36 @@ class PoliciesFile(OpenFields):
     by_policy: list[CellGroupFields]
     by_task: list[CellGroupFields]
     by_cell: list[CellGroupFields]
-    ranking: RankingFields | None
+    ranking: RankingFields | None = None
     rankings: list[dict[str, Any]] = Field(default_factory=list)
     next: list[dict[str, Any]] = Field(default_factory=list)
+    next_regret: list[float] | None = None
     sharpened: dict[str, dict[str, Any]]
+    contexts: dict[str, Any] | None = None
     notes: list[str]
     losses: list[str]
 
 
 @dataclass(frozen=True, eq=False)
 class SavedPolicies:
-    """One result folder of a comparison of policies."""
+    """One result folder of a comparison of policies.
+
+    Attributes:
+        folder: where it lies; None of a result that was just computed.
+        fresh: the trials of such a result.
+    """
 
     name: str
     content: Mapping[str, Any]
+    folder: Path | None = None
+    fresh: PolicyTrials | None = None
+
+    @cached_property
+    def trials(self) -> PolicyTrials | None:
+        """The trials; None where an earlier simjudge did not keep them."""
+        if self.folder is None or not (self.folder / TRIALS).is_file():
+            return self.fresh
+        return read_policy_table(self.folder / TRIALS).trials
 
     @property
     def overall(self) -> Row:
@@ -105,18 +127,44 @@ class SavedPolicies:
         return [key.removeprefix("by_") for key in self.content if key.startswith("by_") and key != "by_cell"]
 
 
+def compared_policies(result: SavedPolicies) -> NamedComparison:
+    """The comparison as --fail-on and a study see it: all cells together, then each policy."""
+
+    def entry(key: str, label: str, row: Row) -> ResultEntry:
+        numbers = EntryNumbers(
+            n_a=row["trials_real"],
+            n_b=row["trials_sim"],
+            compared=row["cells"],
+            mean_w1=row["w1"],
+            mean_performance_a=row["rate_real"],
+            mean_performance_b=row["rate_sim"],
+            **{name: row[name] for name in _CERTAINTY if name in row},
+        )
+        return ResultEntry(key, label, numbers)
+
+    rows = [(row["policy"], row) for row in result.groups("policy")]
+    entries = [entry("overall", "all", result.overall), *(entry(name, name, row) for name, row in rows)]
+    return NamedComparison(result.name, tuple(entries))
+
+
+_CERTAINTY = [each.name for each in fields(Certainty)]
+
+
 def load_policies(folder: Path) -> SavedPolicies:
     """Read a result folder of a comparison of policies."""
     if not (folder / POLICIES).is_file():
         raise SimjudgeError(f"{folder}: holds no {POLICIES}; run simjudge compare-policies first")
     content = read_checked(folder / POLICIES, PoliciesFile, "result of simjudge compare-policies")
-    return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump())
+    return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump(), folder)
 
 
-def save_policies(folder: Path, content: Mapping[str, Any]) -> None:
+def save_policies(folder: Path, saved: SavedPolicies) -> None:
     """Write a result folder; it appears whole or not at all."""
+    trials = saved.trials
     with atomic_result(folder) as temporary:
-        write_json(temporary / POLICIES, dict(content))
+        write_json(temporary / POLICIES, dict(saved.content))
+        if trials is not None:
+            trials.write(temporary / TRIALS)
 
 
 def headline(result: SavedPolicies) -> str:
@@ -186,14 +234,38 @@ def _rate_words(row: Row) -> str:
 def sentences(result: SavedPolicies) -> list[str]:
     """What stands below the lead."""
     row, ranking = result.overall, result.ranking
-    out = [_gap_sentence(row)]
+    out = [_gap_sentence(row), *_context_sentences(result.content["contexts"])]
     if ranking is not None:
-        out += [_correlation_sentence(ranking), *_reversal_sentences(ranking), *_fragility(ranking)]
+        said = _correlation_sentence(ranking)
+        # That so few policies cannot be told from chance stands before everything.
+        out = [said, *out] if ranking["least_p"] > SIGNIFICANCE else [*out, said]
+        out += [*_reversal_sentences(ranking), *_fragility(ranking)]
     out += _wrong_under_conditions(result.content["rankings"])
-    out += _next_sentences(result.content["next"])
-    for name, found in result.content["sharpened"].items():
-        out.append(_sharpened_sentence(name, found))
-    return out
+    out += next_sentences(result)
+    return out + _sharpened_sentences(result.content["sharpened"])
+
+
+def _context_sentences(contexts: Row | None) -> list[str]:
+    if contexts is None:
+        return []
+    row, columns = contexts["overall"], " and ".join(contexts["columns"])
+    if not row["compared"]:
+        return [f"No real trial began ({columns}) as a simulated one did: nothing was compared by initial state."]
+    gap = (
+        ""
+        if row["gap"] is None
+        else (
+            f"the gap is {format_number(row['gap'])} (95 %: {format_number(row['gap_low'])} to "
+            f"{format_number(row['gap_high'])}): {verdict_words(row['verdict'], row['margin'])}; "
+        )
+    )
+    never = 1 - row["overlap_a"]
+    missed = (
+        f"{_percent(never)} of the real initial states were never simulated"
+        if never > 0
+        else ("all real initial states were simulated")
+    )
+    return [f"Where trials began alike ({columns}), {gap}{missed}."]
 
 
 def _gap_sentence(row: Row) -> str:
@@ -209,16 +281,26 @@ def _gap_sentence(row: Row) -> str:
 
 def _correlation_sentence(ranking: Row) -> str:
     count, least = len(ranking["policies"]), ranking["least_p"]
-    r, rho = ranking["r"], ranking["rho"]
-    if least > 0.05:
+    r, rho, violation = (f"{_value(ranking[name])}{_interval(ranking[name])}" for name in ("r", "rho", "mmrv"))
+    clean = ranking["r_without_noise"]
+    noise = "" if clean is None else f" Without the noise of the trials r is about {format_number(min(1.0, clean))}."
+    if least > SIGNIFICANCE:
         return (
             f"With {count} policies no correlation can be told from chance: the best order has p = {format_p(least)} "
-            f"(r = {_value(r)}, MMRV {format_number(ranking['mmrv']['value'])})."
+            f"(r = {r}, MMRV {violation}).{noise}"
         )
+    chance = {name: format_p(ranking[name]["p_value"]) for name in ("r", "rho")}
     return (
-        f"r = {_value(r)} (p = {format_p(r['p_value'])}), rho = {_value(rho)} (p = {format_p(rho['p_value'])}), "
-        f"MMRV {format_number(ranking['mmrv']['value'])} over {count} policies."
+        f"r = {r}, p = {chance['r']}; rho = {rho}, p = {chance['rho']}; MMRV {violation}, over {count} policies. "
+        f"Intervals are for the noise of the trials.{noise}"
+        if ranking["r"].get("interval")
+        else f"r = {r}, p = {chance['r']}; rho = {rho}, p = {chance['rho']}; MMRV {violation}, over {count} policies."
     )
+
+
+def _interval(measure: Row) -> str:
+    ends = measure.get("interval")
+    return "" if ends is None else f" ({format_number(ends[0])} to {format_number(ends[1])})"
 
 
 def _reversal_sentences(ranking: Row) -> list[str]:
@@ -247,24 +329,51 @@ def _wrong_under_conditions(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _next_sentences(rows: Sequence[Row]) -> list[str]:
-    out = []
+def next_sentences(result: SavedPolicies) -> list[str]:
+    """Which real trials to run next."""
+    rows, out, regret = result.content["next"], [], result.content["next_regret"]
     for key, what in (("for_choice", "to choose the best policy"), ("for_rates", "to narrow the rates")):
         asked = sum(row[key] for row in rows)
         most = sorted((row for row in rows if row[key]), key=lambda row: -row[key])[:3]
         if most:
             first = ", ".join(f"{row[key]} of {row['policy']} at {row['task']}" for row in most)
-            out.append(f"Next {asked} real trials {what}: {first}{', ...' if len(rows) > len(most) else ''}.")
+            falls = ""
+            if key == "for_choice" and regret is not None:
+                falls = (
+                    f" The loss expected from choosing falls from {_points(regret[0])} to {_points(regret[1])} points."
+                )
+            more = ", ..." if sum(row[key] > 0 for row in rows) > len(most) else ""
+            out.append(f"Next {asked} real trials {what}: {first}{more}.{falls}")
+    return out
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.2g}"
+
+
+def _sharpened_sentences(sharpened: Mapping[str, Row]) -> list[str]:
+    """Where the simulation should be trusted for a mean, and what it was worth."""
+    out = [_sharpened_sentence(name, found) for name, found in sharpened.items() if found["weight"]]
+    if alone := {name: found for name, found in sharpened.items() if not found["weight"]}:
+        largest = max(found["correlation"] for found in alone.values())
+        out.append(
+            f"{list_some(list(alone))}: the real trials stand alone; the simulation does not sharpen their mean "
+            f"(correlation of pairs {format_number(largest)}{' at most' if len(alone) > 1 else ''})."
+        )
     return out
 
 
 def _sharpened_sentence(name: str, found: Row) -> str:
-    alone, both = found["real"], found["both"]
-    if not found["weight"]:
-        return f"{name}: the simulation does not sharpen the real mean ({found['pairs']} pairs)."
+    alone, both, what = found["real"], found["both"], found["by"]
+    known = f"correlation {format_number(found['correlation'])} over {found['pairs']} {what}"
+    signed = " less" in name
+    value, low, high, low_alone, high_alone = (
+        f"{100 * number:+.3g} points" if signed else _percent(number)
+        for number in (both["value"], both["low"], both["high"], alone["low"], alone["high"])
+    )
     return (
-        f"{name}: {_percent(both['value'])} ({_percent(both['low'])} to {_percent(both['high'])}) with the simulation, "
-        f"{_percent(alone['low'])} to {_percent(alone['high'])} without; it was worth {found['worth']:.0f} real trials."
+        f"{name}: {value} ({low} to {high}) with the simulation, {low_alone} to {high_alone} without; it was worth "
+        f"{found['worth']:.0f} real {'trials' if what == 'pairs' else 'cells'} ({known})."
     )
 
 
@@ -280,6 +389,7 @@ RANKING_COLUMNS = (
     "under",
     "policies",
     "r",
+    "95 %",
     "p of r",
     "rho",
     "MMRV",
@@ -298,6 +408,7 @@ def ranking_row(row: Row, under: str) -> list[str]:
         under,
         str(len(row["policies"])),
         _value(row["r"]),
+        _interval(row["r"]).strip(" ()") or DASH,
         DASH if row["r"]["p_value"] is None else format_p(row["r"]["p_value"]),
         _value(row["rho"]),
         format_number(row["mmrv"]["value"]),
@@ -312,6 +423,46 @@ def ranking_rows(result: SavedPolicies) -> list[list[str]]:
     """All rankings: over everything, and under each named condition."""
     rows = [] if result.ranking is None else [ranking_row(result.ranking, "everything")]
     return rows + [ranking_row(row, f"{row['condition']} {row['value']}") for row in result.content["rankings"]]
+
+
+CONTEXT_COLUMNS = (
+    "policy",
+    "real trials",
+    "compared",
+    "real",
+    "sim",
+    "gap",
+    "95 %",
+    "p corr.",
+    "O_real",
+    "O_sim",
+    "verdict",
+)
+
+
+def context_rows(result: SavedPolicies) -> list[list[str]]:
+    """Trials that began alike, by policy, and all together."""
+    contexts = result.content["contexts"]
+    if contexts is None:
+        return []
+    return [_context_row(row) for row in (*contexts["by_policy"], {"policy": "all", **contexts["overall"]})]
+
+
+def _context_row(row: Row) -> list[str]:
+    tested = row["gap"] is not None
+    return [
+        row["policy"],
+        str(row["n_a"]),
+        str(row["compared"]),
+        _percent(row["mean_performance_a"]),
+        _percent(row["mean_performance_b"]),
+        format_number(row["gap"]) if tested else DASH,
+        f"{format_number(row['gap_low'])} to {format_number(row['gap_high'])}" if tested else DASH,
+        format_p(row["p_adjusted"]) if row["p_adjusted"] is not None else DASH,
+        _percent(row["overlap_a"]),
+        _percent(row["overlap_b"]),
+        verdict_words(row["verdict"], row["margin"]),
+    ]
 
 
 COLUMNS = ("policy", "task", "trials", "real", "sim", "gap", "95 %", "p corr.", "floor", "verdict")

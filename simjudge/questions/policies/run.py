@@ -11,7 +11,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
@@ -20,10 +20,12 @@ from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
-from simjudge.questions.policies.few_real import SharpenedMean, sharpen_mean
-from simjudge.questions.policies.lerobot import eval_infos, read_eval_infos
-from simjudge.questions.policies.next_trials import NextTrials, next_trials
+from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
+from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells, sharpen_mean
+from simjudge.questions.policies.lerobot import data_sets, eval_infos, read_data_sets, read_eval_infos
+from simjudge.questions.policies.next_trials import NextPlan, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
+from simjudge.questions.policies.pairs import PairedTrials, checked_pairs
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
     SavedPolicies,
@@ -34,12 +36,11 @@ from simjudge.questions.policies.result import (
     save_policies,
     sentences,
 )
-from simjudge.questions.policies.settings import TRIALS, PolicySettings
-from simjudge.questions.policies.tables import REAL, SIM, read_policy_table
-from simjudge.questions.policies.trials import PolicyTrials, joined_trials
+from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, SideUnknownError, joined_trials
 from simjudge.results.saved_result import check_result_folder
 
-FEWEST_PAIRS = 2
 POLICY, TASK, CELL = "policy", "task", "cell"
 
 
@@ -84,8 +85,9 @@ class PolicyComparison(ShortRepr):
     Attributes:
         groups: by "policy", "task", "cell" and each named condition.
         rankings: of the trials under each named condition, by its name and value.
-        next_trials: where further real trials tell most; none where none were asked for.
+        next_trials: where further real trials tell most; None where none were asked for.
         sharpened: for each policy with paired trials the real mean, with and without the simulation.
+        contexts: over trials that began alike; None where no condition is a number.
     """
 
     trials: PolicyTrials
@@ -94,8 +96,9 @@ class PolicyComparison(ShortRepr):
     groups: Mapping[str, Sequence[CellGroup]]
     ranking: Ranking | None
     rankings: Mapping[tuple[str, str], Ranking]
-    next_trials: Sequence[NextTrials]
+    next_trials: NextPlan | None
     sharpened: Mapping[str, SharpenedMean]
+    contexts: ContextComparison | None
     settings: PolicySettings
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
@@ -117,12 +120,16 @@ class PolicyComparison(ShortRepr):
             ],
             "next": [
                 {**vars(trial), "policy": self.trials.policies[trial.policy], "task": self.trials.tasks[trial.task]}
-                for trial in self.next_trials
+                for trial in (self.next_trials.cells if self.next_trials else ())
             ],
+            "next_regret": None
+            if self.next_trials is None
+            else [self.next_trials.regret_now, self.next_trials.regret_then],
             "sharpened": {
                 name: {**vars(found), **{key: vars(getattr(found, key)) for key in ("real", "sim", "both")}}
                 for name, found in self.sharpened.items()
             },
+            "contexts": None if self.contexts is None else self.contexts.content(self.trials),
             "notes": list(self.notes),
             "losses": self.losses.lines(),
         }
@@ -168,6 +175,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     losses = Losses()
     losses.extend(trials.losses)
     notes = list(trials.notes)
+    trials = checked_pairs(trials, losses)
     _count_one_sided(trials, losses)
     cells = find_cells(trials)
     if not len(cells):
@@ -191,7 +199,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     overall = _group({}, everything, cells, evidence, together, by_trials=by_trials)
     ranked = ranked_cells(trials)
     ranking = rank_policies(ranked, settings.margin, settings.seed)
-    further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested else []
+    further = next_trials(ranked, settings.next, settings.seed) if settings.next and ranked.tested and ranking else None
     return PolicyComparison(
         trials,
         cells,
@@ -200,11 +208,32 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
         ranking,
         _rankings(trials, settings),
         further,
-        _sharpened(trials, settings.seed),
+        _sharpened(trials, ranking, settings.seed),
+        _contexts(trials, settings, notes),
         settings,
         notes,
         losses,
     )
+
+
+def _contexts(trials: PolicyTrials, settings: PolicySettings, notes: list[str]) -> ContextComparison | None:
+    found = compare_contexts(
+        trials,
+        settings.radius,
+        settings.scales,
+        settings.contexts,
+        draws=settings.draws,
+        seed=settings.seed,
+        margin=settings.margin,
+    )
+    if found is not None:
+        how = ", ".join(f"{name} within {scale:.3g}" for name, scale in zip(found.columns, found.scales, strict=True))
+        notes.append(f"trials began alike where {how}")
+        if found.missing:
+            notes.append(f"{found.missing} trials lack one of these numbers: they are in no context")
+        if found.thinned > MOST_TRIALS:
+            notes.append(f"contexts are of {MOST_TRIALS:,} trials, drawn from {found.thinned:,}")
+    return found
 
 
 def _rankings(trials: PolicyTrials, settings: PolicySettings) -> dict[tuple[str, str], Ranking]:
@@ -264,21 +293,39 @@ def _count_one_sided(trials: PolicyTrials, losses: Losses) -> None:
                 losses.add(f"{what} with {other} trials alone", names[each])
 
 
-def _sharpened(trials: PolicyTrials, seed: int) -> dict[str, SharpenedMean]:
-    """For each policy that has pairs: its real mean from real trials, and with the simulation."""
+def _sharpened(trials: PolicyTrials, ranking: Ranking | None, seed: int) -> dict[str, SharpenedMean]:
+    """For each policy, and for the two that do best, the real mean from real trials, and with the simulation."""
     found: dict[str, SharpenedMean] = {}
-    if not trials.pair_names:
+    if trials.has_rates:
         return found
+    samples = {}
     for number, name in enumerate(trials.policies):
-        mine = trials.policy == number
-        real = np.flatnonzero(mine & trials.real & (trials.pair >= 0))
-        sim = np.flatnonzero(mine & ~trials.real & (trials.pair >= 0))
-        _, first, second = np.intersect1d(trials.pair[real], trials.pair[sim], return_indices=True)
-        further = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
-        if len(first) >= FEWEST_PAIRS and len(further) >= len(first):
-            pairs = trials.outcome[real[first]], trials.outcome[sim[second]]
-            found[name] = sharpen_mean(*pairs, trials.outcome[further], seed)
+        samples[number] = pairs = PairedTrials.of_policy(trials, number, seed)
+        if pairs.usable:
+            found[name] = sharpen_mean(pairs.real, pairs.sim, pairs.further, seed)
+        elif (cells := sharpen_by_cells(*_cell_rates(trials, number))) is not None:
+            found[name] = cells
+    if ranking is not None:
+        first, second = ranking.policies[np.argsort(-ranking.real, kind="stable")[:2]].tolist()
+        if (pairs := samples[first].less(samples[second])).usable:
+            name = f"{trials.policies[first]} less {trials.policies[second]}"
+            found[name] = sharpen_mean(pairs.real, pairs.sim, pairs.further, seed, -1.0)
     return found
+
+
+def _cell_rates(trials: PolicyTrials, policy: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rates of the cells that both sides have, real and simulated; and of those that were simulated alone."""
+    mine = np.flatnonzero(trials.policy == policy)
+    words = np.stack([trials.task[mine], *(number[mine] for number in trials.words.values())], 1)
+    cell = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1)
+    count = int(cell.max(initial=-1)) + 1
+    held, total = np.zeros((2, count)), np.zeros((2, count))
+    side = (~trials.real[mine]).astype(int)
+    np.add.at(held, (side, cell), 1.0)
+    np.add.at(total, (side, cell), trials.outcome[mine])
+    rate = total / np.maximum(held, 1)
+    both, alone = (held > 0).all(0), (held[0] == 0) & (held[1] > 0)
+    return rate[0, both], rate[1, both], rate[1, alone]
 
 
 class PolicyComparisonResult(TabledResult[SavedPolicies]):
@@ -290,7 +337,7 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
 
     def __init__(self, saved: SavedPolicies, folder: Path | None) -> None:
         """Wrap a result; `compare_policies` and `load_result` make one."""
-        super().__init__(folder, lambda out: save_policies(out, saved.content))
+        super().__init__(folder, lambda out: save_policies(out, saved))
         self.saved = saved
 
     @property
@@ -344,31 +391,68 @@ def compare_policies(
     """
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
-    sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
-    trials = joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
+    trials = read_policy_trials(real, sim, settings=settings, log=log)
     found = compare_trials(trials, settings)
     for note in found.notes:
         log(f"note: {note}")
     name = f"{len(trials.policies)} policies at {len(trials.tasks)} tasks"
-    result = PolicyComparisonResult(SavedPolicies(name, found.content()), None)
+    result = PolicyComparisonResult(SavedPolicies(name, found.content(), fresh=trials), None)
     if out is not None:
         result.save(out)
         return PolicyComparisonResult(load_policies(Path(out)), Path(out))
     return result
 
 
-def _read(source: object, side: str | None, settings: PolicySettings, log: Log) -> PolicyTrials:
+@takes_setting_keywords
+def read_policy_trials(
+    real: object, sim: object = None, *, settings: TrialTableSettings, log: Log = no_log
+) -> PolicyTrials:
+    """Read trials of robot policies, as `compare_policies` does.
+
+    Args:
+        real: the real trials, or both sides, in any form that `compare_policies` takes.
+        sim: the simulated trials; None where `real` holds both.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+
+    Returns:
+        The trials of both sides, which write themselves: `trials.write("trials.csv")`.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a table cannot be read.
+    """
+    sides = [(real, REAL if sim is not None else None), *([(sim, SIM)] if sim is not None else [])]
+    return joined_trials([_read(source, side, settings, log) for source, side in sides], settings.rename or {})
+
+
+_TABLES = {".csv", ".parquet", ".jsonl", ".ndjson"}
+
+
+def holds_trials(path: Path) -> bool:
+    """Whether a path is of a kind that trials of policies come in."""
+    return (path.is_file() and path.suffix in _TABLES) or bool(eval_infos(path) or data_sets(path))
+
+
+def read_side(source: object, side: str) -> PolicyTrials:
+    """Trials of one side."""
+    return _read(source, side, TrialTableSettings(), no_log)
+
+
+def _read(source: object, side: str | None, settings: TrialTableSettings, log: Log) -> PolicyTrials:
     if isinstance(source, PolicyTrials):
         return source
-    files = eval_infos(Path(source)) if isinstance(source, str | Path) else []
-    if files:
-        if side is None:
-            raise UsageError(
-                f"{source}: lerobot-eval does not say its side; give the real trials first, then the simulated"
-            )
-        return read_eval_infos(files, real=side == REAL)
+    if isinstance(source, str | Path):
+        for find, read, what in ((eval_infos, read_eval_infos, "lerobot-eval"), (data_sets, read_data_sets, "LeRobot")):
+            if files := find(Path(source)):
+                if side is None:
+                    raise SideUnknownError(
+                        f"{source}: {what} does not say its side; give the real trials first, then the simulated"
+                    )
+                return read(files, real=side == REAL)
     reading = read_policy_table(source, side, settings.columns, settings.outcome)
-    log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
+    if reading.taken:
+        log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))
     return reading.trials
 
 

@@ -11,19 +11,27 @@ from simjudge.method.method import MOST_DRAWS
 
 MARGIN = 0.1
 """Ruling out a smaller one takes more trials than most people have."""
+RADIUS = 0.1
+"""Of the range of a number over both sides."""
 CELLS, TRIALS = "cells", "trials"
 
 
-def _pairs_form() -> TextForm:
-    def parse(given: Any) -> Any:
-        if isinstance(given, dict):
-            return given
-        pairs = dict(part.split("=", 1) for part in str(given).split(",") if "=" in part)
-        if not pairs:
-            raise UsageError(f"{given!r}: write NAME=OTHER, several with commas")
-        return pairs
+def _pairs_form(value: str = "OTHER", of: type = str) -> TextForm:
+    """How NAME=VALUE is written, several with commas."""
 
-    return TextForm(parse, lambda value: ",".join(f"{name}={other}" for name, other in value.items()), "NAME=OTHER")
+    def parse(given: Any) -> Any:
+        pairs = given
+        if not isinstance(given, dict):
+            pairs = dict(part.split("=", 1) for part in str(given).split(",") if "=" in part)
+        try:
+            found = {name.strip(): of(other) for name, other in pairs.items()}
+        except (TypeError, ValueError):
+            found = {}
+        if not found:
+            raise UsageError(f"{given!r}: write NAME={value}, several with commas")
+        return found
+
+    return TextForm(parse, lambda held: ",".join(f"{name}={other}" for name, other in held.items()), f"NAME={value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +52,22 @@ class TrialTableSettings(Settings, panel="Reading tables"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicySettings(TrialTableSettings, panel="Certainty"):
+class ContextSettings(Settings, panel="Initial states"):
+    """Which trials began alike, where conditions are numbers."""
+
+    contexts: str | None = setting(
+        None, "Columns of numbers that describe how a trial began, with commas; none for none. Not given: all numbers."
+    )
+    radius: float = setting(
+        RADIUS, "Trials are alike where no number differs by more than this share of its range.", low=1e-6, high=1
+    )
+    scales: dict[str, float] | None = setting(
+        None, "What counts in the place of a number's range: friction=0.5,x=0.1.", form=_pairs_form("RANGE", float)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySettings(TrialTableSettings, ContextSettings, panel="Certainty"):
     """How policies are compared.
 
     Attributes:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -19,11 +20,9 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_file
 from simjudge.core.text import list_some, read_text
-from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, REAL, SIM, PolicyTrials, SideUnknownError
 
-REAL, SIM = "real", "sim"
 _REAL_WORDS = {"real", "hw", "hardware", "actual", "robot", "reality"}
 _SIM_WORDS = {"sim", "simulation", "simulated", "predicted", "simulator"}
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -55,14 +54,19 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "num_episodes",
     ),
     "successes": ("successes", "k", "num_successes", "n_successes", "n_success"),
-    "rate": ("success_rate", "rate", "success_pct", "success_percent", "mean_success", "avg_task_progress", "x", "y"),
+    "rate": ("success_rate", "rate", "success_pct", "success_percent", "mean_success", "avg_task_progress"),
     "side": ("side", "domain", "real_or_sim", "world"),
     "unit": ("unit", "session", "block"),
     "pair": ("pair", "pair_id", "initial_state", "init_state"),
 }
 """Usual names of columns, in small letters, the likeliest first."""
 _SUMS = re.compile(r"(aggregate|overall|average|mean|total|all tasks)\b", re.IGNORECASE)
-_IGNORED = re.compile(r"(^|_)(ci\d*|lo|hi|low|high|bins|letter|index|id|std|stderr|sem)($|_)")
+_IGNORED = re.compile(
+    r"(^|_)(ci\d*|lo|hi|low|high|bins|letter|index|ix|id|std|stderr|sem|seed|episode|trial|date)($|_)"
+)
+_NUMBERED = re.compile(r"(^|_)(id|ix|index|seed|episode|trial|timestamp)($|_)")
+_AFTER = re.compile(r"(^|_)(reward|return|steps|length|duration|elapsed|seconds|time|timestamp|frames|failures?)($|_)")
+"""Numbers that come of a trial, and are no condition."""
 _PERCENT = re.compile(r"(pct|percent|%)")
 _ROUND = 1e-6
 _MOST_WORDS = 200
@@ -124,13 +128,18 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
     text = read_text(path)
     if path.suffix in {".jsonl", ".ndjson"}:
         return pd.DataFrame.from_records(_json_lines(text, path)), str(path)
-    kept = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    lines = text.splitlines()
+    kept = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     if not kept.strip():
         raise SimjudgeError(f"{path}: has no rows")
     try:
-        return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept)), str(path)
+        table = pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
+    if lines[0].startswith(LAYOUT_MARK):
+        with suppress(ValueError):
+            table.attrs[LAYOUT] = json.loads(lines[0].removeprefix(LAYOUT_MARK))
+    return table, str(path)
 
 
 def _separator(text: str) -> str:
@@ -151,31 +160,6 @@ def _json_lines(text: str, path: Path) -> list[dict[str, Any]]:
                 raise SimjudgeError(f"{path}, line {number}: is not an object with a value for each column")
             rows.append(row)
     return rows
-
-
-def write_policy_table(trials: PolicyTrials, path: str | Path) -> None:
-    """Write trials as CSV or Parquet, by the ending; `read_policy_table` reads the same trials again."""
-    path = Path(path)
-    columns: dict[str, Any] = {
-        "policy": np.array(trials.policies)[trials.policy],
-        "task": np.array(trials.tasks)[trials.task],
-        "side": np.where(trials.real, REAL, SIM),
-        "success_rate" if trials.has_rates else "outcome": trials.outcome,
-        "unit": [f"u{number}" for number in trials.unit],
-    }
-    if (trials.pair >= 0).any():
-        columns["pair"] = np.array([*trials.pair_names, ""], str)[trials.pair]
-    columns |= {name: np.array(trials.word_names[name])[number] for name, number in trials.words.items()}
-    table = pd.DataFrame(columns | dict(trials.numbers))
-    if trials.has_rates:
-        table = table.drop(columns="unit")
-    with atomic_file(path) as temporary:
-        if path.suffix == ".parquet":
-            table.to_parquet(temporary, index=False)
-        elif path.suffix == ".csv":
-            table.to_csv(temporary, index=False)
-        else:
-            raise UsageError(f"{path}: trials are written as .csv or .parquet")
 
 
 def read_policy_table(
@@ -229,6 +213,8 @@ class _TableReader:
 
     def read(self) -> TableReading:
         """Find the columns, then take the rows in by the form that they have."""
+        if (layout := self._table.attrs.get(LAYOUT)) is not None:
+            return TableReading(self._as_written(layout), {})
         wide = self._wide_columns()
         for role in ALIASES:
             if role in self._taken or (wide and role in {"outcome", "successes", "rate", "side", "outcomes"}):
@@ -247,6 +233,32 @@ class _TableReader:
         trials = self._wide(wide) if wide else self._long()
         return TableReading(trials, self._taken)
 
+    def _as_written(self, layout: object) -> PolicyTrials:
+        """A table of `PolicyTrials.write`: nothing is guessed."""
+        table = self._table
+        names = {key: layout.get(key, []) for key in ("words", "numbers")} if isinstance(layout, dict) else {}
+        needed = ["policy", "task", "side", "outcome", "is_rate", *names.get("words", ()), *names.get("numbers", ())]
+        for column in needed:
+            if column not in table.columns:
+                raise SimjudgeError(f"{self._name}: lacks the column {column}, which its first line names")
+        texts = {name: table[name].astype(str).to_numpy(str) for name in table.columns}
+        outcome = pd.to_numeric(table["outcome"], errors="coerce").to_numpy(np.float64)
+        if wrong := np.flatnonzero(~((outcome >= 0) & (outcome <= 1))).tolist():
+            raise SimjudgeError(f"{self._name}, row {wrong[0] + 1}: outcome is {texts['outcome'][wrong[0]]}")
+        return PolicyTrials.of_columns(
+            texts["policy"],
+            texts["task"],
+            texts["side"] == REAL,
+            outcome,
+            is_rate=np.array([text.lower() == "true" for text in texts["is_rate"]], bool),
+            unit=texts.get("unit"),
+            pair=texts.get("pair"),
+            words={name: texts[name] for name in names["words"]},
+            numbers={
+                name: pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64) for name in names["numbers"]
+            },
+        )
+
     def _wide_columns(self) -> dict[str, dict[str, str]]:
         """For each side the columns of a table that has both in one row; empty where it has not."""
         found: dict[str, dict[str, str]] = {REAL: {}, SIM: {}}
@@ -257,7 +269,8 @@ class _TableReader:
                 if rest == plain or _IGNORED.search(plain):
                     continue
                 for role in ("successes", "trials", "rate", "outcome"):
-                    if rest in ALIASES[role]:
+                    # A bare x or y is a position; x_real against y_sim are the axes of a plot of rates.
+                    if rest in ALIASES[role] or (role == "rate" and rest in {"x", "y"}):
                         found[side].setdefault("rate" if role == "outcome" else role, column)
         if all(found[side].keys() & {"successes", "rate"} for side in found):
             return found
@@ -347,7 +360,7 @@ class _TableReader:
 
     def _long(self) -> PolicyTrials:
         if self._side is None and "side" not in self._taken:
-            raise SimjudgeError(
+            raise SideUnknownError(
                 f"{self._name}: nothing says which trials are real; give a column side with real and sim, or two tables"
             )
         if "outcomes" in self._taken or "trials" in self._taken or "rate" in self._taken:
@@ -426,6 +439,7 @@ class _TableReader:
         return values
 
     def _single_trials(self) -> PolicyTrials:
+        self._leave_out_repeated()
         table, taken = self._table, self._taken
         outcome = _outcomes(table[taken["outcome"]])
         empty = np.isnan(outcome)
@@ -448,7 +462,7 @@ class _TableReader:
         words = {column: table[column].astype(str).to_numpy(str)[kept] for column in self._word_columns()}
         numbers = {}
         for column in table.columns:
-            if column not in taken.values() and not _IGNORED.search(_plain(column)):
+            if column not in taken.values() and not any(each.search(_plain(column)) for each in (_IGNORED, _AFTER)):
                 values = pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64)
                 if np.isfinite(values).any() and len(np.unique(values)) > 1:
                     numbers[column] = values[kept]
@@ -464,6 +478,14 @@ class _TableReader:
             notes=self._notes,
             losses=self._losses,
         )
+
+    def _leave_out_repeated(self) -> None:
+        """Rows with a number of their own (episode, seed, id) that stand twice are one trial."""
+        if any(_NUMBERED.search(_plain(column)) for column in self._table.columns):
+            again = self._table.duplicated().to_numpy()
+            for row in np.flatnonzero(again):
+                self._losses.add("rows that stand twice", f"row {row + 1}")
+            self._table = self._table[~again].reset_index(drop=True)
 
     def _sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         column = self._table[self._taken["side"]].astype(str)

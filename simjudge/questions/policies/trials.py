@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.files import atomic_file
 
+REAL, SIM = "real", "sim"
+LAYOUT, LAYOUT_MARK = "simjudge trials", "# simjudge trials: "
+"""Which columns are conditions, in the first line of a CSV and in the attributes of a Parquet file."""
 StringArray = npt.NDArray[np.str_]
+
+
+class SideUnknownError(UsageError):
+    """Nothing says which trials are real."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +107,39 @@ class PolicyTrials(ShortRepr):
     def has_rates(self) -> bool:
         """Whether some row is a rate without a number of trials: then nothing is certain."""
         return bool(self.is_rate.any())
+
+    def write(self, path: str | Path) -> None:
+        """Write the trials as CSV or Parquet, by the ending; `read_policy_trials` reads the same ones again.
+
+        Args:
+            path: ends in .csv or .parquet; an earlier file is replaced.
+        """
+        path = Path(path)
+        # The side stands first: a name may begin with the mark of a comment.
+        columns: dict[str, Any] = {
+            "side": np.where(self.real, REAL, SIM),
+            "policy": np.array(self.policies)[self.policy],
+            "task": np.array(self.tasks)[self.task],
+            "outcome": self.outcome,
+            "is_rate": self.is_rate,
+            "unit": [f"u{number}" for number in self.unit],
+            "pair": np.array([*self.pair_names, ""], str)[self.pair],
+        }
+        if taken := set(columns) & {*self.words, *self.numbers}:
+            raise UsageError(f"{path}: a condition is called {min(taken)}, as a column of all trials is; rename it")
+        columns |= {name: np.array(self.word_names[name])[number] for name, number in self.words.items()}
+        table = pd.DataFrame(columns | dict(self.numbers))
+        layout = {"words": list(self.words), "numbers": list(self.numbers)}
+        with atomic_file(path) as temporary:
+            if path.suffix == ".parquet":
+                table.attrs[LAYOUT] = layout
+                table.to_parquet(temporary, index=False)
+            elif path.suffix == ".csv":
+                with temporary.open("w", encoding="utf-8", newline="") as stream:
+                    stream.write(f"{LAYOUT_MARK}{json.dumps(layout)}\n")
+                    table.to_csv(stream, index=False, lineterminator="\n")
+            else:
+                raise UsageError(f"{path}: trials are written as .csv or .parquet")
 
     def take(self, rows: BoolArray | IntArray) -> PolicyTrials:
         """Some of the rows; names stay."""

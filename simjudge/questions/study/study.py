@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -21,7 +22,7 @@ from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.judging.study_findings import StudyFinding
-from simjudge.page.html import FigureEmbedder, data_uri, load_template, write_page
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template, write_page
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import compare_variants, is_ablation, load_ablation, make_ablation_view
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
@@ -36,6 +37,11 @@ from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects
+from simjudge.questions.policies.page import POLICIES_PAGE
+from simjudge.questions.policies.result import compared_policies, load_policies, sentences
+from simjudge.questions.policies.result import headline as policies_headline
+from simjudge.questions.policies.result import lead as policies_lead
+from simjudge.questions.policies.run import compare_policies
 from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
 from simjudge.questions.study.krc_findings import find_krc
@@ -43,7 +49,7 @@ from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
 from simjudge.results.gallery import HIGHEST
-from simjudge.results.saved_result import RESULT, SETS, SWEEP, NamedComparison, Result, load_result
+from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, NamedComparison, Result, load_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
@@ -154,7 +160,7 @@ class FindingsView:
 
 @dataclass(frozen=True)
 class ComparedView:
-    """A comparison by objects, a comparison by contexts, or a sweep."""
+    """A comparison by objects, of policies or by contexts, or a sweep."""
 
     name: str
     page: str  # name of its own page, beside this one
@@ -186,6 +192,7 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
         kind_heads=KIND_HEADS,
         pair_heads=PAIR_HEADS,
         compared=[_compared(step, out.parent, log) for step in result.steps if is_object_result(step.path)]
+        + [_policies(step, out.parent, log) for step in result.steps if (step.path / POLICIES).is_file()]
         + [_by_contexts(step, out.parent, log, embedder) for step in result.steps if _holds_contexts(step.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
@@ -194,12 +201,25 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
 
 
 def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
-    """Write the page of a comparison by objects, unless it is newer than the result, and say what it shows."""
-    page, saved = folder / f"{step.name}.html", load_object_result(step.path)
-    if not (step.kept and page.is_file()):
-        OBJECTS_PAGE.report(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
+    """A comparison by objects, and what it shows."""
+    saved, page = load_object_result(step.path), _own_page(step, folder, OBJECTS_PAGE, log)
     what, name = "Every metric of every object, over time", step.name.replace("_", " ")
-    return ComparedView(name, page.name, what, headline(saved), lead(saved), fact_lines(saved))
+    return ComparedView(name, page, what, headline(saved), lead(saved), fact_lines(saved))
+
+
+def _policies(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+    """A comparison of policies, and what it shows."""
+    saved, page = load_policies(step.path), _own_page(step, folder, POLICIES_PAGE, log)
+    what, name = "Rates, ranking and choice of policies", step.name.replace("_", " ")
+    return ComparedView(name, page, what, policies_headline(saved), policies_lead(saved), sentences(saved))
+
+
+def _own_page(step: StepRecord, folder: Path, kind: ResultPage[Any], log: Log) -> str:
+    """Write the page of a comparison, unless it is newer than the result; its name."""
+    page = folder / f"{step.name}.html"
+    if not (step.kept and page.is_file()):
+        kind.report(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
+    return page.name
 
 
 def _holds_contexts(path: Path) -> bool:
@@ -319,6 +339,7 @@ VERBS = {
     "objects": Verb(compare_objects, ""),
     "compare_sets": Verb(compare_many_sets, ""),
     "ablation": Verb(compare_variants, ""),
+    "compare_policies": Verb(compare_policies, ""),
     "control_variates": Verb(estimate_real_performance, ""),
     "krc_findings": Verb(find_krc, ""),
     "sets_findings": Verb(find_sets, ""),
@@ -333,6 +354,8 @@ def study_comparisons(result: StudyResult) -> list[NamedComparison]:
         if (step.path / RESULT).is_file():
             saved = load_result(step.path)
             found.append(NamedComparison(step.name, saved.entries, saved.measures))
+        elif (step.path / POLICIES).is_file():
+            found.append(replace(compared_policies(load_policies(step.path)), name=step.name))
         elif (step.path / SETS).is_file():
             found += [
                 NamedComparison(f"{step.name}: {one.net}, {one.b} predicts {one.a}", one.entries)

@@ -91,6 +91,25 @@ def test_false_gaps_are_as_rare_as_told(trials):
     assert said <= 150 * 0.05 + 3 * np.sqrt(150 * 0.05 * 0.95)
 
 
+def test_equal_means_are_told_apart_so_that_few_trials_err_as_often_as_told():
+    """Ten cells of ten trials: where ties count as larger, p is below 0.05 in 2 % of tables that do not differ."""
+    random, found = np.random.default_rng(2), []
+    for _ in range(250):
+        rates = random.uniform(0.3, 0.7, 10)
+        cells = [
+            both("p", f"t{k}", *((int(random.binomial(10, r)), 10) for _ in range(2))) for k, r in enumerate(rates)
+        ]
+        trials = counted(*(cell for pair in cells for cell in pair))
+        held = find_cells(trials)
+        permuted = permuted_w1(trials, held, 199, 0)
+        evidence = GapEvidence(trials, held, [None] * 10, permuted, 199, alone=True)
+        weight = np.full(10, 0.1)
+        chance = weight @ permuted + evidence._untied(np.arange(10), weight)
+        found.append((1 + (chance >= held.w1.mean() * (1 - 1e-9)).sum()) / 200)
+    assert 0.02 <= np.mean(np.array(found) <= 0.05) <= 0.09
+    assert np.mean(np.array(found) <= 0.2) == pytest.approx(0.2, abs=0.08)
+
+
 def test_world_gym_as_published():
     """Half successes rounded to even: most of the published difference is what ten trials give."""
     cells = []

@@ -121,3 +121,27 @@ def test_each_robot_and_each_simulator_has_a_ranking_of_its_own():
     assert by_model["IRASim"]["r"]["value"] == pytest.approx(0.5074, abs=5e-5)
     assert by_model["IRASim"]["by_sim"]["regret"] == pytest.approx(0.275)
     assert by_model["Cosmos"]["by_sim"]["regret"] == 0
+
+
+def test_a_gap_fails_the_command_where_it_is_asked_to(both_sides, tmp_path):
+    failed = run("compare-policies", both_sides, "--out", tmp_path / "out", "--fail-on", "gap")
+    assert failed.returncode == 4
+    assert "--fail-on gap: out, all: gap 0." in failed.stderr
+    passed = run("compare-policies", both_sides, "--out", tmp_path / "out", "--fail-on", "gap:0.6")
+    assert passed.returncode == 0
+    assert "--fail-on gap:0.6: passed" in passed.stderr
+
+
+def test_conditions_that_are_numbers_are_a_map_of_the_page(tmp_path):
+    random = np.random.default_rng(0)
+    lines = [
+        f"act,pick,{side},{int(random.random() < 0.6)},{x:.3f},{y:.3f},12"
+        for side in ("real", "sim")
+        for x, y in random.random((40, 2))
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("policy,task,side,success,x,y,episode_length\n" + "\n".join(lines))
+    sj.compare_policies(path, out=tmp_path / "out")
+    assert run("report", tmp_path / "out", "--out", tmp_path / "page.html").returncode == 0
+    assert "Where the simulation misleads" in (tmp_path / "page.html").read_text()
+    assert sj.load_result(tmp_path / "out").content["contexts"]["columns"] == ["x", "y"]

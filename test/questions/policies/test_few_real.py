@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from simjudge.questions.policies.betting import BettingSequence, betting_interval
-from simjudge.questions.policies.few_real import sharpen_mean
+from simjudge.questions.policies.few_real import sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.sequence import DifferenceSequence
 
 
@@ -39,6 +39,41 @@ def test_a_simulation_that_tells_nothing_costs_nothing():
     for _ in range(20):
         found = sharpen_mean(*paired(random, 0.5, 0.0, 60, 1000))
         assert found.both.width <= found.real.width
+
+
+def test_plenty_of_successes_give_the_regression_estimator_of_control_variates():
+    random = np.random.default_rng(7)
+    real, sim, further = paired(random, 0.5, 0.7, 80, 900)
+    found = sharpen_mean(real, sim, further)
+    slope = stats.linregress(sim, real).slope
+    assert found.both.kind == "normal"
+    assert found.both.value == pytest.approx(real.mean() - slope * (sim.mean() - np.concatenate([sim, further]).mean()))
+
+
+def test_few_successes_are_judged_by_betting():
+    real, sim, further = paired(np.random.default_rng(8), 0.9, 0.7, 30, 300)
+    assert sharpen_mean(real, sim, further).both.kind == "betting"
+
+
+def test_differences_of_two_policies_are_sharpened_alike():
+    random, held = np.random.default_rng(9), 0
+    for _ in range(60):
+        first, second = paired(random, 0.7, 0.8, 60, 600), paired(random, 0.5, 0.8, 60, 600)
+        found = sharpen_mean(*(a - b for a, b in zip(first, second, strict=True)), low=-1.0)
+        held += found.both.low <= 0.2 <= found.both.high
+        assert found.both.width < found.real.width
+    assert held >= 60 * 0.95 - 3 * np.sqrt(60 * 0.95 * 0.05)
+
+
+def test_cells_that_were_simulated_alone_sharpen_from_ten_real_cells_on():
+    random = np.random.default_rng(10)
+    rate = random.random(200)
+    real = np.clip(rate - 0.2 + 0.03 * random.standard_normal(200), 0, 1)
+    assert sharpen_by_cells(real[:9], rate[:9], rate[9:]) is None
+    assert sharpen_by_cells(real[:12], rate[:12], rate[:0]) is None
+    found = sharpen_by_cells(real[:12], rate[:12], rate[12:])
+    assert found.both.low <= real.mean() <= found.both.high
+    assert found.both.width < 0.5 * found.real.width
 
 
 def naive_betting(values, alpha, grid):

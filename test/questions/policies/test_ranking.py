@@ -7,7 +7,8 @@ import pytest
 from policy_trials import both, counted, published, rows_of
 from scipy import stats
 
-from simjudge.questions.policies.ranking import mmrv, pearson, rank_policies, ranked_cells, spearman
+from simjudge.questions.policies.ranking import rank_policies, ranked_cells
+from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials
 
@@ -131,3 +132,66 @@ def test_beyond_many_pairs_the_normal_distribution_stands_for_dealt_trials(monke
     monkeypatch.setattr("simjudge.questions.policies.ranking.DEALT_PAIRS", 0)
     assert rank_policies(ranked_cells(trials), 0.1).order.tolist() == dealt.tolist()
     assert {*dealt.reshape(-1)} == {0.0, 1.0}
+
+
+def two_sides(random, agreement, policies, real_trials, sim_trials):
+    """True rates whose r is `agreement`, and rates measured over so many trials with their variances."""
+    first, second = random.standard_normal((2, policies))
+    first = (first - first.mean()) / np.linalg.norm(first - first.mean())
+    second -= second.mean() + (second @ first) * first
+    second = agreement * first + np.sqrt(1 - agreement**2) * second / np.linalg.norm(second)
+    truth = np.clip(0.5 + 0.2 * np.sqrt(policies) * np.stack([first, second]), 0.02, 0.98)
+    trials = np.array([[real_trials], [sim_trials]])
+    hits = random.binomial(trials, truth)
+    smooth = (hits + 0.5) / (trials + 1)
+    return truth, hits / trials, smooth * (1 - smooth) / trials
+
+
+@pytest.mark.parametrize(("agreement", "policies"), [(0.5, 4), (0.886, 8)])
+def test_the_interval_of_r_holds_for_the_noise_of_the_trials(agreement, policies):
+    random, held = np.random.default_rng(7), 0
+    for _ in range(80):
+        truth, rates, variance = two_sides(random, agreement, policies, 60, 300)
+        low, high = noise_intervals(rates, variance).r
+        held += low <= pearson(*truth) <= high
+    assert held >= 80 * 0.95 - 3 * np.sqrt(80 * 0.95 * 0.05)
+
+
+def test_the_interval_of_r_reaches_one_where_the_truth_is_one():
+    """Percentiles of draws hold a true r of 1 never."""
+    random, held, violations = np.random.default_rng(8), 0, 0
+    for _ in range(40):
+        _, rates, variance = two_sides(random, 1.0, 6, 60, 300)
+        found = noise_intervals(rates, variance)
+        held += found.r[1] > 1 - 1e-9
+        violations += found.mmrv[0] < 1e-9
+    assert held >= 36
+    assert violations >= 36
+
+
+def test_rates_that_hold_noise_alone_leave_any_r_open():
+    random = np.random.default_rng(9)
+    rates = random.binomial(10, 0.5, (2, 6)) / 10
+    assert noise_intervals(rates, np.full((2, 6), 0.025)).r == pytest.approx((-1, 1), abs=0.01)
+
+
+def test_policies_redrawn_leave_more_open():
+    _, rates, variance = two_sides(np.random.default_rng(10), 0.8, 14, 200, 200)
+    found = noise_intervals(rates, variance)
+    assert np.diff(found.r_redrawn) > np.diff(found.r)
+    assert noise_intervals(rates[:, :9], variance[:, :9]).r_redrawn is None
+
+
+def test_trials_of_one_session_are_one_piece_of_evidence():
+    """Five sessions whose ten trials all end alike say as much as five trials."""
+    sessions = [("a", True, 4), ("a", False, 4), ("b", True, 2), ("b", False, 2)]
+    rows = [
+        (p, side, float(u < hits), f"{p} {side} {u}") for p, side, hits in sessions for u in range(5) for _ in range(10)
+    ]
+    policy, side, outcome, unit = map(np.array, zip(*rows, strict=True))
+    task = np.full(len(rows), "t")
+    many = PolicyTrials.of_columns(policy, task, side.astype(bool), outcome.astype(float), unit=unit)
+    few = counted(*both("a", "t", (4, 5), (4, 5)), *both("b", "t", (2, 5), (2, 5)))
+    found, expected = (rank_policies(ranked_cells(trials), 0.1) for trials in (many, few))
+    assert found.by_sim == expected.by_sim
+    assert found.real_interval.tolist() == expected.real_interval.tolist()

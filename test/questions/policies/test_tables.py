@@ -1,11 +1,13 @@
 """Tables of trials as people have them."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from policy_trials import published
 
 import simjudge as sj
-from simjudge.questions.policies.tables import read_policy_table, write_policy_table
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import PolicyTrials
 
 TRIALS = "policy,task,side,success\na,t,real,1\na,t,real,0\na,t,sim,True\na,t,sim,False\n"
 
@@ -121,15 +123,39 @@ def test_other_columns_become_conditions(table):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_trials_are_written_and_read_again(table, tmp_path, ending):
-    rows = "".join(f"a,t,{side},0.25,s{k % 2},p{k},day,{k}.5\n" for side in ("real", "sim") for k in range(4))
-    given = read_policy_table(table("policy,task,side,outcome,session,pair,light,friction\n" + rows)).trials
-    write_policy_table(given, tmp_path / f"again.{ending}")
-    again = read_policy_table(tmp_path / f"again.{ending}").trials
-    assert again.outcome.tolist() == given.outcome.tolist()
-    assert again.numbers["friction"].tolist() == given.numbers["friction"].tolist()
-    assert [again.policies, again.tasks, again.pair_names] == [given.policies, given.tasks, given.pair_names]
+def test_trials_are_written_and_read_again_without_loss(tmp_path, ending):
+    """Names that begin a comment, conditions that are the same everywhere, missing numbers, rates among trials."""
+    text = {"policy": ["#1, a", "b <script>", " b", "1"], "task": ["t"] * 4}
+    given = PolicyTrials.of_columns(
+        *map(np.array, text.values()),
+        np.array([True, False, True, False]),
+        np.array([0.1 + 0.2, 1, 0, 1 / 3]),
+        is_rate=np.array([False, False, True, False]),
+        unit=np.array(["s", "", "s", ""]),
+        pair=np.array(["p", "p", "", "q"]),
+        words={"id": np.array(["1", "2", "", "x"]), "light": np.array(["day"] * 4)},
+        numbers={"seed": np.array([1.0, np.nan, 1e-300, 2.5]), "friction": np.ones(4)},
+    )
+    given.write(tmp_path / f"again.{ending}")
+    again = sj.read_policy_trials(tmp_path / f"again.{ending}")
+    assert (again.policies, again.tasks, again.pair_names) == (given.policies, given.tasks, given.pair_names)
+    assert again.word_names == given.word_names
+    for name in ("policy", "task", "real", "outcome", "is_rate", "pair"):
+        assert getattr(again, name).tolist() == getattr(given, name).tolist()
     assert (again.unit[:, None] == again.unit).tolist() == (given.unit[:, None] == given.unit).tolist()
+    assert {name: list(column) for name, column in again.words.items()} == {
+        name: list(column) for name, column in given.words.items()
+    }
+    for name, column in given.numbers.items():
+        np.testing.assert_array_equal(again.numbers[name], column)
+
+
+def test_a_written_table_that_was_cut_is_refused(table):
+    path = table(
+        '# simjudge trials: {"words": ["light"], "numbers": []}\nside,policy,task,outcome,is_rate\nreal,a,t,1,False'
+    )
+    with pytest.raises(sj.SimjudgeError, match="lacks the column light"):
+        read_policy_table(path)
 
 
 def test_a_measured_quantity_becomes_an_outcome(table):

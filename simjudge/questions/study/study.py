@@ -36,18 +36,24 @@ from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects
+from simjudge.questions.policies import result as policy_words
+from simjudge.questions.policies.page import POLICIES_PAGE
+from simjudge.questions.policies.result import load_policies
 from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
 from simjudge.questions.study.krc_findings import find_krc
+from simjudge.questions.study.policy_findings import compare_driven, find_policies
+from simjudge.questions.study.policy_trials import drive_trials
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
 from simjudge.results.gallery import HIGHEST
-from simjudge.results.saved_result import RESULT, SETS, SWEEP, NamedComparison, Result, load_result
+from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, NamedComparison, Result, load_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
+from simjudge.sim.driving.error_measurement import measure_errors
 from simjudge.sim.sensors.camera.filtering import filter_images
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
@@ -217,6 +223,7 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
         kind_heads=KIND_HEADS,
         pair_heads=PAIR_HEADS,
         compared=[_compared(step, out.parent, log) for step in result.steps if is_object_result(step.path)]
+        + [_by_policies(step, out.parent, log) for step in result.steps if (step.path / POLICIES).is_file()]
         + [_by_contexts(step, out.parent, log, embedder) for step in result.steps if _holds_contexts(step.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
@@ -231,6 +238,15 @@ def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
         OBJECTS_PAGE.report(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
     what, name = "Every metric of every object, over time", step.name.replace("_", " ")
     return ComparedView(name, page.name, what, headline(saved), lead(saved), fact_lines(saved))
+
+
+def _by_policies(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+    """Write the page of a comparison of policies, unless it is newer than the result, and say what it shows."""
+    page, saved, name = folder / f"{step.name}.html", load_policies(step.path), step.name.replace("_", " ")
+    if not (step.kept and page.is_file()):
+        POLICIES_PAGE.report(step.path, page, ReportSettings(title=name), log)
+    what, said = "Rates, ranking and reversals", policy_words.sentences(saved)
+    return ComparedView(name, page.name, what, policy_words.headline(saved), policy_words.lead(saved), said)
 
 
 def _holds_contexts(path: Path) -> bool:
@@ -345,6 +361,13 @@ def join_sets(
     return join(*sources, out=out, to=to, allow_outside=allow_outside)
 
 
+def learn_driver(scenes: Sequence[str | Path], out: Path, *, generations: int, drivers: int, log: Log = no_log) -> None:
+    """Train a driver in the Gymnasium environment, which only this verb needs."""
+    from simjudge.sim.driving import driver_training  # noqa: PLC0415
+
+    driver_training.learn_driver(scenes, out, generations=generations, drivers=drivers, log=log)
+
+
 VERBS = {
     "drive": Verb(drive, ".mcap", reuse=ANY_NAME),
     "replay": Verb(replay, ".mcap", reuse=ANY_NAME),
@@ -362,6 +385,11 @@ VERBS = {
     "ablation": Verb(compare_variants, ""),
     "control_variates": Verb(estimate_real_performance, ""),
     "krc_findings": Verb(find_krc, ""),
+    "detector_errors": Verb(measure_errors, ".json"),
+    "learn_driver": Verb(learn_driver, ".json"),
+    "drive_trials": Verb(drive_trials, ".csv", reuse=ANY_NAME),
+    "compare_policies": Verb(compare_driven, ""),
+    "policy_findings": Verb(find_policies, ""),
     "sets_findings": Verb(find_sets, ""),
 }
 """What steps can do, by their names in a study's file."""

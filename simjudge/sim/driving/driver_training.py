@@ -45,7 +45,9 @@ def learn_driver(
         for generation in range(generations):
             tried = mean + spread * random.normal(size=(drivers, len(mean)))
             tried[0] = mean
-            gained = np.array([np.mean([_episode(env, row, seed + generation) for env in environments]) for row in tried])
+            gained = np.array(
+                [np.mean([_episode(env, row, seed + generation) for env in environments]) for row in tried]
+            )
             episodes += drivers * len(environments)
             order = np.argsort(-gained, kind="stable")[:_KEPT]
             mean, spread = tried[order].mean(0), np.maximum(tried[order].std(0), 0.1 * np.array(SPREAD))

@@ -79,7 +79,12 @@ class DetectorErrors:
             raise SimjudgeError(f"{path}: holds no measured errors of a detector ({error})") from error
 
     def observe(
-        self, cones: FloatArray, class_id: IntArray, classes: LaneClasses, origin: FloatArray, random: np.random.Generator
+        self,
+        cones: FloatArray,
+        class_id: IntArray,
+        classes: LaneClasses,
+        origin: FloatArray,
+        random: np.random.Generator,
     ) -> ConeObservations:
         """What a detector would say of cones in view.
 

@@ -26,9 +26,9 @@ SETS, SETS_TABLE, EXAMPLES = "sets.json", "sets.csv", "examples"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
 STUDY_FILE = "study.json"
 DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
-POLICIES = "policies.json"
+POLICIES, POLICY_WATCH = "policies.json", "policy_watch.json"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {DRIVES, POLICIES, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
+_OURS |= {DRIVES, POLICIES, POLICY_WATCH, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
 
 
 @contextmanager

@@ -121,14 +121,18 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
             return pd.read_parquet(path), str(path)
         except (OSError, ValueError) as error:
             raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
-    text = read_text(path)
+    return parse_table(read_text(path), path), str(path)
+
+
+def parse_table(text: str, path: Path) -> pd.DataFrame:
+    """A table of the text of a file: JSON lines by the ending, else CSV."""
     if path.suffix in {".jsonl", ".ndjson"}:
-        return pd.DataFrame.from_records(_json_lines(text, path)), str(path)
+        return pd.DataFrame.from_records(_json_lines(text, path))
     kept = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     if not kept.strip():
         raise SimjudgeError(f"{path}: has no rows")
     try:
-        return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept)), str(path)
+        return pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
 

@@ -18,7 +18,7 @@ _KEPT = 4
 """Drivers of a generation that the next one is drawn around."""
 
 
-def learn_driver(
+def learn_driver(  # noqa: PLR0913 - what training depends on
     scenes: Sequence[str | Path],
     out: str | Path,
     *,

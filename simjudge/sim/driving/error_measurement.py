@@ -1,4 +1,4 @@
-"""What a detector does on a course: its found and missed cones and their errors, measured on rendered pictures of a drive."""
+"""What a detector finds and misses on a course, and its errors, measured on rendered pictures of a drive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pilots that need no pictures, for many trials: by true cones with a detector's measured errors, by a lidar, by weights.
+"""Pilots for many trials, without pictures: by cones with a detector's measured errors, a lidar, learnt weights.
 
 What a detector does is measured once, by distance; a trial then draws from that instead of rendering. Not in it: errors
 that last from frame to frame, cones that hide cones, and boxes where no cone stands.

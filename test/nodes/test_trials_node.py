@@ -44,10 +44,11 @@ def test_every_trial_is_on_the_disk_when_the_node_is_killed_and_the_next_one_goe
     with table.open("a") as file:
         file.write('{"policy": "a", "ta')
     node = graph.start("trials_node", out=str(table), sim=str(sim), until_certain=True)
-    assert graph.until(lambda: to.get_subscription_count() == 1 and "goes on after 67 trials" in graph.output(node))
-    for _ in range(25):
+    assert graph.until(lambda: "goes on after 67 trials" in graph.output(node))
+    for _ in range(300):  # the publisher still counts the node that was killed: nothing says when the new one listens
         to.publish(status("a", task="x", success="false"))
-    assert graph.until(lambda: node.poll() is not None)
+        if graph.until(lambda: node.poll() is not None, timeout=0.3):
+            break
     assert node.returncode == 0, graph.output(node)
     assert "Gap: The robot does worse than the simulation says" in graph.output(node)
     assert states[-1].level == DiagnosticStatus.WARN

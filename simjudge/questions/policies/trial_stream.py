@@ -1,8 +1,8 @@
 """Trials as they come in, matched with trials of the other side, and what is certain so far.
 
 A real trial is compared with a simulated one of the same policy, task and, where both name one, initial state (`pair`).
-Which trials meet depends on names and order alone, never on outcomes: so the sequence holds at every time. Trials of one
-unit enter together, as the mean of their differences, once a trial of another unit comes or the table ends.
+Which trials meet depends on names and order alone, never on outcomes: so the sequence holds at every time. Trials of
+one unit enter together, as the mean of their differences, once a trial of another unit comes or the table ends.
 """
 
 from __future__ import annotations
@@ -56,6 +56,11 @@ class SequenceState:
     high: float
     waiting: tuple[int, int]
     verdict: SequenceVerdict
+
+    def to_json(self) -> dict[str, object]:
+        """As policy_watch.json has it."""
+        lists = {name: list(getattr(self, name)) for name in ("trials", "rate", "waiting")}
+        return {**vars(self), **lists, "verdict": self.verdict.value}
 
 
 @dataclass

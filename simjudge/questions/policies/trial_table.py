@@ -87,13 +87,13 @@ class TrialTable:
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
         for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), 1):
-            try:
-                row = json.loads(line)
-                self.held.append(trial_of_values(row, ""))
-            except (ValueError, AttributeError, SimjudgeError) as error:
-                raise SimjudgeError(
-                    f"{self.path}, line {number}: is not a trial ({error}); give another table"
-                ) from error
+            self.held.append(self._row(line, number))
+
+    def _row(self, line: str, number: int) -> StreamedTrial:
+        try:
+            return trial_of_values(json.loads(line), "")
+        except (ValueError, AttributeError, SimjudgeError) as error:
+            raise SimjudgeError(f"{self.path}, line {number}: is not a trial ({error}); give another table") from error
 
     def add(self, trial: StreamedTrial) -> None:
         """Write a trial; it is on the disk when this returns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -103,8 +103,6 @@ class TableFollower:
             return []
         self._text = whole
         reading = read_policy_table(parse_table(whole, self.path), None, self.settings.columns, self.settings.outcome)
-        if "side" not in reading.taken:
-            raise SimjudgeError(f"{self.path}: no column says real or sim; name it side")
         if reading.trials.has_rates or "trials" in reading.taken:
             raise SimjudgeError(f"{self.path}: rows are cells; to watch trials, write a row for each trial")
         self.losses = list(reading.trials.losses.lines())
@@ -234,7 +232,7 @@ class SequenceWatch:
 
     def line(self) -> str:
         """The last look in a line."""
-        return look_line(asdict(self._stream.state), self.margin)
+        return look_line(self._stream.state.to_json(), self.margin)
 
     def _look(self) -> bool:
         state = self._stream.state
@@ -247,13 +245,12 @@ class SequenceWatch:
 
     def result(self) -> PolicyWatchResult:
         """What is known so far."""
-        looks = [asdict(state) for state in self.looks] or [asdict(self._stream.state)]
-        looks[-1] = asdict(self._stream.state)
+        looks = [state.to_json() for state in self.looks[:-1]] + [self._stream.state.to_json()]
         notes = [f"{self.left_out} trials of other policies or tasks are not watched"] if self.left_out else []
         if self._stream.returned:
             notes.append(
-                f"{self._stream.returned} units came back after trials of another one: their blocks are not independent; "
-                "write the trials of a unit one after the other"
+                f"{self._stream.returned} units came back after another one: their blocks depend on each other;"
+                " write the trials of a unit one after the other"
             )
         content = {
             "version": version(),

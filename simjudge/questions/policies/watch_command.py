@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.policies.watch import PolicyWatchSettings
+from simjudge.questions.policies.watch import watch_policies as watch
 from simjudge.terminal.common import exit_if_lost, print_note
 from simjudge.terminal.options import takes_settings
 
@@ -28,8 +29,6 @@ def watch_policies(
 
 def follow_table(file: Path, out: Path | None, settings: PolicyWatchSettings) -> None:
     """Follow a table, a line a look, and say the state at the end."""
-    from simjudge.questions.policies.watch import watch_policies as watch
-
     kept = f"result in {out}; to look at it: simjudge report {out}"
     lines: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What the study of policies finds where the truth is known: correlations, the winner, what pairs save, the sequence."""
+"""What the study of policies finds where the truth is known: correlations, winner, pairs, sequence."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _measured(trials: PolicyTrials, truth: PairedTruth) -> StudyFinding:
     return StudyFinding(
         "All drivers",
         true,
-        f"Real (stand-in) / simulated success: {rates}. r = {said}; verdict: {ranking.verdict.value.replace('_', ' ')}.",
+        f"Real (stand-in) / simulated success: {rates}. r = {said}; {ranking.verdict.value.replace('_', ' ')}.",
         UNDECIDED,
         {"r": r, "regret": ranking.by_sim.regret},
     )

@@ -1,4 +1,4 @@
-"""The study's trials: drivers on courses in one world, a row a trial. Rows that are driven stay where a step is killed."""
+"""Trials of drivers on courses in one world, a row each. Rows that are driven stay where a step is killed."""
 
 from __future__ import annotations
 

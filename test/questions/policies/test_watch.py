@@ -86,7 +86,7 @@ def test_following_ends_when_certain(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("policy,task,success\na,x,1\n", "no column says real or sim"),
+        ("policy,task,success\na,x,1\n", "nothing says which trials are real"),
         ("policy,task,side,trials,successes\na,x,real,10,3\na,x,sim,10,3\n", "rows are cells"),
     ],
 )

@@ -70,11 +70,17 @@ class TrialsNode(SimjudgeNode):
             return
         self._table.add(trial)
         self._received += 1
-        was_certain = self._watch.is_certain
         if self._watch.add(trial):
             self.get_logger().info(self._watch.line())
         self._publish()
-        if self._watch.is_certain and not was_certain and self.settings["until_certain"]:
+        self._end_if_certain()
+
+    def start(self) -> None:
+        """End at once where what the table holds is enough."""
+        self._end_if_certain()
+
+    def _end_if_certain(self) -> None:
+        if self._watch.is_certain and self.settings["until_certain"]:
             self.finish()
 
     def _publish(self) -> None:

@@ -35,16 +35,16 @@ def test_every_trial_is_on_the_disk_when_the_node_is_killed_and_the_next_one_goe
     states = []
     node = graph.start("trials_node", out=str(table), sim=str(sim))
     to = publisher(graph, DiagnosticStatus, states)
-    for _ in range(7):
+    for _ in range(3):
         to.publish(status("a", task="x", success="false"))
     to.publish(status("a", task="x", success="2"))
-    assert graph.until(lambda: states[-1].values[-1].value == "7")
+    assert graph.until(lambda: states[-1].values[-1].value == "3")
     graph.stop(node, signal.SIGKILL)
-    assert [row["outcome"] for row in rows(table) if row["side"] == "real"] == [0.0] * 7
+    assert [row["outcome"] for row in rows(table) if row["side"] == "real"] == [0.0] * 3
     with table.open("a") as file:
         file.write('{"policy": "a", "ta')
     node = graph.start("trials_node", out=str(table), sim=str(sim), until_certain=True)
-    assert graph.until(lambda: "goes on after 67 trials" in graph.output(node))
+    assert graph.until(lambda: "goes on after 63 trials" in graph.output(node))
     for _ in range(300):  # the publisher still counts the node that was killed: nothing says when the new one listens
         to.publish(status("a", task="x", success="false"))
         if graph.until(lambda: node.poll() is not None, timeout=0.3):

@@ -81,6 +81,10 @@ class _Block:
 class TrialStream:
     """Takes trials in, and keeps the sequence.
 
+    Attributes:
+        entered: differences that entered, each of a trial or a block.
+        returned: units that came back after trials of another one.
+
     Args:
         margin: difference from which a gap matters.
     """
@@ -88,7 +92,7 @@ class TrialStream:
     def __init__(self, margin: float) -> None:
         """No trial came."""
         self._sequence = DifferenceSequence(margin)
-        self._trials, self._sums, self._entered = [0, 0], [0.0, 0.0], 0
+        self._trials, self._sums, self.entered = [0, 0], [0.0, 0.0], 0
         self._open: list[_Block | None] = [None, None]
         # Of either side: trials that are units of their own, by cell, and whole blocks.
         self._single: tuple[dict[Cell, deque[float]], dict[Cell, deque[float]]] = {}, {}
@@ -99,7 +103,7 @@ class TrialStream:
     @property
     def state(self) -> SequenceState:
         """What is certain so far."""
-        count = max(self._entered, 1)
+        count = max(self.entered, 1)
         waiting = [
             sum(map(len, self._single[side].values()))
             + sum(block.size for block in self._blocks[side])
@@ -183,7 +187,7 @@ class TrialStream:
         real, sim = (mine, theirs) if side == 0 else (theirs, mine)
         self._sums[0] += real
         self._sums[1] += sim
-        self._entered += 1
+        self.entered += 1
         self._sequence.add_pair(real, sim)
 
 

@@ -235,12 +235,9 @@ class SequenceWatch:
         return look_line(self._stream.state.to_json(), self.margin)
 
     def _look(self) -> bool:
-        state = self._stream.state
-        if self.looks and state.entered == self.looks[-1].entered:
+        if self._stream.entered == (self.looks[-1].entered if self.looks else 0):
             return False
-        if not state.entered:
-            return False
-        self.looks.append(state)
+        self.looks.append(self._stream.state)
         return True
 
     def result(self) -> PolicyWatchResult:

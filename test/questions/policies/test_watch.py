@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -116,9 +117,12 @@ def test_rows_of_a_table_are_on_the_disk_and_a_cut_line_is_cut_away(tmp_path):
     assert json.loads(path.read_text())["outcome"] == 1.0, "before it is closed"
     with path.open("a") as file:
         file.write('{"policy": "b')
+    made.close()
     again = TrialTable(path)
     again.add(trial_of_values({"method": "b", "env": "y", "progress": 0.5, "side": "sim"}, "real"))
-    assert [(each.policy, each.real) for each in TrialTable(path).held] == [("a", True), ("b", False)]
+    again.close()
+    with closing(TrialTable(path)) as third:
+        assert [(each.policy, each.real) for each in third.held] == [("a", True), ("b", False)]
     for values, said in (
         ({"policy": "a", "task": "x", "success": "2"}, "from 0 to 1 is needed"),
         ({"task": "x", "success": 1}, "no policy"),

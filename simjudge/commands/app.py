@@ -28,6 +28,7 @@ from simjudge.questions.fit.command import fit
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
 from simjudge.questions.policies.command import compare_policies
+from simjudge.questions.policies.watch_command import watch_policies
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.terminal.common import takes_finite_numbers
@@ -45,6 +46,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "objects": objects,
         "compare-drives": compare_drives,
         "compare-policies": compare_policies,
+        "watch-policies": watch_policies,
         "sweep": sweep,
     },
     "Find out why, and what to do": {"explain": explain, "fit": fit, "cover": cover, "plan": plan},

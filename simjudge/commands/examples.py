@@ -8,6 +8,7 @@ EXAMPLES = {
     "objects": ("simjudge objects real.mcap sim.mcap --out result",),
     "compare-drives": ("simjudge compare-drives real_*.mcap -- sim_*.mcap --out result",),
     "compare-policies": ("simjudge compare-policies real.csv sim.csv --out result",),
+    "watch-policies": ("simjudge watch-policies trials.csv --out watched",),
     "sweep": ("simjudge sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
     "explain": ("simjudge explain real.mcap sim.mcap --model detector.onnx --out why",),
     "fit": ("simjudge fit real.mcap sim.mcap --model detector.onnx --camera plain --out fitted",),

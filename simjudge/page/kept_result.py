@@ -15,7 +15,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings
-from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, SETS, atomic_result
+from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, POLICY_WATCH, SETS, atomic_result
 from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ _HOMES = {
     OBJECTS: "simjudge.questions.objects.run",
     DRIVES: "simjudge.questions.drives.run",
     POLICIES: "simjudge.questions.policies.run",
+    POLICY_WATCH: "simjudge.questions.policies.watch",
     SETS: "simjudge.questions.many_sets.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""

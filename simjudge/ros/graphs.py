@@ -1,4 +1,4 @@
-"""The graphs: detect, validate, live, replay, sim, objects, label."""
+"""The graphs: detect, validate, live, replay, sim, objects, label, policies."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ from simjudge.ros.node_settings import (
     DetectionSettings,
     GroundTruthSettings,
     LiveObjectSettings,
+    TrialsSettings,
 )
 from simjudge.ros.robot_file import Robot, read_robot
 from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
@@ -66,6 +67,7 @@ _OF_OBJECTS = (
     *chosen(OccupancySettings, LIVE_MAPPING),
 )
 _OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
+_OF_TRIALS = chosen(TrialsSettings, without=("ends_after",))
 _TRANSFORMS = ("/tf", "/tf_static")
 _WAITING = 100_000  # Frames of a recording that may wait for their detections
 
@@ -277,6 +279,14 @@ def _label(values: Values) -> tuple[Process, ...]:
     return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values)))
 
 
+def _policies(values: Values) -> tuple[Process, ...]:
+    topic = values["trials"]
+    pairs = (("policies/trials", topic),) if topic and topic != "policies/trials" else ()
+    node = Process("trials_node", "trials_node", parameters=given_parameters(_OF_TRIALS, values), remappings=pairs)
+    once = parse_bool("until_certain", values["until_certain"])
+    return _finished(values, read_robot(values["robot"]), (replace(node, leads=once),))
+
+
 def _finished(
     values: Values, robot: Robot, processes: Sequence[Process], played: PlayedTopics | None = None
 ) -> tuple[Process, ...]:
@@ -428,4 +438,14 @@ LABEL = Graph(
     ),
     _label,
 )
-GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS, LABEL)}
+POLICIES = Graph(
+    "policies",
+    "trials of robot policies from a topic, written down and judged as they come in",
+    (
+        *arguments_of(_OF_TRIALS),
+        Argument("trials", "policies/trials", "Topic with a message for each trial that has ended."),
+        *_COMMON,
+    ),
+    _policies,
+)
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS, LABEL, POLICIES)}

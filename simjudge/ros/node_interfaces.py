@@ -476,6 +476,23 @@ NODES: dict[str, NodeInterface] = {
     "record_node": NodeInterface(
         (), tuple(endpoint._replace(when="named") for endpoint in (*_IMAGES, _LABELS, _DETECTIONS))
     ),
+    "trials_node": NodeInterface(
+        (
+            Endpoint(
+                "policies/sequence", "diagnostic_msgs/msg/DiagnosticStatus", LATCHED, "what is certain so far", depth=1
+            ),
+        ),
+        (
+            Endpoint(
+                "policies/trials",
+                "diagnostic_msgs/msg/DiagnosticStatus",
+                RELIABLE,
+                "a trial's policy, task and outcome, or another type by `trial_type`",
+                depth=1000,
+                type_parameter="trial_type",
+            ),
+        ),
+    ),
     "watch_node": NodeInterface(
         (),
         (

@@ -35,6 +35,7 @@ from simjudge.ros.node_settings import (
     ManualSettings,
     PlaySettings,
     RecordSettings,
+    TrialsSettings,
     ValidationSettings,
     WatchSettings,
 )
@@ -69,6 +70,7 @@ NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "manual_node": declared(ManualSettings),
     "play_node": declared(PlaySettings),
     "record_node": declared(RecordSettings),
+    "trials_node": declared(TrialsSettings),
     "watch_node": declared(WatchSettings),
 }
 # Parameters that rclpy gives to every node; those of `qos_overrides` have names below it.

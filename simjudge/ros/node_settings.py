@@ -16,6 +16,8 @@ from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.judging.live.session import COUNT, IGNORE, RESET
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
+from simjudge.questions.policies.settings import MARGIN
+from simjudge.questions.policies.tables import REAL, SIM
 from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
@@ -485,3 +487,26 @@ class ValidationSettings(StageSettings):
     frame_id: str = setting(FRAME_ID, "Coordinate frame of summary and markers where no message names one.")
     report: bool = setting(default=True, help="Write report.html beside result.json.")
     autostart: bool = autostart()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialsSettings(StageSettings):
+    """The settings of trials_node.
+
+    Attributes:
+        out: the table that is written, .jsonl; one that is there is gone on with.
+        sim: table of simulated trials to compare with.
+    """
+
+    out: str = setting("trials.jsonl", "Table (.jsonl) that trials are added to; one that is there is gone on with.")
+    sim: str = setting("", "Table of simulated trials to compare with; they go into a new table first.")
+    side: str = setting(REAL, "Side of trials whose message says none: real or sim.", choices=(REAL, SIM))
+    trial_type: str = setting(
+        "diagnostic_msgs/msg/DiagnosticStatus",
+        "Type of a trial's message: DiagnosticStatus with keys policy, task, success; or String with JSON.",
+        choices=("diagnostic_msgs/msg/DiagnosticStatus", "std_msgs/msg/String"),
+    )
+    margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1)
+    policy: str = setting("", "Judge the trials of this policy alone; all are written.")
+    task: str = setting("", "Judge the trials at this task alone; all are written.")
+    until_certain: bool = setting(default=False, help="End as soon as the verdict is certain.")

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import typer
 
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import declared
 from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
-from simjudge.questions.policies.settings import PolicySettings
+from simjudge.questions.policies.settings import PolicySettings, TrialTableSettings
+from simjudge.questions.policies.watch import PolicyWatchSettings
+from simjudge.questions.policies.watch_command import follow_table
 from simjudge.terminal.common import exit_if_lost, print_note, print_table
 from simjudge.terminal.options import takes_settings
 
@@ -21,9 +25,17 @@ def compare_policies(
     sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     fail_on: str | None = FAIL_ON,
+    follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
     from simjudge.questions.policies.result import compared_policies
+
+    if follow:
+        if sim is not None:
+            raise UsageError("--follow: takes one table with a column side; leave SIM out")
+        shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
+        follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
+        return
     from simjudge.questions.policies.run import compare_policies as compare
 
     limit = gap_limit(fail_on, settings.draws)

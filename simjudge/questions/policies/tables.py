@@ -125,9 +125,13 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
             return pd.read_parquet(path), str(path)
         except (OSError, ValueError) as error:
             raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
-    text = read_text(path)
+    return parse_table(read_text(path), path), str(path)
+
+
+def parse_table(text: str, path: Path) -> pd.DataFrame:
+    """A table of the text of a file: JSON lines by the ending, else CSV."""
     if path.suffix in {".jsonl", ".ndjson"}:
-        return pd.DataFrame.from_records(_json_lines(text, path)), str(path)
+        return pd.DataFrame.from_records(_json_lines(text, path))
     lines = text.splitlines()
     kept = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     if not kept.strip():
@@ -139,7 +143,7 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
     if lines[0].startswith(LAYOUT_MARK):
         with suppress(ValueError):
             table.attrs[LAYOUT] = json.loads(lines[0].removeprefix(LAYOUT_MARK))
-    return table, str(path)
+    return table
 
 
 def _separator(text: str) -> str:

@@ -37,14 +37,15 @@ from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects
+from simjudge.questions.policies import result as policy_words
 from simjudge.questions.policies.page import POLICIES_PAGE
-from simjudge.questions.policies.result import compared_policies, load_policies, sentences
-from simjudge.questions.policies.result import headline as policies_headline
-from simjudge.questions.policies.result import lead as policies_lead
+from simjudge.questions.policies.result import compared_policies, load_policies
 from simjudge.questions.policies.run import compare_policies
 from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
 from simjudge.questions.study.krc_findings import find_krc
+from simjudge.questions.study.policy_findings import find_policies
+from simjudge.questions.study.policy_trials import drive_trials
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
@@ -54,6 +55,7 @@ from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
+from simjudge.sim.driving.error_measurement import measure_errors
 from simjudge.sim.sensors.camera.filtering import filter_images
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
@@ -211,7 +213,8 @@ def _policies(step: StepRecord, folder: Path, log: Log) -> ComparedView:
     """A comparison of policies, and what it shows."""
     saved, page = load_policies(step.path), _own_page(step, folder, POLICIES_PAGE, log)
     what, name = "Rates, ranking and choice of policies", step.name.replace("_", " ")
-    return ComparedView(name, page, what, policies_headline(saved), policies_lead(saved), sentences(saved))
+    headline, lead = policy_words.headline(saved), policy_words.lead(saved)
+    return ComparedView(name, page, what, headline, lead, policy_words.sentences(saved))
 
 
 def _own_page(step: StepRecord, folder: Path, kind: ResultPage[Any], log: Log) -> str:
@@ -324,6 +327,13 @@ def join_sets(
     return join(*sources, out=out, to=to, allow_outside=allow_outside)
 
 
+def learn_driver(scenes: Sequence[str | Path], out: Path, *, generations: int, drivers: int, log: Log = no_log) -> None:
+    """Train a driver in the Gymnasium environment, which only this verb needs."""
+    from simjudge.sim.driving import driver_training  # noqa: PLC0415
+
+    driver_training.learn_driver(scenes, out, generations=generations, drivers=drivers, log=log)
+
+
 VERBS = {
     "drive": Verb(drive, ".mcap", reuse=ANY_NAME),
     "replay": Verb(replay, ".mcap", reuse=ANY_NAME),
@@ -342,6 +352,10 @@ VERBS = {
     "compare_policies": Verb(compare_policies, ""),
     "control_variates": Verb(estimate_real_performance, ""),
     "krc_findings": Verb(find_krc, ""),
+    "detector_errors": Verb(measure_errors, ".json"),
+    "learn_driver": Verb(learn_driver, ".json"),
+    "drive_trials": Verb(drive_trials, ".csv", reuse=ANY_NAME),
+    "policy_findings": Verb(find_policies, ""),
     "sets_findings": Verb(find_sets, ""),
 }
 """What steps can do, by their names in a study's file."""

@@ -201,17 +201,49 @@ class Driver(LineFollower):
     def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
         """The command for now (stamp: when that image was taken, seconds on the odometry's clock)."""
         self.update_odometry(state)
-        if found is not None:
-            self._locate(found, stamp)
+        return self.drive_by(None if found is None else self._located(found, stamp), stamp, state)
+
+    def drive_by(self, seen: ConeObservations | None, stamp: float, state: VehicleState) -> Command:
+        """The command for now, by cones that something else than boxes of an image tells.
+
+        Args:
+            seen: in the odometry's frame; None where nothing new was seen since the last call.
+            stamp: when they were seen, seconds on the odometry's clock.
+        """
+        self.update_odometry(state)
+        if seen is not None:
+            self.cones.update(seen, self._view, self.camera_pose(stamp))
         self._move_line(state)
-        if found is not None:
+        if seen is not None:
             self._follow_cones(state)
         return self._command(state)
 
-    def _locate(self, found: Detections, stamp: float) -> None:
-        camera = pose_at(self._odometry, stamp) @ self._mount
-        seen = locate_cones(found, self._view, camera, self._parameters.cone, self._parameters.uncertainty)
-        self.cones.update(seen, self._view, camera)
+    @property
+    def classes(self) -> tuple[int, int]:
+        """Class ids of the cones on the right and on the left."""
+        return self._parameters.right_class, self._parameters.left_class
+
+    def base_pose(self, stamp: float) -> Pose:
+        """Where base_link was, in the odometry's frame."""
+        return pose_at(self._odometry, stamp)
+
+    def camera_pose(self, stamp: float) -> Pose:
+        """Where the optical frame was, in the odometry's frame."""
+        return self.base_pose(stamp) @ self._mount
+
+    def is_left(self, positions: FloatArray) -> BoolArray:
+        """Whether positions (N, 2) in the odometry's frame lie to the left of the line so far."""
+        base = self.base or self.base_pose(math.inf)
+        points = self.line.in_world(*base.position[:2], base.angles()[0])
+        nearest = np.linalg.norm(positions[:, None] - points, axis=2).argmin(1)
+        heading = base.angles()[0] + self.line.heading[nearest]
+        away = positions - points[nearest]
+        left: BoolArray = np.cos(heading) * away[:, 1] - np.sin(heading) * away[:, 0] > 0
+        return left
+
+    def _located(self, found: Detections, stamp: float) -> ConeObservations:
+        parameters = self._parameters
+        return locate_cones(found, self._view, self.camera_pose(stamp), parameters.cone, parameters.uncertainty)
 
     def _follow_cones(self, state: VehicleState) -> None:
         """Fit the line to the cones that are trusted."""

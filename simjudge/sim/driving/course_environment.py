@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.core.images import RgbImage
-from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome, Referee
 from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive import DriveOptions, check_laps, read_drive_setup
+from simjudge.sim.driving.learnt_driver import detection_rows
 from simjudge.sim.driving.pilots import GROUND_TRUTH, FrameDetector, load_frame_detector
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
@@ -242,7 +242,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
             out[IMAGE] = frame.image.pixels
         if frame is not None and episode.detector is not None:
             width, height = episode.capture.camera.lens.size
-            rows = _rows(episode.detector(frame), episode.sides, (width, height))[: self._most]
+            rows = detection_rows(episode.detector(frame), episode.sides, (width, height))[: self._most]
             out[DETECTIONS][: len(rows)] = rows
         return out
 
@@ -261,13 +261,3 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
             "touched": self._touched,
         }
         return about if outcome is None else {**about, "outcome": outcome.as_record()}
-
-
-def _rows(found: Detections, sides: dict[int, float], size: tuple[int, int]) -> npt.NDArray[np.float32]:
-    """Detections of the lane's two classes, largest first, as rows of an observation."""
-    kept = np.array([int(number) in sides for number in found.class_id], np.bool_)
-    box = found.box[kept] / np.array([*size, *size])
-    area = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
-    side = np.array([sides[int(number)] for number in found.class_id[kept]])
-    rows = np.column_stack([np.clip(box, 0.0, 1.0), side, np.clip(found.score[kept], 0.0, 1.0)])
-    return rows[np.argsort(-area, kind="stable")].astype(np.float32).reshape(-1, _COLUMNS)

@@ -1,0 +1,313 @@
+"""`watch_policies`: a table of trials that grows, read again and again, until a verdict is certain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from simjudge.core.display import SummaryTable
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.field_types import Choice, Number
+from simjudge.core.installed import version
+from simjudge.core.progress import Log, no_log
+from simjudge.core.settings import declared, setting, takes_setting_keywords
+from simjudge.core.text import read_text
+from simjudge.page.figures import Figures
+from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.number_format import format_percent
+from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.questions.policies.settings import MARGIN, TrialTableSettings
+from simjudge.questions.policies.tables import parse_table, read_policy_table
+from simjudge.questions.policies.trial_stream import SequenceState, StreamedTrial, TrialStream
+from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.questions.policies.watch_page import WATCH_PAGE, watch_figures
+from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, look_line, sentences
+from simjudge.results.result_fields import Count, OpenFields, read_checked
+from simjudge.results.saved_result import POLICY_WATCH, atomic_result, check_result_folder, write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyWatchSettings(TrialTableSettings, panel="Watching"):
+    """How trials are followed.
+
+    Attributes:
+        policy, task: only the trials of this name; empty: all.
+        follow: whether the file is read again while it grows.
+    """
+
+    margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True)
+    policy: str = setting("", "Watch the trials of this policy alone.", common=True)
+    task: str = setting("", "Watch the trials at this task alone.", common=True)
+    follow: bool = setting(default=True, help="Read the file again while it grows, or only what is there.", common=True)
+    period: float = setting(1.0, "Time between looks at the file.", unit="s", low=0.01, high=3600)
+
+
+class LookFields(OpenFields):
+    """A look."""
+
+    trials: list[int]
+    entered: Count
+    rate: list[float]
+    low: Annotated[float, Number()]
+    high: Annotated[float, Number()]
+    waiting: list[int]
+    verdict: Annotated[str, Choice(*SequenceVerdict)]
+
+
+class PolicyWatchFile(OpenFields):
+    """A policy_watch.json."""
+
+    parameters: dict[str, Any]
+    file: str
+    margin: float
+    looks: list[LookFields]
+    notes: list[str]
+    losses: list[str]
+
+
+@dataclass
+class TableFollower:
+    """The trials of a growing table, each once. A last line without its end waits until it is whole."""
+
+    path: Path
+    settings: TrialTableSettings
+    losses: list[str] = field(default_factory=list)
+    _text: str = ""
+    _rows: int = 0
+    _stat: tuple[int, int] = (0, 0)
+
+    def new_trials(self, *, ended: bool = False) -> list[StreamedTrial]:
+        """The trials that came since the last call.
+
+        Args:
+            ended: whether a last line without its end is whole, too.
+        """
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            if self._rows or ended:
+                raise SimjudgeError(f"{self.path}: no such file") from None
+            return []
+        now = stat.st_size, stat.st_mtime_ns
+        if now == self._stat and not ended:
+            return []
+        text = read_text(self.path)
+        whole = text if ended else text[: text.rfind("\n") + 1]
+        if not whole.startswith(self._text):
+            raise SimjudgeError(f"{self.path}: what was read before has changed; a table must grow at its end alone")
+        self._stat, lines = now, whole.splitlines()
+        if whole == self._text or len(lines) < (1 if self.path.suffix in {".jsonl", ".ndjson"} else 2):
+            return []
+        self._text = whole
+        reading = read_policy_table(parse_table(whole, self.path), None, self.settings.columns, self.settings.outcome)
+        if reading.trials.has_rates or "trials" in reading.taken:
+            raise SimjudgeError(f"{self.path}: rows are cells; to watch trials, write a row for each trial")
+        self.losses = list(reading.trials.losses.lines())
+        unit = reading.taken.get("unit")
+        names = None if unit is None else _unit_names(whole, self.path, unit, reading.trials)
+        found = list(_streamed(reading.trials, names, self.settings.rename or {}))
+        fresh, self._rows = found[self._rows :], len(found)
+        return fresh
+
+
+def _unit_names(text: str, path: Path, column: str, trials: PolicyTrials) -> list[str] | None:
+    """What the units are called; numbers where rows were left out."""
+    names = [str(each).strip() for each in parse_table(text, path)[column]]
+    return names if len(names) == len(trials) else [f"u{number}" for number in trials.unit.tolist()]
+
+
+def _streamed(trials: PolicyTrials, units: Sequence[str] | None, rename: Mapping[str, str]) -> Iterator[StreamedTrial]:
+    for row in range(len(trials)):
+        pair = int(trials.pair[row])
+        policy, task = trials.policies[int(trials.policy[row])], trials.tasks[int(trials.task[row])]
+        yield StreamedTrial(
+            rename.get(policy, policy),
+            rename.get(task, task),
+            bool(trials.real[row]),
+            float(trials.outcome[row]),
+            "" if units is None else units[row],
+            "" if pair < 0 else trials.pair_names[pair],
+        )
+
+
+class PolicyWatchResult(TabledResult[WatchedTrials]):
+    """How far a watched table of trials has come. Printing it gives the looks.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+    """
+
+    def __init__(self, saved: WatchedTrials, folder: Path | None) -> None:
+        """Wrap a result; `watch_policies` and `load_result` make one."""
+        super().__init__(folder, lambda out: _save(out, saved.content))
+        self.saved = saved
+
+    @property
+    def verdict(self) -> SequenceVerdict:
+        """What is certain."""
+        return SequenceVerdict(self.saved.last["verdict"])
+
+    @property
+    def table(self) -> SummaryTable:
+        """The looks at which something new was known, thinned."""
+        looks = self.saved.content["looks"]
+        step = max(1, len(looks) // 20)
+        chosen = [*looks[::step], *([looks[-1]] if (len(looks) - 1) % step else [])]
+        rows = [
+            [
+                f"{look['trials'][0]} / {look['trials'][1]}",
+                str(look["entered"]),
+                format_percent(look["rate"][0]),
+                format_percent(look["rate"][1]),
+                f"{100 * look['low']:+.1f} to {100 * look['high']:+.1f}",
+                look["verdict"],
+            ]
+            for look in chosen
+        ]
+        return SummaryTable(("trials", "compared", "real", "sim", "points, at any time", "verdict"), rows, 1)
+
+    @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet."""
+        return watch_figures(self.saved)
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in words."""
+        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"PolicyWatchResult({self.name!r}, {headline(self.saved)})"
+
+
+def load_watch(folder: Path) -> WatchedTrials:
+    """Read a result folder of watch-policies."""
+    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge watch-policies")
+    return WatchedTrials(folder.resolve().name, PolicyWatchFile.model_validate(content).model_dump())
+
+
+def _save(folder: Path, content: Mapping[str, Any]) -> None:
+    with atomic_result(folder) as temporary:
+        write_json(temporary / POLICY_WATCH, dict(content))
+
+
+@dataclass
+class SequenceWatch:
+    """Trials that are watched, wherever they come from: the sequence, a line a look, and the result so far."""
+
+    source: str
+    margin: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    policy: str = ""
+    task: str = ""
+    looks: list[SequenceState] = field(default_factory=list)
+    losses: Sequence[str] = ()
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        """No trial came."""
+        self._stream = TrialStream(self.margin)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a verdict was reached; it stays."""
+        return bool(self.looks) and self.looks[-1].verdict is not SequenceVerdict.OPEN
+
+    def add(self, trial: StreamedTrial) -> bool:
+        """Take a trial in; whether something new is known."""
+        if (self.policy and trial.policy != self.policy) or (self.task and trial.task != self.task):
+            self.left_out += 1
+            return False
+        self._stream.add(trial)
+        return self._look()
+
+    def finish(self) -> bool:
+        """No further trial comes; whether something new is known."""
+        self._stream.finish()
+        return self._look()
+
+    def line(self) -> str:
+        """The last look in a line."""
+        return look_line(self._stream.state.to_json(), self.margin)
+
+    def _look(self) -> bool:
+        if self._stream.entered == (self.looks[-1].entered if self.looks else 0):
+            return False
+        self.looks.append(self._stream.state)
+        return True
+
+    def result(self) -> PolicyWatchResult:
+        """What is known so far."""
+        looks = [state.to_json() for state in self.looks[:-1]] + [self._stream.state.to_json()]
+        notes = [f"{self.left_out} trials of other policies or tasks are not watched"] if self.left_out else []
+        if self._stream.returned:
+            notes.append(
+                f"{self._stream.returned} units came back after another one: their blocks depend on each other;"
+                " write the trials of a unit one after the other"
+            )
+        content = {
+            "version": version(),
+            "parameters": dict(self.parameters),
+            "file": self.source,
+            "margin": self.margin,
+            "looks": looks,
+            "notes": notes,
+            "losses": list(self.losses),
+        }
+        return PolicyWatchResult(WatchedTrials(self.source, content), None)
+
+
+@takes_setting_keywords
+def watch_policies(
+    file: str | Path, out: str | Path | None = None, *, settings: PolicyWatchSettings, log: Log = no_log
+) -> PolicyWatchResult:
+    """Follow a table of trials while it grows, until "predicts within the margin" or "gap" is certain.
+
+    The error is at most 5 % over all times together: look as often as you like, and stop at the first answer.
+
+    Args:
+        file: a table with a row a trial and a column `side` (CSV, JSON lines).
+        out: folder to save the result in, also where Ctrl-C ends it; None saves nothing.
+        settings: all settings at once; keywords change single ones.
+        log: receives a line a look; `print` does.
+
+    Returns:
+        What is certain, with all looks.
+
+    Raises:
+        SimjudgeError: the table cannot be read, or what was read of it changes.
+    """
+    if out is not None:
+        check_result_folder(Path(out))
+    values = [(row, getattr(settings, row.name)) for row in declared(type(settings))]
+    texts = {row.name: row.text(value) for row, value in values if value not in (None, "")}
+    watch = SequenceWatch(str(file), settings.margin, texts, settings.policy, settings.task)
+    follower = TableFollower(Path(file), settings)
+    try:
+        while True:
+            for trial in follower.new_trials(ended=not settings.follow):
+                if watch.add(trial):
+                    log(watch.line())
+                if watch.is_certain:
+                    break
+            watch.losses = follower.losses
+            if not settings.follow and not watch.is_certain and watch.finish():
+                log(watch.line())
+            if watch.is_certain or not settings.follow:
+                break
+            time.sleep(settings.period)
+    finally:
+        # Ctrl-C leaves what is known, too.
+        result = watch.result()
+        if out is not None:
+            result.save(out)
+    return result
+
+
+KIND = ResultKind(
+    "one of watch-policies", lambda folder: PolicyWatchResult(load_watch(folder), folder), WATCH_PAGE.report
+)

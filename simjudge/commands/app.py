@@ -19,6 +19,7 @@ from simjudge.questions.calibrate.command import app as calibrate
 from simjudge.questions.certify.command import certify
 from simjudge.questions.compare.command import compare, sweep
 from simjudge.questions.cover.command import cover
+from simjudge.questions.demo.command import demo
 from simjudge.questions.doctor.command import doctor
 from simjudge.questions.drives.command import TwoSides, compare_drives
 from simjudge.questions.engines.command import app as engines
@@ -40,6 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
     "compare": compare,
     "sweep": sweep,
     "plan": plan,

@@ -1,9 +1,10 @@
 """Choose the photographs of `simjudge demo` from the public data set `real_signals`, and say the choice.
 
 The data set holds most views five times: the photograph itself, a blurred, a brightened and a darkened copy, and one
-with noise. The copies are spread over its three splits. Only photographs themselves are taken, and only of the splits
-that did not train `models/real_signals_yolo11n.onnx`. With the word `train` at the end it is the photographs of that
-split: for fitting a camera that is judged by the others.
+with noise. The copies are spread over its three splits. One picture of a view is taken, of the splits that did not
+train `models/real_signals_yolo11n.onnx`: the photograph itself, or a copy of other brightness where the photograph is
+not there. No blurred or noisy copy is taken. With the word `train` at the end it is the photographs of that split: for
+fitting a camera that is judged by the others.
 
     scripts/make_demo_photographs.py ../shared/data/real_signals demo/photographs [train]
 """
@@ -86,14 +87,24 @@ def main() -> None:
     small = np.stack([picture.small for picture in clean])
     count, view_of = connected_components(small @ small.T > SAME_VIEW)
     views = [[clean[k] for k in np.flatnonzero(view_of == view)] for view in range(count)]
-    originals = [one for one in map(find_original, views) if one is not None]
-    chosen = [one for one in originals if one.file.parts[-3] in splits]
+    originals = [find_original(view) for view in views]
+    chosen, copies = [], 0
+    for view, original in zip(views, originals, strict=True):
+        here = [picture for picture in view if picture.file.parts[-3] in splits]
+        if original is not None and any(picture is original for picture in here):
+            chosen.append(original)
+        elif original is not None:
+            changed = [one for one in here if abs(one.brightness / original.brightness - 1) > SAME_LIGHT]
+            chosen += changed[:1]
+            copies += len(changed[:1])
     trained = {id(picture) for view in views for picture in view if picture.file.parts[-3] == "train"}
-    known = sum(any(id(p) in trained for p in view) for view in views if any(p in chosen for p in view))
+    taken = {id(picture) for picture in chosen}
+    known = sum(any(id(p) in trained for p in view) for view in views if any(id(p) in taken for p in view))
     sys.stdout.write(
         f"{len(pictures)} pictures: {len(pictures) - len(clean)} with noise added; of the others {count} views,"
-        f" {len(originals)} with a photograph that is told from its copies; {len(chosen)} of these in"
-        f" {' and '.join(splits)}; of {known} of them an altered copy is in train\n"
+        f" {sum(one is not None for one in originals)} with a photograph that is told from its copies; {len(chosen)}"
+        f" of these in {' and '.join(splits)}, {copies} of them as a copy of other brightness; of {known} another copy"
+        " is in train\n"
     )
     shutil.rmtree(out / "images", ignore_errors=True)
     shutil.rmtree(out / "labels", ignore_errors=True)

@@ -22,8 +22,8 @@ from scipy.spatial.transform import Rotation
 SIZE, FIELD = (320, 240), 66.0
 FOCAL = SIZE[0] / 2 / math.tan(math.radians(FIELD / 2))
 HEIGHT = (0.12, 0.015)
-"""Metres of the camera above the ground, mean and standard deviation. In the photographs the horizon is at about row 30:
-signs are centred 0.3, lights 0.6 of their height below it, so the camera is 2 to 4 cm above their middle."""
+"""Metres of the camera above the ground, mean and standard deviation. In the photographs the horizon is at about row
+30: signs are centred 0.3, lights 0.6 of their height below it, so the camera is 2 to 4 cm above their middle."""
 MIDDLE, TALL = 0.11, 0.07
 """Metres: height of a sign's or light's middle above the ground, and of its label."""
 HEADING = 12.0
@@ -32,7 +32,7 @@ LIGHTS = ("green", "red", "yellow")
 MARGINS = {True: (0.45, 0.13, 0.1), False: (0.08, 0.1, 0.04)}
 """What people left around lights and signs, as shares of width (each side) and height (above, below): medians of 14
 photographs, read off by hand."""
-JPEG = 92
+JPEG = 88
 
 
 def drawn_poses(source: Path, count: int, seed: int) -> list[str]:

@@ -11,7 +11,7 @@ FEW_CONTEXTS = 1000
 """Contexts of both sets up to which NumPy answers sooner than the compiler is done."""
 
 
-class _Choice:
+class _LoopForm:
     """What this process does now."""
 
     numpy = False
@@ -19,7 +19,7 @@ class _Choice:
 
 def use_numpy_loops(wanted: bool) -> None:  # noqa: FBT001 - the one thing that it is told
     """Let NumPy do the loops from now on, or no longer. Both forms may take each other's trees: the numbers agree."""
-    _Choice.numpy = wanted
+    _LoopForm.numpy = wanted
 
 
 def has_numpy_form(compiled: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,7 +27,7 @@ def has_numpy_form(compiled: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(compiled)
     def run(*arguments: Any) -> Any:
-        if not _Choice.numpy:
+        if not _LoopForm.numpy:
             return compiled(*arguments)
         return getattr(import_module("simjudge.method.numpy_loops"), compiled.__name__.strip("_"))(*arguments)
 

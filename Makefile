@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo krc test test-all test-quick fuzz lint generated docs bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo dist krc test test-all test-quick fuzz lint generated docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,6 +34,9 @@ setup-test:
 
 demo: setup-sim ## two simulations judged against a stand-in for reality: rendered, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
+
+dist: setup ## a wheel in dist/: simjudge with its configs, scenes, models, message types, samples and the demo's pictures
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 krc: setup-sim ## the KRC experiment: a straight drive, replayed through virtual sensors and compared; about 10 minutes
 	$(BIN)/simjudge study run krc --size $(or $(SIZE),small) --out krc_out

@@ -33,6 +33,7 @@ setup(
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
         *(shared(folder) for folder in folders_of("config")),
+        *(shared(folder) for folder in folders_of("demo")),
         shared("launch", "*.launch.py"),
         ("share/simjudge/hook", ["resource/hook/simjudge.sh"]),
         shared("models"),

@@ -20,6 +20,7 @@ from simjudge.questions.calibrate.command import app as calibrate
 from simjudge.questions.certify.command import certify
 from simjudge.questions.compare.command import compare, sweep
 from simjudge.questions.cover.command import cover
+from simjudge.questions.demo.command import demo
 from simjudge.questions.doctor.command import doctor
 from simjudge.questions.drives.command import TwoSides, compare_drives
 from simjudge.questions.engines.command import app as engines
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Start": {"demo": demo, "doctor": doctor, "info": info},
     "Judge a simulation": {
         "compare": compare,
         "objects": objects,
@@ -51,7 +53,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     },
     "Find out why, and what to do": {"explain": explain, "fit": fit, "cover": cover, "plan": plan},
     "Show and publish": {"report": report, "certify": certify, "study": study},
-    "Look at data": {"info": info, "doctor": doctor, "check": check, "calibrate": calibrate},
+    "Check sensors": {"check": check, "calibrate": calibrate},
     "Change data": {
         "convert": convert,
         "split": split,

@@ -1,6 +1,7 @@
 """Examples below the help of each command."""
 
 EXAMPLES = {
+    "demo": ("simjudge demo",),
     "compare": (
         "simjudge compare real.mcap sim.mcap --model detector.onnx --out result",
         "simjudge compare real/ sim/ --model detector.onnx --class cone --margin 0.1 --out result",

@@ -62,6 +62,14 @@ def installed_file(name: str) -> Path:
     raise SimjudgeError(f"{name} is not where simjudge is installed; install simjudge again")
 
 
+def installed_folder(name: str) -> Path:
+    """A folder that comes with simjudge, likewise, e.g. "demo/photographs"."""
+    for root in roots():
+        if (root / name).is_dir():
+            return root / name
+    raise SimjudgeError(f"{name} is not where simjudge is installed; install simjudge again")
+
+
 def shipped_files(kind: FileKind) -> dict[str, Path]:
     """The files of a kind that come with simjudge, by name; where two folders have one name, the first counts."""
     found: dict[str, Path] = {}

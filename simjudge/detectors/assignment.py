@@ -139,19 +139,28 @@ def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArra
 def _best_one_to_one(
     rows: IntArray, columns: IntArray, iou: FloatArray, row_count: int, column_count: int
 ) -> tuple[IntArray, FloatArray]:
-    """The one-to-one choice of overlapping pairs with the largest summed IoU: each row's column or -1, and the IoU."""
+    """The one-to-one choice of pairs with the largest summed IoU: each row's column or -1, and the IoU.
+
+    Only pairs that overlap count, so groups that share no overlapping pair are solved apart. In most of them all pairs
+    share one object or one prediction: the best pair is chosen.
+    """
     partner, fit = np.full(row_count, -1, np.int64), np.zeros(row_count)
-    alone = (np.bincount(rows, minlength=row_count)[rows] == 1) & (
-        np.bincount(columns, minlength=column_count)[columns] == 1
-    )
-    partner[rows[alone]], fit[rows[alone]] = columns[alone], iou[alone]
-    if alone.all():
+    crowded = np.ones(len(rows), np.bool_)
+    for hub, spoke in ((rows, columns), (columns, rows)):
+        most = np.zeros(max(row_count, column_count), np.int64)
+        np.maximum.at(most, hub, np.bincount(spoke, minlength=len(most))[spoke])
+        star = np.flatnonzero(crowded & (most[hub] == 1))
+        order = star[np.lexsort((spoke[star], -iou[star], hub[star]))]
+        best = order[np.flatnonzero(np.diff(hub[order], prepend=-1))]
+        partner[rows[best]], fit[rows[best]] = columns[best], iou[best]
+        crowded[star] = False
+    if not crowded.any():
         return partner, fit
     # SciPy takes longer to import than a set without crowds takes to be assigned.
     from scipy.sparse import coo_matrix  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
-    rows, columns, iou = rows[~alone], columns[~alone], iou[~alone]
+    rows, columns, iou = rows[crowded], columns[crowded], iou[crowded]
     shape = (row_count + column_count,) * 2
     graph = coo_matrix((np.ones(len(rows), np.int8), (rows, row_count + columns)), shape)
     _, group = connected_components(graph, directed=False)

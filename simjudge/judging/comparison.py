@@ -31,7 +31,7 @@ from simjudge.judging.result_writing import (
     result_content,
     with_neighbours,
 )
-from simjudge.method.compiled import forgo_blas, is_compiled
+from simjudge.method.compiled import choose_loops
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.patch_size import small_patch_note
 from simjudge.results.context_table import ContextTable
@@ -95,8 +95,7 @@ def compare_sets(
     if settings.paired:
         sets = paired_frames(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
-    forgo_blas()
-    if not is_compiled():
+    if choose_loops(sum(len(each.objects) for each in sets)):
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
         result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)

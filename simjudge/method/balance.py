@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.similarity_join import Neighbours
 
 UNBALANCED = 0.1
@@ -66,6 +67,7 @@ def standardized_differences(
     return np.asarray(difference / spread)
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _mean_differences(start, rank, level, above, covariates, in_b, difference):  # type: ignore[no-untyped-def]
     """`standardized_differences` before it is divided."""

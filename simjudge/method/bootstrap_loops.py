@@ -7,6 +7,9 @@ import math
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
+
+from simjudge.method.loop_choice import has_numpy_form
 
 LANES = 128
 """Draws that one pass over a batch serves: their sums stay in the cache next to the core."""
@@ -70,13 +73,13 @@ def count_units(first, last, rank, from_a, of_a, unit, seen):
     return count
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def inflation(units):
     """What makes up for distribution functions that are taken from the batch itself."""
     return math.sqrt(units / (units - 1))
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def unlike_numbers(units_a, units_b):
     """By how much sides of unlike numbers of units raise the relative variance of the noise's variance v.
 
@@ -88,7 +91,7 @@ def unlike_numbers(units_a, units_b):
     return (each[0] ** 3 + each[1] ** 3) / (each[0] + each[1]) ** 2 - 1.0 / (units_a + units_b)
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def shortfall(units_a, units_b):
     """By what to multiply W* around the pooled distribution; W* with the noise within; and its square."""
     units, unlike = units_a + units_b, max(0.0, unlike_numbers(units_a, units_b))
@@ -115,6 +118,7 @@ def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_f
             area[d] += abs(so_far[d] - pooled[i] * whole[d]) * step
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def add_drawn(
     start,

@@ -21,6 +21,7 @@ from numba import njit
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.method.bits import BLOCK, CACHE_LINE, count_blocks, whole_lines
+from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts
 
 LEAF = 8
@@ -146,6 +147,7 @@ def _fill_cells(blocks, run, unit, cells):
         cells[cell] = (count + unit - 1) // unit
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _fill_bounds(words, height, width, run, unit, blocks, cells, lines):
     """The blocks and cells of each plane, and the lines of its words in which a pixel is set."""
@@ -177,6 +179,7 @@ def _group_bounds(planes: Planes, size: int) -> Bounds:
     return Bounds(start, classes[class_number], cells, area)
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _raise_cells(cells, plane_of, out):
     for p in range(len(cells)):
@@ -199,6 +202,7 @@ def _features(parts: Sequence[Contexts], rows: IntArray) -> npt.NDArray[np.float
     return features
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _project(rows, start, plane_class, words, layout, random, into, out):
     height, width, length, run, unit = layout
@@ -247,6 +251,7 @@ def _main_direction(features, part):
     return direction
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _sort_by_likeness(features, area, order):
     """Halve the contexts again and again, by area where areas differ, else along the direction of largest spread."""

@@ -11,6 +11,7 @@ from numba import njit, uint64
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts
 
 
@@ -58,8 +59,8 @@ def group_identical(a: Contexts, b: Contexts) -> tuple[IntArray, IntArray]:
     """
     tables = [(part.start, part.plane_class, part.words) for part in (a, b)]
     hashes = np.empty(len(a) + len(b), np.uint64)
-    _hash(*tables[0], hashes[: len(a)])
-    _hash(*tables[1], hashes[len(a) :])
+    _hash_contexts(*tables[0], hashes[: len(a)])
+    _hash_contexts(*tables[1], hashes[len(a) :])
     order = np.argsort(hashes, kind="stable")
     like = np.empty(len(hashes), np.int64)
     _find_like(*tables[0], *tables[1], hashes, order, like)
@@ -67,8 +68,9 @@ def group_identical(a: Contexts, b: Contexts) -> tuple[IntArray, IntArray]:
     return first, group.reshape(-1).astype(np.int64)
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
-def _hash(start, plane_class, words, out):
+def _hash_contexts(start, plane_class, words, out):
     """A number of 64 bits for each context, the same for contexts that are the same."""
     for i in range(len(start) - 1):
         value = uint64(0xCBF29CE484222325)
@@ -94,6 +96,7 @@ def _is_same(start, plane_class, words, i, start_j, plane_class_j, words_j, j):
     return True
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _find_like(start, plane_class, words, start_b, plane_class_b, words_b, hashes, order, like):
     """like[i] = the first context that is the same as i; contexts of one hash follow each other in `order`."""

@@ -17,6 +17,7 @@ from numba import njit
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
+from simjudge.method.loop_choice import has_numpy_form
 
 FOLD_AT_ZERO = math.sqrt(2 / math.pi)
 """Mean size of a standard normal number: h(0)."""
@@ -44,6 +45,7 @@ def expected_w1(gap: float, noise: FloatArray) -> FloatArray:
     return out
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _fold(gap, noise, out):  # type: ignore[no-untyped-def]
     """S h(gap / S), by loop: scipy.special, which has erf for arrays, takes a second to import."""

@@ -8,6 +8,7 @@ from numba import njit, uint64
 
 from simjudge.method.bits import WORD
 from simjudge.method.bootstrap_loops import fill_batch, inflation
+from simjudge.method.loop_choice import has_numpy_form
 
 
 @njit(cache=True, nogil=True)
@@ -24,6 +25,7 @@ def _count(number, seen, mark):
     return 1
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def add_kinds(
     start,

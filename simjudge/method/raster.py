@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit, prange
 
 from simjudge.method.bits import count_bits, set_run
+from simjudge.method.loop_choice import has_numpy_form
 
 PATCHES_TO_SPLIT = 1024
 """Patches from which all cores paint; see `simjudge.method.similarity_join.PAIRS_TO_SPLIT`."""
@@ -38,6 +39,7 @@ def _count_planes_of(frame, first_row, shown, plane, plane_count, origin, window
     return present.sum()
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True, parallel=True)
 def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     """Count the planes in which something may be set.
@@ -109,6 +111,7 @@ def _fill_planes_of(
         plane_area[p] = count_bits(words[p])
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True, parallel=True)
 def fill_planes(
     frame,
@@ -208,6 +211,7 @@ def pack_label_patches(numbers, start, plane_class, words, plane_area):
             plane_area[p] = count_bits(words[p])
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def copy_planes(rows, start, plane_class, words, plane_area, first, into_class, into_words, into_area):
     """Copy the planes of some contexts, row by row.

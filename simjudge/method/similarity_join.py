@@ -26,6 +26,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.method.bits import CACHE_LINE, WORD, count_common_bits, count_ones, minimum_sum
 from simjudge.method.context_tree import LEAF, NODE, ContextTree, context_planes
 from simjudge.method.distinct import Members
+from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts
 
 BLOCK_ITEMS = 1 << 22
@@ -263,6 +264,7 @@ def _grown(array, used, room):
     return out
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, strict, most_items):
     """Join rows from `begin` on until their neighbours are `most_items` or more.
@@ -291,6 +293,7 @@ def _join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, stric
     return end, start[: end - begin + 1], place[:used], level[:used], similarity[:used]
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _find_matches(start, place, similarity, matches, best, best_similarity):
     """The most similar of those that may match, for each row; the smallest of equally similar ones."""
@@ -317,6 +320,7 @@ def _list_marked(marks, level_of, rank, level, at):
             at += 1
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def _list_samples(start, place, level, first_rank, ranks):
     """The fields of `Neighbours` from `start` on."""

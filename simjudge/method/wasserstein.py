@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.method.loop_choice import has_numpy_form
 
 
 def wasserstein_distance(a: FloatArray, b: FloatArray) -> float:
@@ -65,6 +66,7 @@ def _compare_row(r, start, rank, level, performance, from_a, theta_count, min_ba
             w1[r, t] = difference[r, t] = np.nan
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def]
     """W1, difference of means and batch sizes of every row at every theta.
@@ -78,6 +80,7 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
         _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
 
 
+@has_numpy_form
 @njit(cache=True, nogil=True)
 def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[no-untyped-def]
     """Raise overlap[rank] to the highest theta number at which a compared row holds that context.

@@ -196,7 +196,7 @@ def test_contexts_of_one_hash_are_told_apart(monkeypatch):
     def same_hash(_start, _plane_class, _words, out):
         out[:] = 7
 
-    monkeypatch.setattr("simjudge.method.distinct._hash", same_hash)
+    monkeypatch.setattr("simjudge.method.distinct._hash_contexts", same_hash)
     for one, other in zip(group_identical(*contexts), expected, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -24,7 +24,7 @@ from simjudge.judging.compare_settings import IGNORE_MASKS, CompareSettings
 from simjudge.judging.judged_set import JudgedSet, judge_set
 from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.method.certainty import Certainty
-from simjudge.method.compiled import forgo_blas
+from simjudge.method.compiled import choose_loops
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.method import Method
@@ -193,7 +193,7 @@ def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, setti
         _only(judged, kept, object_contexts(judged.frames, method, kept))
         for judged, kept in ((first, rows), (second, resembling))
     )
-    forgo_blas()
+    choose_loops()
     comparison = SetComparison((a, b), comparison_units(a, b, settings), method)
     (classes,), drawn = comparison.compare(comparison.schedule(settings))
     _, overall = comparison.certainty(classes, drawn, 0, settings.margin)

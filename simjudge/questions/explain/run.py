@@ -20,7 +20,7 @@ from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import Source, paired_frames, read_inputs
 from simjudge.judging.inputs import InputSet, describe_model
 from simjudge.judging.result_writing import certainty_parameters, method_parameters
-from simjudge.method.compiled import forgo_blas
+from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.explain.changed_sets import (
     WORDS,
@@ -183,7 +183,7 @@ def explain(  # noqa: PLR0913 - the options of the command
     compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
     sets = ChangedSets(sides, loaded, compared, None if folder is None else folder / DETECTIONS, progress)
-    forgo_blas()
+    choose_loops()
     with renders_folder(folder) as renders:
         given = RenderOptions(camera, scene, a_camera, renders)
         explanation = _tried(sets, given, settings, log)

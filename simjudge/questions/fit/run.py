@@ -22,7 +22,7 @@ from simjudge.judging.comparison import Source
 from simjudge.judging.inputs import InputSet
 from simjudge.judging.painted_masks import painted_geometry
 from simjudge.judging.set_comparison import SetComparison, comparison_units
-from simjudge.method.compiled import forgo_blas
+from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
@@ -260,7 +260,7 @@ def fit_camera(
     sides = read_pictures(a, b, loaded, compared, log, progress)
     compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
-    forgo_blas()
+    choose_loops()
     kept = None if folder is None else folder / DETECTIONS
     fitted, held_out = (ChangedSets(part, loaded, compared, kept, progress) for part in _split(sides, settings))
     with progress("estimating the camera") as advance:

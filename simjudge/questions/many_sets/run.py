@@ -41,7 +41,7 @@ from simjudge.judging.result_writing import (
     method_parameters,
 )
 from simjudge.judging.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
-from simjudge.method.compiled import forgo_blas
+from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import MOST_DRAWS
 from simjudge.method.multiple_tests import holm
@@ -338,7 +338,7 @@ def compare_many_sets(
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
     study = read_judged_sets(predictions, wanted, settings.comparison, twin_pairs, log)
-    forgo_blas()
+    choose_loops()
     found: dict[WantedComparison, ComparisonNumbers] = {}
     joins = list(dict.fromkeys(frozenset((comparison.a, comparison.b)) for comparison in wanted))
     with progress("comparing sets") as advance:

@@ -24,7 +24,7 @@ from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.bootstrap_loops import shortfall
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
-from simjudge.method.compiled import forgo_blas
+from simjudge.method.compiled import choose_loops
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
@@ -146,7 +146,7 @@ def plan(
         units = _independent(units)
     painted = painted_geometry((sets[0].frames, sets[1].frames), settings.masks)
     method = replace(settings.method, paint_masks=painted.use_masks)
-    forgo_blas()
+    choose_loops()
     with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
     without, _ = _drawn(sets, units, method, settings, 0.0, progress)
     if b is None:

@@ -1,0 +1,39 @@
+"""`simjudge demo`: the first verdict, without data, simulator or ROS."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import typer
+
+from simjudge.terminal.common import print_note, progress
+
+
+def demo(
+    out: Path = typer.Option(Path("simjudge_demo"), "--out", "-o", help="Folder for the results and the page."),
+    show: bool = typer.Option(True, "--open/--no-open", help="Open the page, where there is a screen."),
+) -> None:
+    """Judge two simulations against real photographs, from what comes with simjudge: a verdict in seconds.
+
+    The photographs show small signs and lights on a scale car's course. One simulation sees the same kind of course
+    through a plain camera, the other through a camera that was fitted to other photographs.
+    """
+    from simjudge.questions.demo.run import SIMULATIONS, run_demo
+
+    found = run_demo(out, log=print_note, progress=progress)
+    lines = ["Does a detector see in each simulation what it sees in the photographs?", ""]
+    for name, result in found.results.items():
+        lines += [f"{SIMULATIONS[name]}: {result.meaning}", ""]
+    control = next(iter(found.results.values())).control
+    if control:
+        lines += [f"control: {control}", ""]
+    lines += [
+        f"page: {found.page.resolve().as_uri()}",
+        "your own: simjudge compare REAL SIM --model DETECTOR --out result && simjudge report result",
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform in {"darwin", "win32"}):
+        webbrowser.open(found.page.resolve().as_uri())

@@ -1,0 +1,50 @@
+"""Two simulations judged against real photographs, all from what comes along; the detections are made on the spot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simjudge.core.installed import DETECTOR, find_file, installed_folder
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.sets import read_set
+from simjudge.detectors.detection import detect, load_detector
+from simjudge.questions.compare.result import ComparisonResult, compare
+from simjudge.questions.report.report import report
+
+MODEL = "real_signals_yolo11n"
+"""Trained on other photographs of the same course."""
+REAL = "photographs"
+SIMULATIONS = {"plain": "plain camera", "fitted": "fitted camera"}
+"""Folders of pictures below `demo`, and what a page calls them."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What came out: each simulation's comparison by its name, and the page of both."""
+
+    results: dict[str, ComparisonResult]
+    page: Path
+
+
+def run_demo(out: Path, *, log: Log = no_log, progress: ProgressBar = no_progress) -> Demo:
+    """Detect in the three sets, compare both simulations with the photographs, and write the page.
+
+    Args:
+        out: folder for the results and the page.
+    """
+    detector = load_detector(find_file(MODEL, DETECTOR))
+    judged = {}
+    for name in (REAL, *SIMULATIONS):
+        frames = read_set(installed_folder(f"demo/{name}"))
+        judged[name] = detect(frames, detector, progress=progress)
+        log(f"{name}: {len(frames)} pictures, detected by {MODEL}")
+    results = {name: compare(judged[REAL], judged[name], out / name, progress=progress) for name in SIMULATIONS}
+    page = report(
+        [out / name for name in SIMULATIONS],
+        out / "report.html",
+        title="Which simulation predicts what the detector sees in the photographs?",
+        label=[f"a={REAL}", *(f"{name}={called}" for name, called in SIMULATIONS.items())],
+        progress=progress,
+    )
+    return Demo(results, page.path)

@@ -20,7 +20,9 @@ from simjudge.terminal.options import takes_settings
 def compare_policies(
     settings: PolicySettings,
     real: Path = typer.Argument(
-        ..., metavar="REAL", help="Real trials: a table (.csv, .parquet, .jsonl); or both sides in one table."
+        ...,
+        metavar="REAL",
+        help="Real trials: a table (.csv, .parquet, .jsonl), both sides in one table, or a folder of recordings.",
     ),
     sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),

@@ -27,6 +27,7 @@ from simjudge.questions.policies.next_trials import NextPlan, next_trials
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
 from simjudge.questions.policies.pairs import PairedTrials, checked_pairs
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
+from simjudge.questions.policies.recorded_trials import read_recorded_trials, trial_recordings
 from simjudge.questions.policies.result import (
     SavedPolicies,
     headline,
@@ -450,6 +451,18 @@ def _read(source: object, side: str | None, settings: TrialTableSettings, log: L
                         f"{source}: {what} does not say its side; give the real trials first, then the simulated"
                     )
                 return read(files, real=side == REAL)
+        if trial_recordings(Path(source)):
+            if side is None:
+                raise SideUnknownError(
+                    f"{source}: recordings do not say their side; give the real folder, then the simulated one"
+                )
+            return read_recorded_trials(
+                Path(source),
+                real=side == REAL,
+                status_topic=settings.status_topic,
+                outcome=settings.outcome or "",
+                rename=settings.rename,
+            )
     reading = read_policy_table(source, side, settings.columns, settings.outcome)
     if reading.taken:
         log("columns: " + ", ".join(f"{role} = {column}" for role, column in reading.taken.items()))

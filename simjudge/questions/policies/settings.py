@@ -43,8 +43,11 @@ class TrialTableSettings(Settings, panel="Reading tables"):
     )
     outcome: str | None = setting(
         None,
-        "A measured quantity as outcome, with its range: time:0:30:lower; lower where less is better.",
+        "A measured quantity as outcome, with its range: time:0:30:lower; of drives finished, clean or progress.",
         common=True,
+    )
+    status_topic: str = setting(
+        "", "Topic of recordings that tells the outcome; by default /policies/trials, or the only one of its type."
     )
     rename: dict[str, str] | None = setting(
         None, "Policies and tasks of the simulation that are called differently: SIM=REAL.", form=_pairs_form()

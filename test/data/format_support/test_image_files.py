@@ -24,10 +24,18 @@ def pictures(tmp_path, image):
     [
         ("labelTxt/a.txt", DOTA, "a.txt and others are named as the images, labels of DOTA, which simjudge does not"),
         ("labelTxt-v1.0/b.txt", DOTA, "labels of DOTA"),
-        ("json/a.json", '{"version": 1}', "json: a.json and others are named as the images, perhaps their labels; left aside"),
+        (
+            "json/a.json",
+            '{"version": 1}',
+            "json: a.json and others are named as the images, perhaps their labels; left aside",
+        ),
         ("csv/b.csv", "1,2,3", "b.csv and others are named as the images"),
         ("project.json", json.dumps(STUDIO), "project.json: labels of Label Studio (it exports COCO and YOLO, too)"),
-        ("all.json", '{"labels": []}', "all.json: labels of an unknown format, which simjudge does not read; left aside"),
+        (
+            "all.json",
+            '{"labels": []}',
+            "all.json: labels of an unknown format, which simjudge does not read; left aside",
+        ),
     ],
 )
 def test_labels_beside_images_that_are_not_read_are_said(pictures, caplog, name, text, said):

@@ -75,7 +75,7 @@ class CameraBridgeNode(SimjudgeNode):
         if doubt is None:
             self.diagnostics.set_state("calibration", OK, f"{path}: {calibration.name}")
         elif doubt.wrong and self.settings["calibration_check"] == "refuse":
-            remedy = "correct the file, or set calibration_check:=warn if the lens is really mounted so, or a part of the sensor is read out"
+            remedy = "correct the file, or set calibration_check:=warn if a part of the sensor is read out"
             raise SimjudgeError(f"{path}: {doubt.message}; {remedy}")
         else:
             self.diagnostics.set_state("calibration", WARN, f"{path}: {doubt.message}")

@@ -24,8 +24,8 @@ from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason,
 
 _MOST_BINS, _IN_BIN = 10, 20
 """Bins of size of a class at most, and objects of both sets that each should hold."""
-_FEWEST = 2
-"""Objects of a set in a bin below which it is left out."""
+_FEWEST = 10
+"""Objects of a set in a bin below which it is left out: two that stand for two hundred decide whether all are found."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.judging.live.session import COUNT, IGNORE, RESET
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.policies.settings import MARGIN
-from simjudge.questions.policies.tables import REAL, SIM
+from simjudge.questions.policies.trials import REAL, SIM
 from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR

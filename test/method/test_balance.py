@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.method.balance import covariate_spread, standardized_differences
+from simjudge.method.balance import covariate_spread, standardized_differences, unlike
 from simjudge.method.similarity_join import Neighbours
 
 
@@ -52,3 +52,25 @@ def test_sets_of_like_objects_are_balanced_and_unlike_ones_are_not():
         block = batches(random, 50, 2000)
         found = standardized_differences(block, covariates, in_b, covariate_spread(covariates, in_b))
         assert low <= abs(found.mean()) < high
+
+
+def test_sets_are_unlike_beyond_a_little_and_beyond_chance():
+    random = np.random.default_rng(3)
+    a, b = random.normal(0, 1, 4000), random.normal(0.3, 1, 4000)
+    assert unlike(a, b)
+    assert unlike(a, b, (np.arange(4000), np.arange(4000)))
+    assert not unlike(a, b - 0.25), "less than a tenth of a standard deviation"
+    assert not unlike(a[:20], b[:20]), "chance"
+    assert not unlike(a[:1], b)
+
+
+def test_forty_sightings_of_a_thing_tell_its_size_once():
+    random = np.random.default_rng(0)
+    things = np.repeat(np.arange(20), 40)
+    alarms = {"rows": 0, "units": 0}
+    for _ in range(200):
+        a, b = np.repeat(random.normal(size=(2, 20)), 40, axis=1)
+        alarms["rows"] += unlike(a, b)
+        alarms["units"] += unlike(a, b, (things, things))
+    assert alarms["rows"] > 80
+    assert alarms["units"] <= 8

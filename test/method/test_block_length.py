@@ -175,3 +175,11 @@ def test_short_recordings_of_one_kind_are_seldom_a_gap(count, coefficient, short
     assert found.gaps <= 0.075
     assert found.short <= short
     assert found.gaps + found.short >= 0.01
+
+
+@pytest.mark.parametrize(("count", "coefficient"), [(20, 0.4), (26, 0.6), (100, 0.9)])
+def test_of_the_verdicts_given_on_frames_that_go_together_few_are_false(count, coefficient):
+    """Most such recordings are too short for one; of those that look long enough, 11 to 21 of 100 were false gaps."""
+    kind = Series(count, coefficient)
+    found = false_alarms(kind, kind, 400)
+    assert found.gaps <= 0.1 * (1 - found.short) + 0.01

@@ -18,6 +18,7 @@ from simjudge.ros.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
 
+from rclpy.node import NodeNameNonExistentError  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,10 @@ def ends_of(listener, node):
         kept = ((name, kind) for name, kinds in pairs for kind in kinds if name not in own)
         return {(name, kind) for name, kind in kept if not kind.startswith("lifecycle_msgs/")}
 
-    services = listener.get_service_names_and_types_by_node(node, "/")
+    try:
+        services = listener.get_service_names_and_types_by_node(node, "/")
+    except NodeNameNonExistentError:  # a node's name becomes known before what it offers
+        return set(), set(), set()
     general = ("rcl_interfaces", "lifecycle_msgs")
     kept = {(name, kind) for name, kinds in services for kind in kinds if kind.split("/")[0] not in general}
     return (

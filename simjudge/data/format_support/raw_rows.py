@@ -22,6 +22,8 @@ from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList,
 FARTHEST_PX = 1e9  # Pixels. What lies further off is a slip, and would overflow where pixels are counted.
 MASK_SLACK_PX = 1  # Pixels by which a mask may hang over its box: boxes are rounded
 _LEAST_INSIDE = 0.9  # Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand
+_FEW_BOXES = 5  # Boxes below which nothing is concluded from their shapes
+_MANY_BEYOND = 0.2  # Share of boxes that reach beyond their pictures, which few objects do where a picture ends
 # Columns of objects whose values a file may leave out, and their largest values; the smallest are 0.
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 WRONG_CLASS_ID = f"class ids that are not a whole number from 0 to {LARGEST_CLASS_ID}"
@@ -91,6 +93,25 @@ def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
     lost = set(away)
     crops = [masks.crop(i) if i not in lost and masks.has(i) else None for i in range(len(masks))]
     return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
+
+
+def count_likely_corners(frame: IntArray, box: FloatArray, size: IntArray) -> int:
+    """Boxes that reach beyond their pictures, where the widths and heights of all are likely corners; else 0.
+
+    Read as x, y, width and height, a box x0, y0, x1, y1 is wider than x0 and higher than y0.
+
+    Args:
+        frame: int64 (N,), of each box.
+        box: float64 (N, 4), as read: x0, y0, x1, y1 in pixels.
+        size: int64 (F, 2), of the pictures, pixels.
+    """
+    known = np.isfinite(box).all(1)
+    box, frame = box[known], frame[known]
+    if len(box) < _FEW_BOXES:
+        return 0
+    beyond = int(np.any(box[:, 2:] > size[frame] + 1, axis=1).sum())
+    wider = np.all(box[:, 2:] - box[:, :2] > box[:, :2])
+    return beyond if wider and beyond > _MANY_BEYOND * len(box) else 0
 
 
 def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses) -> RawRows:

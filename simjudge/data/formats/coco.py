@@ -39,6 +39,7 @@ from simjudge.data.format_support.raw_rows import (
     RawRows,
     build_objects,
     build_predictions,
+    count_likely_corners,
     drop_masks_outside,
     mend_foreign_labels,
     parse_numbers,
@@ -58,6 +59,18 @@ def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
         raise SimjudgeError(
             f"{path}: the areas that it states are those of boxes x0, y0, x1, y1, and COCO's are x, y, width, height;"
             " subtract x0 and y0 from the last two"
+        )
+
+
+def _warn_of_corners(raw: RawRows, size: IntArray, path: Path) -> None:
+    beyond = count_likely_corners(raw.frame, raw.box, size)
+    if beyond:
+        log.warning(
+            "%s: %d of %d boxes reach beyond their pictures, and all are wider than x and higher than y: are they x0,"
+            " y0, x1, y1? COCO's are x, y, width, height",
+            path,
+            beyond,
+            len(raw.box),
         )
 
 
@@ -123,6 +136,9 @@ def _polygons(shape: Any, width: int, height: int) -> MaskCrop:
     return mask_from_polygons(polygons, width, height)
 
 
+_STRANGE = "predictions for frames that the set lacks"
+
+
 def is_coco_results(content: Any) -> bool:
     """Tell whether the content of a JSON file is a list of COCO results; an empty list counts."""
     return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
@@ -150,7 +166,7 @@ def parse_results(
         of = _frame(row, frame_of, number)
         if of is None:
             named = one_line(row.get("file_name", f"image_id {row.get('image_id')}"))
-            losses.add("predictions for frames that the set lacks", f"{where} ({named})")
+            losses.add(_STRANGE, f"{where} ({named})")
             continue
         shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
         if shape is not None:
@@ -184,9 +200,12 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
     ids = by_name if len(given & by_name.keys()) > len(given & ids.keys()) else ids
     raw = parse_results(rows, path, ids, target.frame_name, target.size, losses)
     if len(rows) and not len(raw.frame):
+        if not losses.counts.get(_STRANGE):
+            raise SimjudgeError(f"{path}: holds no result that can be used{losses.reason}")
         raise SimjudgeError(
             f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
         )
+    _warn_of_corners(raw, target.size, path)
     raw = drop_masks_outside(_counted_from_0(raw, path, target), losses)
     return build_predictions(raw, target.size, target.class_names, losses)
 
@@ -214,13 +233,24 @@ def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
 
 
 def _frame(row: dict[str, Any], frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
-    """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids."""
-    name = row.get("file_name")
+    """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids.
+
+    An image id may be the file's name, and its number be written as text on one side alone.
+    """
+    name, image = row.get("file_name"), row.get("image_id")
     if isinstance(name, str):
-        file = PurePosixPath(name.replace("\\", "/"))
-        return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
-    image = row.get("image_id")
-    return frame_of.get(image) if isinstance(image, int | float | str) else None
+        return _frame_of_file(name, names)
+    if not isinstance(image, int | float | str) or image in frame_of:
+        return frame_of.get(image) if isinstance(image, int | float | str) else None
+    if isinstance(image, str):
+        found = _frame_of_file(image, names)
+        return frame_of.get(parse_integer(image)) if found is None else found
+    return frame_of.get(str(parse_integer(image)))
+
+
+def _frame_of_file(name: str, names: dict[str, int]) -> int | None:
+    file = PurePosixPath(name.replace("\\", "/"))
+    return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
 
 
 def _ids_from_names(target: FrameSet) -> dict[Any, int]:
@@ -241,8 +271,10 @@ def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
         content = load_json(candidate)
         images = content.get("images") if isinstance(content, dict) else None
         if isinstance(images, list):
-            named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
-            return {key: number[stem] for key, stem in named if isinstance(key, int | float | str) and stem in number}
+            named = [
+                (i.get("id"), _frame_of_file(str(i.get("file_name")), number)) for i in images if isinstance(i, dict)
+            ]
+            return {key: at for key, at in named if isinstance(key, int | float | str) and at is not None}
     return {}
 
 
@@ -351,13 +383,16 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     # What simjudge has written is what it was given.
     if not is_own:
         refuse_corners(content["annotations"], path)
+        _warn_of_corners(raw, found.size, path)
         raw = mend_foreign_labels(drop_masks_outside(raw, losses), found.size, str(path), losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS
     if results.is_file() and path.name == ANNOTATIONS:
         scored = parse_results(load_json(results), results, number, found.names, found.size, losses)
-        scored = scored if is_own else drop_masks_outside(scored, losses)
+        if not is_own:
+            _warn_of_corners(scored, found.size, results)
+            scored = drop_masks_outside(scored, losses)
         predictions = build_predictions(scored, found.size, class_names, losses)
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])

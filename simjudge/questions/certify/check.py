@@ -307,7 +307,8 @@ def doubt_of_blocks(said: dict[str, Any], draws: int) -> Array:
     if not units:
         return np.ones(draws)
     degrees = max(1, min(units) - 1)
-    return np.sqrt(degrees / np.random.default_rng([int(said["parameters"]["seed"]), 3]).chisquare(degrees, draws))
+    random = np.random.default_rng([int(said["parameters"]["seed"]), 3])
+    return np.asarray(np.sqrt(degrees / random.chisquare(degrees, draws)))
 
 
 def compare_class(

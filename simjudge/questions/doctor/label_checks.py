@@ -14,6 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import read_text
 from simjudge.data.clouds import CloudBoxes, CloudSet
+from simjudge.data.format_support.raw_rows import count_likely_corners
 from simjudge.questions.doctor.clock_checks import RecordingSurvey
 from simjudge.questions.doctor.diagnosis import (
     BOXES,
@@ -139,10 +140,6 @@ def live_line(found: FoundLabels, live: Mapping[str, str]) -> str:
     return f"simjudge run label {' '.join(words)}"
 
 
-_FEW_BOXES = 5
-"""Boxes below which nothing is concluded from their shapes."""
-_MANY_BEYOND = 0.2
-"""Share of boxes that reach beyond their pictures, which objects at the edge of a picture seldom are."""
 _SCANS = 20
 """Scans that are held to what a lidar is."""
 _FIELDS = ("x", "y", "z", "intensity", "ring", "time")
@@ -214,7 +211,8 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
     if not has and not lost:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
-    beyond = _likely_corners(frames.objects if what == "label" else frames.predictions, frames)
+    table: Objects | Predictions | None = frames.objects if what == "label" else frames.predictions
+    beyond = 0 if table is None else count_likely_corners(table.frame, table.box, frames.size)
     if beyond:
         lines.append(
             f"{beyond} boxes reach beyond their pictures, and all are wider and higher than their corner's x and y:"
@@ -229,15 +227,6 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
         note=lines[0] if lines else "",
         mend=mend,
     )
-
-
-def _likely_corners(table: Objects | Predictions | None, frames: FrameSet) -> int:
-    """Boxes that reach beyond their pictures in a table whose widths and heights are likely corners; else 0."""
-    if table is None or len(table) < _FEW_BOXES:
-        return 0
-    corner, size = table.box[:, :2], table.box[:, 2:] - table.box[:, :2]
-    beyond = int(np.any(table.box[:, 2:] > frames.size[table.frame] + 1, axis=1).sum())
-    return beyond if np.all(size > corner) and beyond > _MANY_BEYOND * len(table) else 0
 
 
 def _predictions(frames: FrameSet, shell: str) -> Finding:

@@ -19,10 +19,9 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.text import list_some, load_json
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.questions.policies.tables import REAL, SIM
 from simjudge.questions.policies.trial_stream import StreamedTrial
 from simjudge.questions.policies.trial_table import OUTCOMES, trial_of_values
-from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials
 
 STATUS_TOPIC = "/policies/trials"
 RECORD = ".drive.json"
@@ -109,7 +108,7 @@ def _of_recording(path: Path, folder: Path, status_topic: str, *, real: bool) ->
     for stored in recording.messages({topic}):
         try:
             values = _values(types.deserialize_cdr(stored.data, kind), kind)
-        except Exception as error:  # noqa: BLE001 - rosbags raises what it likes for damaged messages
+        except Exception as error:  # noqa: BLE001, PERF203 - rosbags raises what it likes for damaged messages
             problem = f"{path}: {topic} cannot be read ({error})"
     if values is None:
         raise SimjudgeError(problem)

@@ -15,8 +15,9 @@ from typing import Any
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import plain_os_errors
-from simjudge.questions.policies.tables import ALIASES, REAL, SIM, read_policy_table
+from simjudge.questions.policies.tables import ALIASES, read_policy_table
 from simjudge.questions.policies.trial_stream import StreamedTrial
+from simjudge.questions.policies.trials import REAL, SIM
 
 OUTCOMES = ("outcome", "success", "progress", "succeeded", "is_success")
 """What an outcome is called, the likeliest first."""

@@ -18,6 +18,7 @@ from simjudge.core.text import read_text
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import format_percent
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.sequence import SequenceVerdict
 from simjudge.questions.policies.settings import MARGIN, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
@@ -173,6 +174,9 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
     def figures(self) -> Figures:
         """All figures by name, not drawn yet."""
         return watch_figures(self.saved)
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return WATCH_PAGE.report(folder, out, settings, no_log)
 
     @property
     def meaning(self) -> str:

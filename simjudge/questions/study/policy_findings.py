@@ -16,10 +16,11 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.progress import Log, no_log
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.questions.policies.few_real import sharpen_mean
-from simjudge.questions.policies.ranking import pearson, rank_policies, ranked_cells
+from simjudge.questions.policies.ranking import rank_policies, ranked_cells
+from simjudge.questions.policies.ranking_noise import pearson
 from simjudge.questions.policies.sequence import DifferenceSequence, SequenceVerdict
-from simjudge.questions.policies.tables import REAL, SIM, read_policy_table
-from simjudge.questions.policies.trials import PolicyTrials, joined_trials
+from simjudge.questions.policies.tables import read_policy_table
+from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
 
 MARGIN = 0.1
 _CAMPAIGNS = 400
@@ -184,7 +185,8 @@ def _correlations(truth: PairedTruth, draws: int, random: np.random.Generator) -
 def _winner(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
     real, sim = truth.rates
     best, picked = int(real.argmax()), int(sim.argmax())
-    parts, numbers = [], {}
+    parts: list[str] = []
+    numbers: dict[str, float] = {}
     for n in _sizes(truth):
         by_sim = by_real = 0.0
         for _ in range(draws):
@@ -208,7 +210,8 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
     """Intervals of each driver's mean from 40 pairs (or half of the starts) and the further simulated trials."""
     _, count, tasks, many = truth.outcome.shape
     n = min(40, many // 2)
-    parts, numbers = [], {}
+    parts: list[str] = []
+    numbers: dict[str, float] = {}
     covered = alone = widths = total = 0.0
     for p in range(count):
         ratio, correlation = [], []

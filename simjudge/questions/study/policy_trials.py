@@ -14,7 +14,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.questions.policies.tables import REAL, SIM
+from simjudge.questions.policies.trials import REAL, SIM
 from simjudge.sim.driving.closed_loop import DriveOutcome
 from simjudge.sim.driving.learnt_driver import LearntDriver
 from simjudge.sim.driving.trial_drives import TRIAL_DRIVERS, TrialCourse, TrialStart, TrialWorld

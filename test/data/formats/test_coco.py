@@ -307,6 +307,32 @@ def test_a_result_without_a_name_goes_by_id_where_ids_are_known_and_by_name_wher
 
 
 @pytest.mark.parametrize(
+    "write",
+    [str, float, lambda number: f"{STEMS[number - 5]}.jpg", lambda number: f"val\\{STEMS[number - 5]}.jpg"],
+    ids=["text", "float", "file name", "path of Windows"],
+)
+@pytest.mark.parametrize("texts", [False, True])
+def test_an_image_id_may_be_a_text_a_float_or_the_files_name(tmp_path, write, texts):
+    images = [
+        {"id": 5 + i, "file_name": f"imgs\\{stem}.jpg", "width": 40, "height": 30} for i, stem in enumerate(STEMS)
+    ]
+    content = GOOD | {"images": [image | {"id": str(image["id"])} if texts else image for image in images]}
+    path = written(tmp_path, content | {"annotations": []})
+    rows = without_names(ultralytics_rows(STEMS, 18))
+    rows = [row | {"image_id": write(5 + i)} for i, row in enumerate(rows)]
+    found = read_predictions(written(tmp_path, rows, "found.json"), read_set(path), path)
+    assert [found.frame_name[i] for i in found.predictions.frame] == STEMS
+    assert found.predictions.box[:, 0].tolist() == [0, 1, 2]
+
+
+def test_results_of_which_none_can_be_used_say_why(tmp_path):
+    path = written(tmp_path, NUMBERED)
+    rows = [row | {"score": None} for row in ultralytics_rows(STEMS, 18)]
+    with pytest.raises(SimjudgeError, match=r"holds no result that can be used \(left out: 3 malformed rows"):
+        read_predictions(written(tmp_path, rows, "found.json"), read_set(path), path)
+
+
+@pytest.mark.parametrize(
     ("categories", "ids", "said"),
     [
         ([1, 2, 3], [0, 1, 2], "category ids are 1 to 3, those of set 0 to 2"),

@@ -11,7 +11,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.sets import read_set, write_set
+from simjudge.data.sets import read_predictions, read_set, write_set
 
 
 def coco(path, boxes, areas=None, image_id=1, **more):
@@ -71,6 +71,22 @@ def test_corners_are_refused_where_the_areas_tell(tmp_path):
     assert len(read_set(coco(tmp_path / "b.json", corners, [40 * 36, 132])).objects) == 2
     assert len(read_set(coco(tmp_path / "c.json", corners)).objects) == 2
     assert len(read_set(coco(tmp_path / "d.json", corners, [384, 132])).objects) == 2
+
+
+@pytest.mark.parametrize("corners", [True, False])
+def test_corners_are_suspected_where_boxes_reach_beyond_the_pictures(tmp_path, caplog, corners):
+    boxes = [[5 + 3 * i, 6 + 2 * i, 14, 12] for i in range(12)]
+    rows = [[x, y, x + w, y + h] if corners else [x, y, w, h] for x, y, w, h in boxes]
+    labels = coco(tmp_path / "a.json", rows)
+    read = read_set(labels)
+    beyond = sum(x0 + x1 > read.size[0, 0] + 1 or y0 + y1 > read.size[0, 1] + 1 for x0, y0, x1, y1 in rows)
+    said = f"{beyond} of 12 boxes reach beyond their pictures"
+    assert (f"a.json: {said}" in caplog.text) == corners
+    ids = {image["id"] for image in json.loads(labels.read_text())["images"]}
+    results = [{"image_id": min(ids), "category_id": 1, "score": 0.5, "bbox": row} for row in rows]
+    (tmp_path / "found.json").write_text(json.dumps(results))
+    read_predictions(tmp_path / "found.json", read, labels)
+    assert (f"found.json: {said}" in caplog.text) == corners
 
 
 def test_shares_of_the_picture_are_refused(tmp_path):

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -395,9 +396,22 @@ def unlike(name, seed, frames=150):
     )
 
 
+def short_video(name, seed, frames=24):
+    """Frames whose light may go together for longer than so short a recording tells."""
+    made = unlike(name, seed, frames)
+    seen = made.predictions
+    light = np.where(np.arange(frames) % 4 < 2, 8, -8)[seen.frame]
+    moved = replace(seen, box=seen.box + light[:, None] * [0, 0, 1, 0])
+    return replace(made, predictions=moved, stamp=np.arange(frames) * 100_000_000, independent=False)
+
+
 @pytest.mark.parametrize(
     ("make", "given", "column"),
-    [(video, {"unit": "instance"}, "block"), (unlike, {"theta": 0.6}, "expected_performance")],
+    [
+        (video, {"unit": "instance"}, "block"),
+        (unlike, {"theta": 0.6}, "expected_performance"),
+        (short_video, {"theta": 0.5}, "expected_performance"),
+    ],
 )
 def test_time_beside_things_and_adjusted_performance_are_computed_again(tmp_path, make, given, column):
     for name, seed in (("real", 0), ("sim", 1)):
@@ -411,6 +425,11 @@ def test_time_beside_things_and_adjusted_performance_are_computed_again(tmp_path
     assert all(row[column] for row in rows)
     said = results(tmp_path / "dossier")["r"]
     assert (said["overall"]["adjusted_w1"] is None) == (make is video)
+    assert any(said["inputs"][side]["doubted"] for side in "ab") == (make is short_video)
+    if make is short_video:
+        file = tmp_path / "dossier/results/r/result.json"
+        file.write_text(file.read_text().replace('"doubted": true', '"doubted": false'))
+        assert any("noise_q95 is" in line for line in dossier_check.compare_numbers(file.parent)[1])
 
 
 @pytest.mark.parametrize("freedom", [5, 6, 23, 24, 999, 1000, 20_001])

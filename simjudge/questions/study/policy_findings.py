@@ -243,7 +243,9 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
 
 def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
     """Trials of a driver as they come, all tasks mixed, until a verdict is certain."""
-    parts, numbers, wrong, ended, runs = [], {}, 0, 0, 0
+    parts: list[str] = []
+    numbers: dict[str, float] = {}
+    wrong = ended = runs = 0
     _, count, tasks, many = truth.outcome.shape
     for p in range(count):
         outcome = truth.outcome[:, p].reshape(2, tasks * many)

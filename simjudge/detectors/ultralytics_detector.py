@@ -106,7 +106,7 @@ def open_checkpoint(path: Path, *, trust: bool = False) -> Any:
         raise SimjudgeError(f"{path}: not a readable ultralytics checkpoint: {first}") from error
 
 
-def _read_weights(path: Path) -> dict[str, Any]:
+def _read_weights(path: Path) -> dict[str, object]:
     import torch  # noqa: PLC0415 - heavy
 
     try:
@@ -198,18 +198,18 @@ def _shell(real: type) -> type:
     return type(real.__name__, (real,), {"__init__": refuse, _REAL: real})
 
 
-def _plain(settings: Any) -> dict[str, Any]:
+def _plain(settings: Any) -> dict[str, object]:
     """The settings of the training that matter here: the input's side."""
     size = settings.get("imgsz") if isinstance(settings, dict) else None
     return {"imgsz": size} if isinstance(size, int) else {}
 
 
 @contextmanager
-def _loader_gives(checkpoint: dict[str, Any], path: Path) -> Iterator[None]:
+def _loader_gives(checkpoint: dict[str, object], path: Path) -> Iterator[None]:
     """Let ultralytics' loader, which would run the file's code, give what was read already."""
     from ultralytics.nn import tasks  # noqa: PLC0415 - heavy
 
-    def give(*_args: Any, **_more: Any) -> tuple[dict[str, Any], str]:
+    def give(*_args: Any, **_more: Any) -> tuple[dict[str, object], str]:
         return checkpoint, str(path)
 
     ordinary = tasks.torch_safe_load

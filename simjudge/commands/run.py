@@ -110,11 +110,7 @@ def _table(graph: Graph) -> str:
 def watch(
     save: Path | None = typer.Option(None, "--save", help="Save what is shown to this .rrd file; there is no window."),
     max_mb: int = typer.Option(
-        1000,
-        "--max-mb",
-        min=1,
-        max=1_000_000,
-        help="Size of the file [MB]; a full one takes no more images or clouds.",
+        1000, "--max-mb", min=1, max=1_000_000, help="Size of the file [MB]; a full one takes no more images or clouds."
     ),
     browser: bool = typer.Option(False, "--browser", help="Show it in a browser, also to other machines."),
     robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),

@@ -32,13 +32,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.detectors import nms as torchvision_nms
-from simjudge.detectors.detector import (
-    Detections,
-    ShownDetector,
-    check_answer,
-    check_scores,
-    require_detection_task,
-)
+from simjudge.detectors.detector import Detections, ShownDetector, check_answer, check_scores, require_detection_task
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 _settings: list[tempfile.TemporaryDirectory[str]] = []

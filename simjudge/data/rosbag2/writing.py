@@ -305,10 +305,7 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 
 
 def _write(
-    folder: Path,
-    storage: StorageName,
-    messages: Iterable[StampedMessage],
-    custom_data: Mapping[str, str],
+    folder: Path, storage: StorageName, messages: Iterable[StampedMessage], custom_data: Mapping[str, str]
 ) -> None:
     types = standard_types()
     with FolderWriter(folder, RecordingForm(storage)) as writer:

@@ -257,8 +257,7 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     # comes alone: the default width of 13 mm stays, and the focal length is scaled to give the same field.
     scale = _WIDTH / settings.sensor_width(lens)
     camera.SetCtrlParameters(
-        *(settings.aperture, settings.exposure, settings.iso),
-        *(settings.focal_length * scale, settings.focus_distance),
+        *(settings.aperture, settings.exposure, settings.iso), *(settings.focal_length * scale, settings.focus_distance)
     )
     return camera
 
@@ -281,9 +280,7 @@ def _made(
 ) -> Any:
     model, legacy = (0 if coefficients is None else 2), getattr(sensors, "Integrator_LEGACY", 5)
     camera = sensors.ChPhysCameraSensor(
-        *(parent, 1.0, core.ChFramed(), *size, model, side, False, False),
-        *flags,
-        *(legacy, 1.0, False, False),
+        *(parent, 1.0, core.ChFramed(), *size, model, side, False, False), *flags, *(legacy, 1.0, False, False)
     )
     if coefficients is not None:
         camera.SetRadialLensParameters(core.ChVector3f(*map(float, coefficients)))

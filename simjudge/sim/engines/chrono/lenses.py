@@ -157,14 +157,6 @@ def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -
     return bent
 
 
-def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
-    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv, -1 to 1 along the horizontal axis: recorded, not used."""
-    half = math.tan(field / 2)
-    ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
-    slope: FloatArray = ru / half * slope_factor(field, factor)
-    return slope
-
-
 def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
     """Size, field and coefficients to ask of a sensor for this lens; None where Chrono has no such lens."""
     width, height = lens.size

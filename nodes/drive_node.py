@@ -228,10 +228,7 @@ class DriveNode(SimjudgeNode):
             values["cones"] = f"{int(driver.cones.trusted().sum())} of {len(driver.cones)}"
         if driver is not None:
             values.update(
-                {
-                    "line known (m)": f"{driver.line.support:.2f}",
-                    "lane width (m)": f"{driver.line.width:.2f}",
-                }
+                {"line known (m)": f"{driver.line.support:.2f}", "lane width (m)": f"{driver.line.width:.2f}"}
             )
         now = time.monotonic()
         silent = [topic for topic, heard in self._heard.items() if now - heard > _SILENCE]

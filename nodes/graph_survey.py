@@ -62,7 +62,7 @@ class GraphSurvey:
                 except SimjudgeError as error:
                     self._troubles[name] = str(error)
 
-    def graph(self) -> list[dict[str, Any]]:
+    def graph(self) -> list[dict[str, object]]:
         """Who is at each topic, for JSON."""
         node = self._node
         return [
@@ -101,7 +101,7 @@ class GraphSurvey:
         self._recording.write(name, time.time_ns(), data)
 
 
-def _endpoint(info: Any) -> dict[str, Any]:
+def _endpoint(info: Any) -> dict[str, object]:
     profile = info.qos_profile
     return {
         "node": f"{info.node_namespace.rstrip('/')}/{info.node_name}",

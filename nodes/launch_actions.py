@@ -8,14 +8,7 @@ from typing import Any
 
 from launch import Event, LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import (
-    DeclareLaunchArgument,
-    EmitEvent,
-    GroupAction,
-    LogInfo,
-    OpaqueFunction,
-    RegisterEventHandler,
-)
+from launch.actions import DeclareLaunchArgument, EmitEvent, GroupAction, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handler import EventHandler
 from launch.event_handlers import OnProcessExit, OnShutdown
 from launch.events import Shutdown, matches_action

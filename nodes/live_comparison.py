@@ -100,7 +100,7 @@ class LiveComparison:
         """Whether a computation of certainty has ended and can be taken over."""
         return self._running is not None and self._running[0].done
 
-    def load(self, path: Path, predictions: Path | None) -> Mapping[str, Any]:
+    def load(self, path: Path, predictions: Path | None) -> Mapping[str, object]:
         """Load a reference; live frames so far are forgotten."""
         output, before = self._output, self._session
         side = load_reference(path, predictions, self._options, output.log, output.progress)

@@ -129,10 +129,7 @@ def detection_array(
     rows = zip(found.class_id.tolist(), found.box.tolist(), found.score.tolist(), strict=True)
     out.detections = [
         Detection(
-            class_id=number,
-            class_name=class_names.get(number, ""),
-            box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
-            score=score,
+            class_id=number, class_name=class_names.get(number, ""), box=Box(x0=x0, y0=y0, x1=x1, y1=y1), score=score
         )
         for number, (x0, y0, x1, y1), score in rows
     ]

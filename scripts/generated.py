@@ -10,8 +10,8 @@ SCRIPTS = Path(__file__).resolve().parent
 MAKERS = ("changelog_rst", "draw_rooms", "ros_page", "schemas")  # each has files(): what they should say, by path
 
 
-def main(arguments: list[str]) -> str:
-    """Write what is not as it should be, or (--check) say which files that are; the reason to fail, else empty."""
+def main(arguments: list[str]) -> str | None:
+    """Write what is not as it should be, or (--check) say which files that are: the reason to fail."""
     old = []
     for maker in MAKERS:
         for path, text in runpy.run_path(str(SCRIPTS / f"{maker}.py"))["files"]().items():
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> str:
     if "--check" in arguments and old:
         return f"not what the sources say any more: {', '.join(old)}; run: make generated"
     sys.stdout.write("".join(f"{name}: written anew\n" for name in old))
-    return ""
+    return None
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class BridgeDevices:
             _log.warning("camera %s: %s", name, note)
         return adopted.notes
 
-    def add_sensor(self, name: str, body: Any, pose: Pose, fields: Mapping[str, Any]) -> SensorSpec:
+    def add_sensor(self, name: str, body: Any, pose: Pose, fields: Mapping[str, object]) -> SensorSpec:
         """Add a sensor beside the cameras (body: ChBody that carries it; None; pose: in the body's reference frame)."""
         carrier, mount = self._world.mount_on(body, pose)
         spec = replace(sensor_from_fields(name, dict(fields)), mount=mount, body=carrier)

@@ -222,14 +222,7 @@ class AdoptedCamera:
         notes: what was wrong, one line each, and what became of it.
     """
 
-    def __init__(
-        self,
-        world: LiveSystem,
-        sensor: Any,
-        name: str,
-        probed: ProbeResult,
-        labelling: Labelling,
-    ) -> None:
+    def __init__(self, world: LiveSystem, sensor: Any, name: str, probed: ProbeResult, labelling: Labelling) -> None:
         if not hasattr(sensor, "GetMostRecentRGBA8Buffer") or not hasattr(sensor, "GetHFOV"):
             raise UsageError(f"adopt: a ChCameraSensor is needed; this is a {type(sensor).__name__}")
         lens, miss = true_lens(sensor, probed)

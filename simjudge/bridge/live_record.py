@@ -164,7 +164,7 @@ class BridgeOutputs:
         self._outputs: list[BridgeOutput] = []
         self._node: Any = None
 
-    def record(self, out: Path, setup: BridgeSetup, start: int, about: Mapping[str, Any]) -> None:
+    def record(self, out: Path, setup: BridgeSetup, start: int, about: Mapping[str, object]) -> None:
         """Open the recording (start: nanoseconds)."""
         written = {"simjudge": json.dumps(about, indent=2)}
         recording = self._stack.enter_context(record_messages(out, written))

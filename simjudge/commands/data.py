@@ -155,14 +155,7 @@ def filter_images(
     """
     from simjudge.sim.sensors.camera.filtering import filter_images as run
 
-    seen = run(
-        source,
-        out,
-        to=to,
-        settings=settings,
-        progress=progress,
-        log=print_note,
-    )
+    seen = run(source, out, to=to, settings=settings, progress=progress, log=print_note)
     print_note(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
     exit_if_lost(seen.losses)
 

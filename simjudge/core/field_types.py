@@ -122,12 +122,7 @@ class Number(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """With the limits."""
-        limits = {
-            "minimum": self.ge,
-            "maximum": self.le,
-            "exclusiveMinimum": self.gt,
-            "exclusiveMaximum": self.lt,
-        }
+        limits = {"minimum": self.ge, "maximum": self.le, "exclusiveMinimum": self.gt, "exclusiveMaximum": self.lt}
         return {"type": "number", **{name: limit for name, limit in limits.items() if limit is not None}}
 
 

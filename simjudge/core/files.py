@@ -246,14 +246,7 @@ def _check_head(path: Path, head: bytes) -> None:
         raise SimjudgeError(f"{path}: is a recording of ROS 1; convert it to ROS 2 first: {convert}")
 
 
-_BRANDS = {
-    b"avif": "AVIF",
-    b"avis": "AVIF",
-    b"heic": "HEIC",
-    b"heix": "HEIC",
-    b"mif1": "HEIF",
-    b"msf1": "HEIF",
-}
+_BRANDS = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF", b"msf1": "HEIF"}
 _SIGNATURES = (
     (b"\x00\x00\x00\x01", "video (H.264 or H.265)"),
     (b"\x00\x00\x01", "video (H.264, H.265 or MPEG)"),

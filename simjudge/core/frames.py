@@ -18,12 +18,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import Images, ImageSubset
 from simjudge.core.label_pictures import LabelPictures, LabelSubset
 from simjudge.core.names import LARGEST_CLASS_ID, NO_STAMP, DetectorRecord, is_class_id, stamp_to_name
-from simjudge.core.object_tables import (
-    AnyTable,
-    Objects,
-    Predictions,
-    order_by_frame,
-)
+from simjudge.core.object_tables import AnyTable, Objects, Predictions, order_by_frame
 from simjudge.core.text import check_unicode
 
 _MOST_SIZES = 8  # Image sizes that are listed
@@ -84,13 +79,7 @@ def _class_table(frames: FrameSet) -> SummaryTable:
         predicted = "-" if predictions is None else str(int((predictions.class_id == class_id).sum()))
         with_class = len(np.unique(objects.frame[labelled]))
         rows.append(
-            [
-                str(class_id),
-                frames.class_names.get(class_id, ""),
-                str(int(labelled.sum())),
-                str(with_class),
-                predicted,
-            ]
+            [str(class_id), frames.class_names.get(class_id, ""), str(int(labelled.sum())), str(with_class), predicted]
         )
     return SummaryTable(["class", "name", "objects", "frames with it", "predictions"], rows, text_columns=2)
 

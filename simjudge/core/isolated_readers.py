@@ -30,7 +30,7 @@ _MATLAB_NAMES = (
 )
 
 
-def opencv(path: str) -> dict[str, Any]:
+def opencv(path: str) -> dict[str, object]:
     """The fields of a calibration in a cv::FileStorage, None for those that it lacks."""
     import cv2  # noqa: PLC0415 - not where only the names are imported
 
@@ -63,7 +63,7 @@ def matlab(path: str) -> dict[str, list[float]] | None:
 NIQE_NAMES = {"mean": ("mu_prisparam", "mu_pris_param"), "covariance": ("cov_prisparam", "cov_pris_param")}
 
 
-def niqe(path: str) -> dict[str, Any]:
+def niqe(path: str) -> dict[str, object]:
     """The parameters of NIQE in a .mat file, None for those that it lacks."""
     from scipy.io import loadmat  # noqa: PLC0415 - see above
 

@@ -68,7 +68,7 @@ class DetectorRecord:
 
     name: str  # what it is called: the stem of its file
     sha256: str = ""  # of its file, 64 hexadecimal digits; "" where it was no file
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what it ran with, such as imgsz and min_score
+    settings: Mapping[str, object] = field(default_factory=dict)  # what it ran with, such as imgsz and min_score
 
     def __str__(self) -> str:
         """The detector as people read it: "yolo11n (3f2a01bc, imgsz 640, min_score 0.05)"."""

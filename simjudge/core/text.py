@@ -72,7 +72,7 @@ class _RepeatedFieldError(Exception):
     """A field that stands twice in one object, of which JSON would take the last."""
 
 
-def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]

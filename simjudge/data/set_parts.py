@@ -58,10 +58,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
 
 
 def join(
-    *sources: FrameSet | str | Path,
-    out: str | Path | None = None,
-    to: str | None = None,
-    allow_outside: bool = False,
+    *sources: FrameSet | str | Path, out: str | Path | None = None, to: str | None = None, allow_outside: bool = False
 ) -> FrameSet:
     """Join several data sets to one: the recordings of one site, or the splits of a data set.
 

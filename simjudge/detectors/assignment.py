@@ -350,7 +350,7 @@ def _evaluation(
     return evaluation, (labels, rows)
 
 
-def _annotations(table: Any, rows: Any) -> list[dict[str, Any]]:
+def _annotations(table: Any, rows: Any) -> list[dict[str, object]]:
     box = table.box[rows]
     size = box[:, 2:] - box[:, :2]
     columns = (

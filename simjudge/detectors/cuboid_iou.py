@@ -174,10 +174,7 @@ def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
     """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own."""
     apart = cuboids[None, :, :2] - boxes[:, None, :2]
     cosine, sine = np.cos(boxes[:, 6, None]), np.sin(boxes[:, 6, None])
-    along, across = (
-        apart[..., 0] * cosine + apart[..., 1] * sine,
-        apart[..., 1] * cosine - apart[..., 0] * sine,
-    )
+    along, across = (apart[..., 0] * cosine + apart[..., 1] * sine, apart[..., 1] * cosine - apart[..., 0] * sine)
     inside = (np.abs(along) <= boxes[:, 3, None] / 2) & (np.abs(across) <= boxes[:, 4, None] / 2)
     return np.where(inside, 1 / (1 + np.hypot(along, across)), 0.0)
 
@@ -201,11 +198,7 @@ class CuboidHits(ShortRepr):
 
 
 def cuboid_hits(
-    clouds: CloudSet,
-    fit: Fit = iou_fit,
-    *,
-    boxes: BoolArray | None = None,
-    cuboids: BoolArray | None = None,
+    clouds: CloudSet, fit: Fit = iou_fit, *, boxes: BoolArray | None = None, cuboids: BoolArray | None = None
 ) -> list[CuboidHits]:
     """Count hits by distance: a row for each range of `BINS` (boxes: bool (N,); cuboids: bool (M,))."""
     if clouds.boxes is None or clouds.labelled is None or clouds.predictions is None or clouds.predicted is None:

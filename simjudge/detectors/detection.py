@@ -20,14 +20,7 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 from simjudge.detectors.colour_detector import ColourDetector, read_colours
-from simjudge.detectors.detector import (
-    BadAnswerError,
-    Detections,
-    Detector,
-    check_answer,
-    map_classes,
-    record_detector,
-)
+from simjudge.detectors.detector import BadAnswerError, Detections, Detector, check_answer, map_classes, record_detector
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 if TYPE_CHECKING:

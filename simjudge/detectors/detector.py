@@ -185,7 +185,7 @@ def record_detector(detector: Detector) -> DetectorRecord:
         and overlap (IoU) from which the better of two boxes stays.
     """
     size: Any = getattr(detector, "input_size", None) or (getattr(detector, "imgsz", None),) * 2
-    settings: dict[str, Any] = {"imgsz": [int(side) for side in size]} if size[0] else {}
+    settings: dict[str, object] = {"imgsz": [int(side) for side in size]} if size[0] else {}
     settings |= {key: getattr(detector, key) for key in ("min_score", "iou") if hasattr(detector, key)}
     return DetectorRecord(detector.name, getattr(detector, "sha256", ""), settings)
 

@@ -18,13 +18,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.detectors.detector import (
-    Detections,
-    ShownDetector,
-    check_answer,
-    check_scores,
-    require_detection_task,
-)
+from simjudge.detectors.detector import Detections, ShownDetector, check_answer, check_scores, require_detection_task
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.detectors.nms import non_maximum_suppression_by_class
 
@@ -128,12 +122,7 @@ class OnnxDetector(ShownDetector):
 
     @classmethod
     def load(
-        cls,
-        path: Path,
-        *,
-        min_score: float = DEFAULT_MIN_SCORE,
-        iou: float = DEFAULT_IOU,
-        imgsz: int | None = None,
+        cls, path: Path, *, min_score: float = DEFAULT_MIN_SCORE, iou: float = DEFAULT_IOU, imgsz: int | None = None
     ) -> OnnxDetector:
         """Read a model; its class names and input size come from its metadata."""
         session = open_session(path)

@@ -190,11 +190,7 @@ def _inside(points: FloatArray, cuboid: FloatArray) -> BoolArray:
     offset = points - cuboid[:3]
     cos, sin = math.cos(cuboid[6]), math.sin(cuboid[6])
     own = np.column_stack(
-        [
-            cos * offset[:, 0] + sin * offset[:, 1],
-            cos * offset[:, 1] - sin * offset[:, 0],
-            offset[:, 2],
-        ]
+        [cos * offset[:, 0] + sin * offset[:, 1], cos * offset[:, 1] - sin * offset[:, 0], offset[:, 2]]
     )
     return np.asarray((np.abs(own) <= cuboid[3:6] / 2).all(1))
 

@@ -24,12 +24,7 @@ from simjudge.detectors.model_card import (
 from simjudge.detectors.semantic_training import TrainedSemanticNet, train_net
 from simjudge.detectors.training_data import TrainingSplit, read_split
 from simjudge.detectors.training_settings import SEMANTIC, TrainingSettings
-from simjudge.detectors.ultralytics_training import (
-    Epoch,
-    Training,
-    TrainingCallbacks,
-    train_with_ultralytics,
-)
+from simjudge.detectors.ultralytics_training import Epoch, Training, TrainingCallbacks, train_with_ultralytics
 
 
 def make_card(

@@ -32,13 +32,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.detectors import nms as torchvision_nms
-from simjudge.detectors.detector import (
-    Detections,
-    ShownDetector,
-    check_answer,
-    check_scores,
-    require_detection_task,
-)
+from simjudge.detectors.detector import Detections, ShownDetector, check_answer, check_scores, require_detection_task
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 _settings: list[tempfile.TemporaryDirectory[str]] = []
@@ -106,7 +100,7 @@ def open_checkpoint(path: Path, *, trust: bool = False) -> Any:
         raise SimjudgeError(f"{path}: not a readable ultralytics checkpoint: {first}") from error
 
 
-def _read_weights(path: Path) -> dict[str, Any]:
+def _read_weights(path: Path) -> dict[str, object]:
     import torch  # noqa: PLC0415 - heavy
 
     try:
@@ -198,18 +192,18 @@ def _shell(real: type) -> type:
     return type(real.__name__, (real,), {"__init__": refuse, _REAL: real})
 
 
-def _plain(settings: Any) -> dict[str, Any]:
+def _plain(settings: Any) -> dict[str, object]:
     """The settings of the training that matter here: the input's side."""
     size = settings.get("imgsz") if isinstance(settings, dict) else None
     return {"imgsz": size} if isinstance(size, int) else {}
 
 
 @contextmanager
-def _loader_gives(checkpoint: dict[str, Any], path: Path) -> Iterator[None]:
+def _loader_gives(checkpoint: dict[str, object], path: Path) -> Iterator[None]:
     """Let ultralytics' loader, which would run the file's code, give what was read already."""
     from ultralytics.nn import tasks  # noqa: PLC0415 - heavy
 
-    def give(*_args: Any, **_more: Any) -> tuple[dict[str, Any], str]:
+    def give(*_args: Any, **_more: Any) -> tuple[dict[str, object], str]:
         return checkpoint, str(path)
 
     ordinary = tasks.torch_safe_load

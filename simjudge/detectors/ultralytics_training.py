@@ -114,12 +114,7 @@ def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> F
     objects = _objects(frames, start, windows)
     names = [f"{frames.frame_name[i]}_window{k}" for i in kept for k in range(per_image)]
     return FrameSet.build(
-        frames.name,
-        windows.size,
-        objects,
-        frame_name=names,
-        class_names=dict(frames.class_names),
-        images=windows,
+        frames.name, windows.size, objects, frame_name=names, class_names=dict(frames.class_names), images=windows
     )
 
 

@@ -120,12 +120,7 @@ _SIMULATED_CAMERA = (
 )
 # Odometry comes often, and a node that works on an image reads it late: deep queues.
 # Topics of `simjudge.nodes.simulated_car`.
-_SIMULATED_CAR = (
-    _ODOMETRY._replace(depth=200),
-    _TF._replace(depth=200),
-    _TF_STATIC,
-    _CLOCK._replace(depth=200),
-)
+_SIMULATED_CAR = (_ODOMETRY._replace(depth=200), _TF._replace(depth=200), _TF_STATIC, _CLOCK._replace(depth=200))
 # More of them, of a car whose figures are known.
 _DESCRIBED_CAR = (
     Endpoint(

@@ -412,9 +412,7 @@ class ValidationSettings(StageSettings):
         " ackermann_msgs/msg/AckermannDriveStamped (steering angles).",
     )
     live_is: str = setting(
-        "b",
-        "a: live reality against a simulated reference; b: live simulation against a real one.",
-        choices=("a", "b"),
+        "b", "a: live reality against a simulated reference; b: live simulation against a real one.", choices=("a", "b")
     )
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of ground truth and detections.", unit="s", low=0, high=10

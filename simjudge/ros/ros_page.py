@@ -12,12 +12,7 @@ from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, Endpoint
 
 _BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-_QOS_LABELS = {
-    CAMERA: "camera",
-    RELIABLE: "reliable",
-    LATCHED: "reliable, transient local",
-    RECORDED: "as recorded",
-}
+_QOS_LABELS = {CAMERA: "camera", RELIABLE: "reliable", LATCHED: "reliable, transient local", RECORDED: "as recorded"}
 _ELSEWHERE = ("record_node",)  # Nodes that take what is named, which would tie every topic to them in the image
 
 

@@ -151,10 +151,7 @@ def _cameras_with_depth(given: str) -> list[str]:
 def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:
     takes = {
         "detection_node": [_of(cameras[0], IMAGES)],
-        "drive_node": [
-            _scan_topic(values) if values["driver"] == LIDAR else _of(cameras[0], _DETECTIONS),
-            _ODOMETRY,
-        ],
+        "drive_node": [_scan_topic(values) if values["driver"] == LIDAR else _of(cameras[0], _DETECTIONS), _ODOMETRY],
         "manual_node": [_ODOMETRY],
         "validation_node": _judged(values, cameras[0]),
         "record_node": _recorded(values, cameras),

@@ -63,7 +63,7 @@ def _panel_order(parameter: inspect.Parameter) -> bool:
     return _panel(parameter) is not None
 
 
-def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
+def settings_from_options(kind: type[Settings], given: dict[str, object]) -> Any:
     """The settings object that options mean."""
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}

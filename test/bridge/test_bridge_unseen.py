@@ -62,7 +62,7 @@ def test_motion_is_recorded_without_cameras(world, tmp_path):
             world.time += 0.02
             bridge.step(0.02)
     moves = [message for _, message in decoded_messages(Recording(out), {"/vehicle/odometry"}, Losses())]
-    assert [each.pose.pose.position.x for each in moves] == pytest.approx([0.04, 0.08, 0.12, 0.16, 0.2])
+    assert [move.pose.pose.position.x for move in moves] == pytest.approx([0.04, 0.08, 0.12, 0.16, 0.2])
     assert moves[0].twist.twist.linear.y == pytest.approx(-2)
 
 

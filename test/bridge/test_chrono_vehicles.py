@@ -100,7 +100,7 @@ def test_a_recording_has_what_chronos_getters_say(make, tmp_path):
         turning = dict(zip(joints.name, joints.velocity, strict=True))
         assert [angle[f"front_{side}_steer_joint"] for side in ("left", "right")] == pytest.approx(angles, abs=1e-9)
         assert [turning[f"{wheel}_wheel_joint"] for wheel in WHEELS] == pytest.approx(speeds, abs=0.02)
-        frames = {each.child_frame_id: each.transform.translation for each in moved.transforms}
+        frames = {transform.child_frame_id: transform.transform.translation for transform in moved.transforms}
         for wheel, place in zip(WHEELS, places, strict=True):
             centre = frames[f"{wheel}_steer" if wheel.startswith("front") else f"{wheel}_wheel"]
             np.testing.assert_allclose(pose.to_world(vector(centre)), place, atol=1e-6)

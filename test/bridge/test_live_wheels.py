@@ -65,7 +65,7 @@ def test_centres_angles_and_speeds_are_those_of_the_spindles():
     wheels = find_wheels(SimpleNamespace(GetVehicle=Vehicle), BASE)
     assert wheels.figures["front_left"].centre == pytest.approx((2.5, 0.5, 0.6), abs=1e-12)
     assert wheels.figures["rear_right"].centre == pytest.approx((0, -0.5, 0.6), abs=1e-12)
-    assert [each.radius for each in wheels.figures.values()] == [0.3, 0.3, 0.4, 0.4]
+    assert [figure.radius for figure in wheels.figures.values()] == [0.3, 0.3, 0.4, 0.4]
     angle, speeds = wheels.motion()
     assert speeds == pytest.approx((10, 12, 9, 11), abs=1e-12)
     # The cotangent of the middle wheel is the mean of both.
@@ -109,7 +109,7 @@ def test_a_recording_has_urdf_joints_and_wheels_in_tf(tmp_path):
 
     last = held("/joint_states")[-1]
     assert dict(zip(last.name, last.position, strict=True))["rear_left_wheel_joint"] == pytest.approx(4.5)
-    moved = {each.child_frame_id: each for each in held("/tf")[-1].transforms}
+    moved = {transform.child_frame_id: transform for transform in held("/tf")[-1].transforms}
     at = moved["front_left_steer"].transform
     assert moved["front_left_steer"].header.frame_id == "base_link"
     assert (at.translation.x, at.translation.y, at.translation.z) == pytest.approx((2.5, 0.5, 0.6))

@@ -95,7 +95,9 @@ def run(words):
 def parse(line):
     words = shlex.split(line)[1:]
     if words[0] == "run":
-        assert {word.partition(":=")[0] for word in words[2:]} <= {each.name for each in GRAPHS[words[1]].arguments}
+        assert {word.partition(":=")[0] for word in words[2:]} <= {
+            argument.name for argument in GRAPHS[words[1]].arguments
+        }
         return
     command, context = typer.main.get_command(app), None
     while hasattr(command, "commands"):

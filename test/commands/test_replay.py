@@ -230,10 +230,10 @@ def test_pose_noise_puts_each_frame_off_by_what_it_is(folder, tmp_path):
     assert done.returncode == 0, done.stderr
     there = [read_poses(path, "/tf", None, "camera_optical_frame").trajectory for path in (folder / "real.mcap", out)]
     errors = [there[0].pose(row).inverse() @ there[1].pose(row) for row in range(6)]
-    angles = np.degrees([each.angles() for each in errors])
+    angles = np.degrees([error.angles() for error in errors])
     assert 0.5 < np.sqrt((angles**2).mean()) < 4
-    assert 0.002 < np.abs([each.position for each in errors]).mean() < 0.03
-    assert len({tuple(each.position) for each in errors}) == 6
+    assert 0.002 < np.abs([error.position for error in errors]).mean() < 0.03
+    assert len({tuple(error.position) for error in errors}) == 6
 
 
 @pytest.mark.long

@@ -210,7 +210,7 @@ def test_the_remedy_for_a_recording_of_ros_1_works(tmp_path, monkeypatch):
     command = shlex.split(str(error.value).partition("first: ")[2])
     assert command[0] == "python3"
     subprocess.run([sys.executable, *command[1:]], check=True, capture_output=True)
-    assert [(each.topic, each.count) for each in describe_recording("x").topics] == [("/chatter", 1)]
+    assert [(topic.topic, topic.count) for topic in describe_recording("x").topics] == [("/chatter", 1)]
 
 
 def _write_ros1(path):

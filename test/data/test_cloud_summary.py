@@ -39,7 +39,7 @@ def record(path, messages):
 
 def row(found):
     """The one row of the table of clouds, by the headings."""
-    table = next(each for each in found.summary.blocks if "clouds of" in getattr(each, "columns", ()))
+    table = next(block for block in found.summary.blocks if "clouds of" in getattr(block, "columns", ()))
     (cells,) = table.rows
     return dict(zip(table.columns, cells, strict=True))
 

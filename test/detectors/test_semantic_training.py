@@ -64,7 +64,7 @@ def test_the_card_says_data_options_and_scores(trained):
     net, _, lines = trained
     card = json.loads(net.path.with_suffix(".json").read_text())
     assert card["sha256"] == hash_files(net.path)
-    assert card["valid"]["mean_iou"] == net.best.mean_iou == max(each.mean_iou for each in net.training.epochs)
+    assert card["valid"]["mean_iou"] == net.best.mean_iou == max(epoch.mean_iou for epoch in net.training.epochs)
     assert set(card["valid"]["iou"]) == {"road", "sky", "car"}
     assert "| IoU of car |" in net.path.with_suffix(".md").read_text()
     assert lines[0].startswith("19 pictures")

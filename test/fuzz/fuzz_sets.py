@@ -97,7 +97,7 @@ def _label_pictures(folder: Path, name: str) -> None:
     from PIL import Image
 
     folder.mkdir(parents=True)
-    root = next(each for each in folder.parents if each.name == "set")
+    root = next(parent for parent in folder.parents if parent.name == "set")
     pixels = np.zeros((24, 32, 3), np.uint8)
     pixels[:12], pixels[12:] = (70, 130, 180), (128, 64, 128)
     for number in range(2):
@@ -127,7 +127,7 @@ def labelme(folder: Path) -> Path:
         {"shape_type": "mask", "points": [[3, 4], [4, 5]], "mask": _MASK_OF_4},
     ]
     for number in range(3):
-        rows = [{"label": "red", "group_id": None} | each for each in shapes]
+        rows = [{"label": "red", "group_id": None} | shape for shape in shapes]
         size = {"imageHeight": 24, "imageWidth": 32}
         text = {"version": "5.4.1", "shapes": rows, "imagePath": f"{number}.png", "imageData": None, **size}
         _write(folder / f"set/{number}.json", json.dumps(text))

@@ -32,8 +32,8 @@ def pose(tenths):
 
 def came(tenths):
     live = LivePoses("poses")
-    for each in tenths:
-        live.add(at(each), pose(each))
+    for tenth in tenths:
+        live.add(at(tenth), pose(tenth))
     return live
 
 

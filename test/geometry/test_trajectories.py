@@ -237,8 +237,8 @@ def test_noise_follows_from_seed_and_name_alone():
 
 def test_noise_has_the_spread_that_is_asked_for():
     errors = [PoseNoise(math.radians(1), 0.01).error(7, f"frame {i}") for i in range(4000)]
-    angles = np.degrees([each.angles() for each in errors])
-    places = np.array([each.position for each in errors])
+    angles = np.degrees([error.angles() for error in errors])
+    places = np.array([error.position for error in errors])
     np.testing.assert_allclose(angles.std(0), 1, rtol=0.05)
     np.testing.assert_allclose(places.std(0), 0.01, rtol=0.05)
     np.testing.assert_allclose(angles.mean(0), 0, atol=0.08)

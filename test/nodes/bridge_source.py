@@ -52,8 +52,8 @@ def main():
             pose = Pose((time_ns / 1e9, 0, 0))
             state = VehicleState(time_ns / 1e9, pose, (1, 0, 0), (0, 0, 0), (0, 0, 0), 0, (0,) * 4)
             topics.motion(MotionSample(time_ns, state), joints)
-            for each in cameras:
-                topics.frame(each.name, frame(time_ns))
+            for camera in cameras:
+                topics.frame(camera.name, frame(time_ns))
             time.sleep(0.05)
         print(topics.latest_command(), flush=True)
 

@@ -26,7 +26,7 @@ def test_an_rclpy_that_is_too_old_is_one_line(tmp_path):
     (tmp_path / "rclpy/__init__.py").write_text("")
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "ROS_DISTRO": "humble"}
     words = (["run", "detect", "model:=cones_red_green"], ["doctor", "--live"])
-    commands = [f"import sys; sys.argv[1:] = {each}; from simjudge.cli import main; main()" for each in words]
+    commands = [f"import sys; sys.argv[1:] = {word}; from simjudge.cli import main; main()" for word in words]
     for program in ("from simjudge.nodes.programs import play_node; play_node()", *commands):
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

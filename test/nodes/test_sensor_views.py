@@ -20,7 +20,7 @@ def test_boxes_are_cubes_with_names():
     box.size.x, box.size.y, box.size.z = 0.5, 0.6, 0.8
     message = LabelledBoxArray(header=make_header(7, "roof_link"), boxes=[box, LabelledBox(class_id=9)])
     markers = box_markers(message, class_colours(["red cone", "green cone"])).markers
-    assert [each.action for each in markers[:2]] == [Marker.DELETEALL] * 2
+    assert [marker.action for marker in markers[:2]] == [Marker.DELETEALL] * 2
     cube, name, _, other = markers[2:]
     assert (cube.type, cube.header.frame_id, cube.pose) == (Marker.CUBE, "roof_link", box.pose)
     assert (cube.scale.x, cube.scale.y, cube.scale.z) == (0.5, 0.6, 0.8)
@@ -29,7 +29,7 @@ def test_boxes_are_cubes_with_names():
     assert (name.type, name.text) == (Marker.TEXT_VIEW_FACING, "red cone")
     assert name.pose.position.z > 1.4
     assert other.text == "9"
-    assert len({(each.ns, each.id) for each in markers}) == 6, "RViz shows an array with a pair twice as an error"
+    assert len({(marker.ns, marker.id) for marker in markers}) == 6, "RViz shows an array with a pair twice as an error"
     assert 0 < name.scale.x < name.scale.z, "RViz's width of a space"
 
 
@@ -41,4 +41,4 @@ def test_an_imu_is_two_arrows_at_its_place():
     assert force.points[1].z == pytest.approx(9.8 * 0.05)
     assert turning.points[1].y == pytest.approx(0.4 * 0.5)
     message.angular_velocity_covariance[0] = -1.0
-    assert [each.ns for each in imu_markers(message).markers] == ["linear_acceleration"]
+    assert [marker.ns for marker in imu_markers(message).markers] == ["linear_acceleration"]

@@ -64,7 +64,7 @@ def test_readings_reach_ros(graph):
     place = path.poses[-1].pose.position
     assert place.y == pytest.approx((43.07 - latitude) * 111_090, rel=0.01)
     assert place.x == pytest.approx((-89.41 - longitude) * 111_320 * math.cos(math.radians(latitude)), rel=0.01)
-    assert {each.ns for each in seen["imu/data/markers"].markers} <= {"linear_acceleration", "angular_velocity"}
+    assert {marker.ns for marker in seen["imu/data/markers"].markers} <= {"linear_acceleration", "angular_velocity"}
 
 
 def test_the_shipped_sensors_have_the_topics_that_are_stated():

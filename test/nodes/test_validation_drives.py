@@ -64,7 +64,7 @@ def test_a_live_drive_is_compared_as_its_recording_is_afterwards(graph, referenc
         "validation_node", reference_drives=reference, out=tmp_path / "out", summary_period=0.1, drive_window=0.4, **FEW
     )
     recorder = graph.start("record_node", out=tmp_path / "live", topics=[ODOMETRY, INPUT], depth=5000)
-    assert graph.until(lambda: all(each.get_subscription_count() == 2 for each in publishers.values()))
+    assert graph.until(lambda: all(publisher.get_subscription_count() == 2 for publisher in publishers.values()))
     graph.wait_for(process, "5 reference drives")
     rows = messages(made_drive(100, bias=0.1))
     for part in np.array_split(np.arange(len(rows)), 4):

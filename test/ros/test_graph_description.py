@@ -39,7 +39,7 @@ def rviz(monkeypatch, tmp_path):
 
 
 def processes(graph, **given):
-    return {each.name: each for each in GRAPHS[graph].processes({"rviz": "false", **given})}
+    return {process.name: process for process in GRAPHS[graph].processes({"rviz": "false", **given})}
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_transforms_of_several_robots_are_kept_apart_where_it_is_asked():
 )
 def test_a_truth_may_be_written_as_launch_and_yaml_write_it(text, meant):
     for graph in GRAPHS.values():
-        truths = {each.name: text for each in graph.arguments if {"true", "false"} <= set(each.choices)}
-        needed = {each.name: "x" for each in graph.arguments if each.default is None}
+        truths = {argument.name: text for argument in graph.arguments if {"true", "false"} <= set(argument.choices)}
+        needed = {argument.name: "x" for argument in graph.arguments if argument.default is None}
         completed = graph.complete({**needed, **truths})
         assert "use_sim_time" in truths
         assert {completed[name] for name in truths} == {meant}
@@ -140,8 +140,8 @@ def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
 @pytest.mark.parametrize("graph", sorted(GRAPHS))
 def test_what_need_not_be_given_is_one_of_the_choices(graph):
     """`ros2 launch` refuses every line of a file with a default that is none of its choices."""
-    for each in GRAPHS[graph].arguments:
-        assert each.default is None or not each.choices or each.default in each.choices, each.name
+    for argument in GRAPHS[graph].arguments:
+        assert argument.default is None or not argument.choices or argument.default in argument.choices, argument.name
 
 
 def test_the_choices_that_a_message_lists_are_words():

@@ -17,7 +17,7 @@ GIVEN = {"scene": "lab", "camera": "plain"}
 
 
 def processes(**given):
-    return {each.name: each for each in GRAPHS["replay"].processes({**GIVEN, **given})}
+    return {process.name: process for process in GRAPHS["replay"].processes({**GIVEN, **given})}
 
 
 def image(compressed=False):

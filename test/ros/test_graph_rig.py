@@ -23,7 +23,7 @@ def rig(tmp_path):
 
 
 def programs(**given):
-    return {each.name: each for each in SIM.processes({"rviz": "false", **given})}
+    return {process.name: process for process in SIM.processes({"rviz": "false", **given})}
 
 
 def test_detector_driver_and_judge_take_the_camera_that_drives(rig):

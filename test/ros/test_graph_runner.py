@@ -76,7 +76,7 @@ def run():
 def test_the_end_of_the_work_ends_the_others(run, make):
     code = run(make("works", leads=True), make("serves", "first"), make("serves", "second"))
     assert code == 0
-    assert {each for each in run.lines if each[1] == "ended"} == {("first", "ended"), ("second", "ended")}
+    assert {line for line in run.lines if line[1] == "ended"} == {("first", "ended"), ("second", "ended")}
     assert run.told == []
 
 

@@ -9,7 +9,7 @@ SIM = GRAPHS["sim"]
 
 
 def programs(**given):
-    return {each.name: each for each in SIM.processes({"rviz": "false", **given})}
+    return {process.name: process for process in SIM.processes({"rviz": "false", **given})}
 
 
 def test_by_itself_it_drives_the_lab_with_the_colour_detector():

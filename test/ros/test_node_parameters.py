@@ -139,8 +139,8 @@ def test_the_known_parameters_are_those_of_the_nodes():
 @pytest.mark.parametrize(("text", "detector"), [("auto", True), ("true", True), ("false", False)])
 def test_use_sim_time_is_for_all_but_who_makes_the_time(text, detector):
     given = {"model": "m", "bag": str(ROOT / "bags/sim.mcap"), "use_sim_time": text}
-    made = {each.name: each.parameters for each in GRAPHS["detect"].processes(given)}
+    made = {process.name: process.parameters for process in GRAPHS["detect"].processes(given)}
     assert made["detection_node"]["use_sim_time"] is detector
     assert "use_sim_time" not in made["play_node"]
-    camera = {each.name: each.parameters for each in GRAPHS["detect"].processes({**given, "bag": ""})}
+    camera = {process.name: process.parameters for process in GRAPHS["detect"].processes({**given, "bag": ""})}
     assert camera["detection_node"].get("use_sim_time", False) is (text == "true")

@@ -100,7 +100,7 @@ def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.fl
     return corners / OUTLINE_SCALE + np.asarray(origin, np.float64)
 
 
-def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
+def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, object]:
     """Encode a mask as COCO's compressed run lengths (width of the image, pixels; height of the image, pixels)."""
     from pycocotools import mask as coco  # noqa: PLC0415
 

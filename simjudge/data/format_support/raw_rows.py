@@ -254,7 +254,7 @@ def _naming(where: Callable[[int], str], value: FloatArray) -> Callable[[int], s
 RowName = Callable[[int, int], str]  # Names row `row` of frame `frame` to a person
 
 
-def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
+def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, object]]]:
     """Turn the rows of the chosen frames into dictionaries, as the plain format and the sidecar hold them."""
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
@@ -315,7 +315,7 @@ def rows_from_json(
     )
 
 
-def _instance(row: dict[str, Any]) -> int:
+def _instance(row: dict[str, object]) -> int:
     instance = row.get("instance", NO_INSTANCE)
     if type(instance) is not int or not -(2**63) <= instance < 2**63:
         raise ValueError(f"instance {instance} is no whole number")

@@ -188,7 +188,7 @@ def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
         yield LabelledShape(name, [x1, y1, x2 + 1, y2 + 1], where)
 
 
-def _flagged(label: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+def _flagged(label: Mapping[str, object], names: tuple[str, ...]) -> bool:
     """Whether one of some flags is set: in the attributes, or where old files have it."""
     flags = (_field(label.get("attributes"), name) or label.get(name) for name in names)
     return any(flag is True or flag == 1 or str(flag).lower() == "true" for flag in flags)

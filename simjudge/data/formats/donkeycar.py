@@ -75,7 +75,7 @@ def read_tub(path: Path) -> FrameSet:
     )
 
 
-def _records(path: Path, losses: Losses) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(path: Path, losses: Losses) -> Iterator[tuple[str, dict[str, object]]]:
     """Each record, and how to name it."""
     catalogs = sorted(path.glob(_CATALOGS), key=_number)
     if not catalogs:
@@ -115,7 +115,7 @@ def _picture(path: Path, name: str) -> Path | None:
     return next((candidate for candidate in (path / "images" / name, path / name) if is_file(candidate)), None)
 
 
-def _time(record: dict[str, Any]) -> int:
+def _time(record: dict[str, object]) -> int:
     """Nanoseconds; NO_STAMP where the record has no time."""
     known = (parse_integer(record.get(key)) for key in _TIMES if not isinstance(record.get(key), bool))
     time = next((candidate for candidate in known if candidate is not None and 0 <= candidate < _LATEST_MS), None)

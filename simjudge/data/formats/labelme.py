@@ -68,7 +68,7 @@ def read_labelme(path: Path) -> FrameSet:
     return build_annotated_set(path, frames, by_alphabet, losses)
 
 
-def _is_annotation(content: dict[str, Any]) -> bool:
+def _is_annotation(content: dict[str, object]) -> bool:
     return isinstance(content.get("shapes"), list) and "imagePath" in content
 
 
@@ -130,7 +130,7 @@ def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Loss
     return [_union(shapes, size) for shapes in groups.values()]
 
 
-def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> LabelledShape | None:
+def _shape(given: dict[str, object], size: tuple[int, int], where: str) -> LabelledShape | None:
     """A shape; None for a kind that has neither box nor mask."""
     label, kind = given["label"], given.get("shape_type") or "polygon"
     if not isinstance(label, str) or not label:

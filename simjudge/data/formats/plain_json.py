@@ -118,7 +118,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
             entry["predictions"] = predictions[i]
         entries.append(entry)
     names = {str(key): name for key, name in frames.class_names.items()}
-    head: dict[str, Any] = {"class_names": names} if names else {}
+    head: dict[str, object] = {"class_names": names} if names else {}
     if frames.detector is not None:
         head["detector"] = frames.detector.to_json()
     if frames.independent:
@@ -171,7 +171,7 @@ def _usable(frame: Any, where: str, losses: Losses) -> bool:
     return good
 
 
-def _stamp(frame: dict[str, Any], where: str) -> int:
+def _stamp(frame: dict[str, object], where: str) -> int:
     if "stamp" not in frame:
         return name_to_stamp(str(frame.get("name", "")))
     stamp = frame["stamp"]
@@ -180,7 +180,7 @@ def _stamp(frame: dict[str, Any], where: str) -> int:
     return stamp
 
 
-def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path: Path, losses: Losses) -> RawRows:
+def _raw(what: str, kept: list[tuple[int, dict[str, object]]], size: IntArray, path: Path, losses: Losses) -> RawRows:
     """The objects or predictions of the usable frames; messages number frames as the file does."""
     lists = [_list_of(f, what, f"{path}: frame {i}", losses) for i, f in kept]
 
@@ -190,14 +190,14 @@ def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path
     return rows_from_json(lists, range(len(kept)), size, where, losses, scored=what == "predictions")
 
 
-def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> list[Any]:
+def _list_of(frame: dict[str, object], what: str, where: str, losses: Losses) -> list[Any]:
     rows = frame.get(what)
     if rows is not None and not isinstance(rows, list):
         losses.add("frames whose objects or predictions are not a list", f"{where} ({one_line(rows)})")
     return rows if isinstance(rows, list) else []
 
 
-def _image(frame: dict[str, Any], where: str, folder: Path, losses: Losses) -> Path | None:
+def _image(frame: dict[str, object], where: str, folder: Path, losses: Losses) -> Path | None:
     named = frame.get("image")
     if named is None:
         return None

@@ -73,7 +73,7 @@ def _numbers(file: Path) -> tuple[int, int]:
     return sequence, step
 
 
-def _captures(file: Path, losses: Losses) -> Iterator[tuple[Path, str, dict[str, Any], Sequence[Any]]]:
+def _captures(file: Path, losses: Losses) -> Iterator[tuple[Path, str, dict[str, object], Sequence[Any]]]:
     """The captures of cameras in a file of a frame: the file, the frame's name, the capture, and the metrics."""
     content = load_json(file)
     if not isinstance(content, dict) or not isinstance(content.get("captures", []), list):
@@ -89,11 +89,13 @@ def _captures(file: Path, losses: Losses) -> Iterator[tuple[Path, str, dict[str,
             yield file, f"{sequence}_{step}", capture, metrics if isinstance(metrics, list) else ()
 
 
-def _is_kind(given: Mapping[str, Any], kind: str) -> bool:
+def _is_kind(given: Mapping[str, object], kind: str) -> bool:
     return str(given.get("@type", "")).rsplit(".", 1)[-1] == kind
 
 
-def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses: Losses) -> list[LabelledShape] | None:
+def _shapes(
+    capture: dict[str, object], metrics: Sequence[Any], frame: str, losses: Losses
+) -> list[LabelledShape] | None:
     """The boxes of a capture; None where no labeler made any."""
     given = capture.get("annotations")
     annotations = (
@@ -121,12 +123,12 @@ def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses:
     return found
 
 
-def _values(annotation: Mapping[str, Any]) -> list[Any]:
+def _values(annotation: Mapping[str, object]) -> list[Any]:
     values = annotation.get("values")
     return values if isinstance(values, list) else []
 
 
-def _by_instance(annotations: Iterator[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def _by_instance(annotations: Iterator[dict[str, object]]) -> dict[int, dict[str, object]]:
     """The values of annotations or metrics by the number of their instance."""
     found = {}
     for annotation in annotations:

@@ -23,13 +23,7 @@ from simjudge.data.rosbag2.cloud_messages import (
     has_vision_msgs,
     vision_boxes,
 )
-from simjudge.data.rosbag2.interfaces import (
-    BOXES_3D,
-    CAMERA_INFO,
-    DETECTED_BOXES_3D,
-    VISION_BOXES_3D,
-    standard_types,
-)
+from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, DETECTED_BOXES_3D, VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.writing import (
     FRAME_ID,
     MessageMaker,

@@ -118,7 +118,7 @@ def _fields(definition: Any) -> set[tuple[str, Any]]:
     return set(definition[1])
 
 
-def _parsed(name: str, definition: MessageDefinition) -> dict[str, Any]:
+def _parsed(name: str, definition: MessageDefinition) -> dict[str, object]:
     """What a definition defines; nothing where it cannot be parsed."""
     try:
         return _types_in(name, definition)
@@ -126,7 +126,7 @@ def _parsed(name: str, definition: MessageDefinition) -> dict[str, Any]:
         return {}
 
 
-def _types_in(name: str, definition: MessageDefinition) -> dict[str, Any]:
+def _types_in(name: str, definition: MessageDefinition) -> dict[str, object]:
     if definition.format == MessageDefinitionFormat.MSG:
         return dict(get_types_from_msg(definition.data, name))
     types: dict[str, Any] = {}

@@ -186,12 +186,7 @@ class LiveRecording:
         """Add a topic."""
         text, digest = definition
         self._connections[name] = self._guarded(
-            self._writer.add_connection,
-            name,
-            message_type,
-            msgdef=text,
-            rihs01=digest,
-            offered_qos_profiles=offered,
+            self._writer.add_connection, name, message_type, msgdef=text, rihs01=digest, offered_qos_profiles=offered
         )
 
     def set_custom_data(self, key: str, text: str) -> None:

@@ -152,7 +152,7 @@ class MessageMaker:
         stamp = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
         return self._new("std_msgs/msg/Header", stamp=stamp, frame_id=self._frame_id)
 
-    def _head(self, index: int) -> dict[str, Any]:
+    def _head(self, index: int) -> dict[str, object]:
         """What the three messages of simjudge have in common."""
         width, height = (int(v) for v in self._frames.size[index])
         return {
@@ -163,7 +163,7 @@ class MessageMaker:
             "class_names": self._classes,
         }
 
-    def _thing(self, table: Any, row: int) -> dict[str, Any]:
+    def _thing(self, table: Any, row: int) -> dict[str, object]:
         """What labelled objects and detections have in common."""
         number = int(table.class_id[row])
         x0, y0, x1, y1 = (float(v) for v in table.box[row])
@@ -305,10 +305,7 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 
 
 def _write(
-    folder: Path,
-    storage: StorageName,
-    messages: Iterable[StampedMessage],
-    custom_data: Mapping[str, str],
+    folder: Path, storage: StorageName, messages: Iterable[StampedMessage], custom_data: Mapping[str, str]
 ) -> None:
     types = standard_types()
     with FolderWriter(folder, RecordingForm(storage)) as writer:

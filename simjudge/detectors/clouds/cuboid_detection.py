@@ -169,10 +169,7 @@ def _find_ground(
     return (
         (np.zeros(len(points), np.bool_), None)
         if found is None
-        else (
-            found.ground,
-            np.array([*found.normal, found.offset]),
-        )
+        else (found.ground, np.array([*found.normal, found.offset]))
     )
 
 

@@ -322,12 +322,7 @@ RANDOM_FRAMES = 10  # Random poses of whoever does not say how many
 
 
 def choose_camera_poses(
-    poses: str | Path,
-    scene: str | Path,
-    camera: Camera,
-    count: int | None,
-    seed: int,
-    mount: Pose,
+    poses: str | Path, scene: str | Path, camera: Camera, count: int | None, seed: int, mount: Pose
 ) -> tuple[CameraPoses, Losses]:
     """The camera poses that a word or a file asks for (count: number of frames; None for all of a course or a file)."""
     if count is not None and not 1 <= count <= MOST_FRAMES:

@@ -295,13 +295,7 @@ class Capture(FrameFinisher):
     """A camera before an engine; it turns exposures into labelled frames."""
 
     def __init__(
-        self,
-        engine: Engine,
-        camera: Camera,
-        labelling: Labelling | None = None,
-        seed: int = 0,
-        *,
-        masks: bool = False,
+        self, engine: Engine, camera: Camera, labelling: Labelling | None = None, seed: int = 0, *, masks: bool = False
     ) -> None:
         """Put a camera before an engine (masks: whether the objects get pixel masks too)."""
         if camera.has_ray_times:

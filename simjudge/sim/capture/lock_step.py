@@ -148,11 +148,7 @@ class LockStep:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        cameras: Sequence[MountedCamera],
-        period: float = 0.02,
-        feed: SensorFeed | None = None,
+        self, engine: Engine, cameras: Sequence[MountedCamera], period: float = 0.02, feed: SensorFeed | None = None
     ) -> None:
         """Begin where the engine is; a camera's first frame is due one of its periods later (`period` in seconds)."""
         self._feed = feed

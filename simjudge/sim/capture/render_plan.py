@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -126,7 +125,7 @@ class PlacedScene:
         return self._plan.light.apply(read_scene(self._plan.scene, self._plan.scene_seed(placement)))
 
 
-def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
+def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, object]:
     """All that the frames depend on, as JSON has it."""
     camera, scene = plan.camera, engine.scene
     about = {

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -223,7 +222,7 @@ def frames_without_floor(engine: Engine, plan: ReplayPlan) -> list[int]:
     return [int(index) for index in np.flatnonzero(hits.thing < 0)]
 
 
-def describe_replay(plan: ReplayPlan, engine: Engine, given: Mapping[str, str | None]) -> dict[str, Any]:
+def describe_replay(plan: ReplayPlan, engine: Engine, given: Mapping[str, str | None]) -> dict[str, object]:
     """All that the frames depend on, as JSON has it."""
     source, path, camera, scene = plan.source, plan.path, plan.camera, engine.scene
     limits = path.body.limits

@@ -175,7 +175,7 @@ def _describe_clouds(carried: SensorReplay) -> str:
     return names if carried.cloud_stamps is None else f"{names}; {len(carried.cloud_stamps)} recorded clouds"
 
 
-def _describe(carried: SensorReplay, engine: Engine, options: SensorReplayOptions) -> dict[str, Any]:
+def _describe(carried: SensorReplay, engine: Engine, options: SensorReplayOptions) -> dict[str, object]:
     """All that the readings depend on, as JSON has it."""
     where, scene = options.where, engine.scene
     body: Pose = carried.body.pose(0)

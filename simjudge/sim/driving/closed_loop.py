@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -113,7 +112,7 @@ class DriveOutcome:
         """Whether the car finished without touching anything labelled."""
         return self.finished and not self.touched
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """The outcome under the names that OUT.drive.json has."""
         return {
             "finished": self.finished,

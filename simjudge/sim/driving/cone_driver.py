@@ -181,11 +181,7 @@ class Driver(LineFollower):
     """
 
     def __init__(
-        self,
-        vehicle: Vehicle,
-        view: CameraModel,
-        parameters: DriverParameters | None = None,
-        mount: Pose | None = None,
+        self, vehicle: Vehicle, view: CameraModel, parameters: DriverParameters | None = None, mount: Pose | None = None
     ) -> None:
         """Know the car and the camera (by default the car's mount "camera"), and nothing of the course."""
         parameters = parameters or DriverParameters()

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
@@ -311,7 +310,7 @@ def _tell_on_terminal(line: str) -> None:
         sys.stderr.flush()
 
 
-def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
+def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, object]:
     """All that a drive depends on, as JSON has it."""
     scene, camera = loop.engine.scene, loop.camera
     about = {

@@ -39,7 +39,7 @@ class SceneContent(NamedTuple):
 def read_content(path: Path, seed: int) -> SceneContent:
     """All fields of a scene's file, those it extends among them, with everything drawn and paths made whole."""
     content, sources = _extended(path, ())
-    drawn: dict[str, Any] = _Draws(path, sources, seed).drawn(content, ())
+    drawn: dict[str, object] = _Draws(path, sources, seed).drawn(content, ())
     return SceneContent(drawn, sources)
 
 

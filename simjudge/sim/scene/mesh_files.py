@@ -72,7 +72,7 @@ def read_gltf(path: Path) -> GltfMesh:
     return parts.joined()
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path) -> dict[str, object]:
     """The JSON of a file."""
     data = read_bytes(path, _LARGEST)
     try:
@@ -103,7 +103,7 @@ def _load(path: Path) -> Any:
         raise SimjudgeError(f"{path}: a damaged glTF file ({one_line(error)}); export it again") from error
 
 
-def _check_images(path: Path, content: dict[str, Any]) -> None:
+def _check_images(path: Path, content: dict[str, object]) -> None:
     """Refuse images that are not there: trimesh goes on without them."""
     for image in _list(content.get("images")):
         uri = _table(image).get("uri")
@@ -114,7 +114,7 @@ def _check_images(path: Path, content: dict[str, Any]) -> None:
                 raise SimjudgeError(f"{path}: its texture {one_line(uri)} does not exist; put it beside the file")
 
 
-def _has_normals(content: dict[str, Any]) -> bool:
+def _has_normals(content: dict[str, object]) -> bool:
     """Whether all of a file's faces have normals: trimesh makes up those that are missing."""
     primitives = [
         primitive for mesh in _list(content.get("meshes")) for primitive in _list(_table(mesh).get("primitives"))
@@ -122,7 +122,7 @@ def _has_normals(content: dict[str, Any]) -> bool:
     return all("NORMAL" in _table(_table(primitive).get("attributes")) for primitive in primitives)
 
 
-def _not_shown(content: dict[str, Any]) -> set[str]:
+def _not_shown(content: dict[str, object]) -> set[str]:
     """What a file holds that cannot be shown, by its JSON."""
     found = {_EXTENSIONS.get(name, str(name)) for name in _list(content.get("extensionsUsed")) if name not in _SHOWN}
     found |= {name for name in ("animations", "skins") if content.get(name)}
@@ -135,7 +135,7 @@ def _not_shown(content: dict[str, Any]) -> set[str]:
     return found.union(*(_not_shown_of_material(_table(material)) for material in _list(content.get("materials"))))
 
 
-def _not_shown_of_material(fields: dict[str, Any]) -> set[str]:
+def _not_shown_of_material(fields: dict[str, object]) -> set[str]:
     found = {
         "transparency": fields.get("alphaMode", "OPAQUE") != "OPAQUE",
         "occlusion textures": "occlusionTexture" in fields,
@@ -284,7 +284,7 @@ def _colour(given: Any, scale: float, default: Colour) -> Colour:
     return red, green, blue
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: Any) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 

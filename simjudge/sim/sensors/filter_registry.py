@@ -134,7 +134,7 @@ class FilterRegistry(Generic[AnyFilter]):
             )
         return tables
 
-    def check(self, name: str, given: Mapping[str, Any]) -> None:
+    def check(self, name: str, given: Mapping[str, object]) -> None:
         """Check that a filter exists, has the parameters that are given, and is given those that it needs."""
         known = self.parameters(name)
         unknown = next((key for key in given if key not in known), None)

@@ -64,7 +64,7 @@ class FilterChain:
     """The filters of one stage of one sensor, with what they keep from reading to reading."""
 
     def __init__(self, steps: tuple[FilterStep, ...], stage: Stage, seed: tuple[int, ...]) -> None:
-        self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
+        self._steps: list[tuple[ReadingFilter, dict[str, object]]] = []
         for number, step in enumerate(steps):
             function = READING_FILTERS.find(step.name)
             given: dict[str, Any] = dict(step.parameters)

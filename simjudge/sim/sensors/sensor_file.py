@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, RootModel, model_validator
 
@@ -58,7 +58,7 @@ class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
         return self
 
 
-def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
+def sensor_from_fields(name: str, fields: Mapping[str, object]) -> SensorSpec:
     """A sensor of the fields that a file would have, given by a program."""
     content = {name: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}}
     document = check_content(content, SensorsFile, "set of sensors", Path(name), ())

@@ -164,10 +164,7 @@ def the_visible_share_is_that_of_two_label_pictures(build: EngineBuilder) -> Non
 def the_distance_is_to_the_middle_of_a_thing(build: EngineBuilder) -> None:
     engine = build(contract_scene())
     lying = Pose.from_euler(2.5, 0.6, 0.12, roll=math.pi / 2)
-    for pose, centre in (
-        (Pose((2, 0.6, 0)), (2, 0.6, CONE_HEIGHT / 2)),
-        (lying, (2.5, 0.6 - CONE_HEIGHT / 2, 0.12)),
-    ):
+    for pose, centre in ((Pose((2, 0.6, 0)), (2, 0.6, CONE_HEIGHT / 2)), (lying, (2.5, 0.6 - CONE_HEIGHT / 2, 0.12))):
         state = SceneState(CAMERA, {"green": pose})
         truth = ground_truth(engine.scene, LENS, state, engine.labels(LENS, state), Labelling(0, 0)).objects
         found = truth.distance[truth.instance.tolist().index(GREEN_CONE)]

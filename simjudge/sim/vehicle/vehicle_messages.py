@@ -133,9 +133,7 @@ class VehicleMessages:
                 header=self.header(stamp, parent),
                 child_frame_id=self._full(child),
                 transform=self._new(
-                    "geometry_msgs/msg/Transform",
-                    translation=self._vector(pose.position),
-                    rotation=self._turn(pose),
+                    "geometry_msgs/msg/Transform", translation=self._vector(pose.position), rotation=self._turn(pose)
                 ),
             )
             for parent, child, pose in links

@@ -35,7 +35,7 @@ def test_rows_with_scores_in_the_cameras_frame(tmp_path):
     assert [file.name for file in files] == ["000000.txt", "000001.txt", "000002.txt"]
     assert files[1].read_text() == ""
     kind, *numbers = files[2].read_text().split()
-    values = [float(each) for each in numbers]
+    values = [float(number) for number in numbers]
     assert kind == "any_thing"
     assert len(values) == 15
     # Height, width, length; x right, y down, z ahead, at the middle of the bottom; rotation_y, from x to z.

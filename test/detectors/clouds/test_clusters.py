@@ -218,7 +218,7 @@ def test_an_l_gives_its_rectangle(criterion, yaw_deg):
 
 def test_rectangles_hold_all_their_points_cluster_by_cluster():
     clusters = [l_points(4, 2, 0.3) + np.array([9, 0]), np.array([[1.0, 2.0]]), l_points(1, 0.5, -1.2, noise=0.1)]
-    start = np.concatenate([[0], np.cumsum([len(each) for each in clusters])])
+    start = np.concatenate([[0], np.cumsum([len(cluster) for cluster in clusters])])
     found = fit_l_shapes(np.concatenate(clusters), start, **HOW)
     for row, points in enumerate(clusters):
         turned = (points - found.centre[row]) @ np.array(

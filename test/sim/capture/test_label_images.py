@@ -69,7 +69,9 @@ def test_a_recording_holds_what_rays_hit(place, expected, kind):
 def test_a_folder_holds_the_same_on_the_side_of_its_image(place, kind):
     types = standard_types()
     messages = Recording(place / "out.mcap").messages({f"/camera/{kind}"})
-    wanted = [types.deserialize_cdr(each.data, IMAGE).data.view(KINDS[kind][1]).reshape(80, 120) for each in messages]
+    wanted = [
+        types.deserialize_cdr(message.data, IMAGE).data.view(KINDS[kind][1]).reshape(80, 120) for message in messages
+    ]
     files = sorted((place / "set" / kind).rglob("*.png"), key=lambda file: file.stem)
     images = {file.stem: file.parent.name for file in (place / "set/images").rglob("*.*")}
     assert {file.stem: file.parent.name for file in files} == images

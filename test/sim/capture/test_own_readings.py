@@ -32,7 +32,7 @@ def made(*readings, deviation=(0.0, 0.0, 0.0)):
         for kind, values in readings
     ]
     messages = SensorMessages(standard_types().types.__getitem__, tuple(specs.values())).messages(events)
-    return {each.topic: each.message for each in messages}
+    return {message.topic: message.message for message in messages}
 
 
 def test_accelerometer_and_gyroscope_say_only_what_they_know():

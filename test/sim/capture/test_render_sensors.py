@@ -97,9 +97,9 @@ def test_inertial_sensors_read_along_a_path_with_times(place):
     done = made(place, poses_along_x(place, 1.0), "both.yaml", n=3)
     readings = contents(done.path, "/imu/data/ground_truth")
     assert 48 <= len(readings) <= 51
-    for each in readings[2:-2]:
-        assert each.linear_acceleration.x == pytest.approx(0, abs=1e-3)
-        assert each.linear_acceleration.z == pytest.approx(9.81, abs=0.02)
+    for reading in readings[2:-2]:
+        assert reading.linear_acceleration.x == pytest.approx(0, abs=1e-3)
+        assert reading.linear_acceleration.z == pytest.approx(9.81, abs=0.02)
     about = json.loads((place / "out.mcap.render.json").read_text())
     assert about["sensors"]["names"] == ["imu", "roof"]
 

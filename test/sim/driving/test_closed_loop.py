@@ -98,8 +98,8 @@ def test_commands_hold_from_the_hand_over_on(made, tmp_path):
     events = list(itertools.islice(loop.run(), 60))
     frames = [event for event in events if isinstance(event, DrivenFrame)]
     commands = [event for event in events if isinstance(event, DrivenCommand)]
-    assert given == [each.command for each in commands]
-    assert [each.time for each in commands] == [frame.event.time for frame in frames]
+    assert given == [command.command for command in commands]
+    assert [command.time for command in commands] == [frame.event.time for frame in frames]
     for frame in frames:
         assert frame.state.time == pytest.approx(frame.event.time / 1e9)
         assert any(isinstance(event, MotionSample) and event.time == frame.event.stamp for event in events)

@@ -42,8 +42,8 @@ def made(files):
         return environments[-1]
 
     yield make
-    for each in environments:
-        each.close()
+    for environment in environments:
+        environment.close()
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def test_keys_drive_and_are_recorded(tmp_path):
     os.close(person)
     os.close(program)
     with AnyReader([out], default_typestore=standard_types()) as recording:
-        wanted = [each for each in recording.connections if each.topic == "/vehicle/input"]
+        wanted = [connection for connection in recording.connections if connection.topic == "/vehicle/input"]
         inputs = [recording.deserialize(raw, each.msgtype) for each, _, raw in recording.messages(wanted)]
-        odometry = [each for each in recording.connections if each.topic == "/vehicle/odometry"]
+        odometry = [connection for connection in recording.connections if connection.topic == "/vehicle/odometry"]
         positions = [
             recording.deserialize(raw, each.msgtype).pose.pose.position.x
             for each, _, raw in recording.messages(odometry)

@@ -43,8 +43,8 @@ def messages(path):
     """All messages by topic: time of recording, and bytes."""
     recording = Recording(path)
     found = {}
-    for each in recording.messages(set(recording.topics)):
-        found.setdefault(each.topic, []).append((each.time, bytes(each.data)))
+    for message in recording.messages(set(recording.topics)):
+        found.setdefault(message.topic, []).append((message.time, bytes(message.data)))
     return found
 
 
@@ -91,7 +91,7 @@ def test_what_belongs_to_another_camera_is_not_taken(folder):
 def test_frames_of_the_tree_are_where_the_cameras_are(folder):
     path = folder / "rig.mcap"
     (fixed,) = contents(path, "/tf_static")
-    assert [(each.header.frame_id, each.child_frame_id) for each in fixed.transforms] == [
+    assert [(transform.header.frame_id, transform.child_frame_id) for transform in fixed.transforms] == [
         ("map", "odom"),
         ("base_link", "front_link"),
         ("front_link", "front_optical_frame"),
@@ -99,7 +99,7 @@ def test_frames_of_the_tree_are_where_the_cameras_are(folder):
         ("rear_link", "rear_optical_frame"),
         ("base_link", "chassis"),
     ]
-    assert {each.header.frame_id for each in contents(path, "/rear/camera_info")} == {"rear_optical_frame"}
+    assert {content.header.frame_id for content in contents(path, "/rear/camera_info")} == {"rear_optical_frame"}
     rear = read_poses(path, "/tf", "odom", "rear_optical_frame").trajectory
     front = read_poses(path, "/tf", "odom", "front_optical_frame").trajectory
     ahead = np.array(rear.pose(3).to_world([[0, 0, 1.0]])[0]) - rear.position[3]

@@ -47,9 +47,9 @@ def test_a_course_is_driven_at_the_speed_and_sampled_200_times_a_second(tmp_path
     samples, outcome = drive(tmp_path, arcs, seed=seed, speed=1.0)
     assert outcome.clean
     assert outcome.max_offset < offset, "0.12 m of it may be the start's"
-    steps = np.diff([each.time for each in samples])
+    steps = np.diff([sample.time for sample in samples])
     assert steps.max() <= 5_000_000
-    speeds = [each.state.velocity[0] for each in samples]
+    speeds = [sample.state.velocity[0] for sample in samples]
     assert speeds[-1] == pytest.approx(1.0, abs=0.05)
     assert max(speeds) < 1.2
     assert abs(samples[-1].state.pose.angles()[0]) < 0.1
@@ -75,8 +75,8 @@ def test_channels_shake_yaw_pitch_and_roll():
     samples = [each.state for each in loop.run() if isinstance(each, MotionSample)]
     outcome = loop.outcome()
     loop.engine.close()
-    x = np.array([each.pose.position[0] for each in samples])
-    angles = Rotation.from_quat([each.pose.orientation for each in samples]).as_euler("ZYX", degrees=True)
+    x = np.array([sample.pose.position[0] for sample in samples])
+    angles = Rotation.from_quat([sample.pose.orientation for sample in samples]).as_euler("ZYX", degrees=True)
     shaken = np.ptp(angles[(x > 12) & (x < 32)], axis=0)
     assert np.all(shaken > (0.1, 0.5, 0.5)), shaken
     assert not outcome.touched

@@ -83,7 +83,9 @@ def test_labels_after_a_picture_are_those_without_one():
 
 
 def test_labels_of_a_picture_are_not_those_of_things_elsewhere():
-    things = [type(each)(**{**vars(each), "motion": "free", "mass": 1.0}) for each in random_things(2)]
+    things = [
+        type(random_thing)(**{**vars(random_thing), "motion": "free", "mass": 1.0}) for random_thing in random_things(2)
+    ]
     light, lens = light_module.Light(Scene("s", tuple(things), (lamp(1, 0, 4),))), LENSES["fov"]
     here = SceneState(Pose().optical_frame(), {})
     moved = SceneState(Pose().optical_frame(), {"thing1": Pose((2, 0, 0))})

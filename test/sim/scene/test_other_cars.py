@@ -31,7 +31,7 @@ def test_they_are_the_car_that_drives(tmp_path, scene):
     path = tmp_path / "cars.yaml"
     content = {"extends": scene, "placements": {"course": None}, "things": {"it": {"kind": "art1"}}}
     path.write_text(yaml.safe_dump(content))
-    body, wheels = (each for each in read_scene(path).things if each.name.split("/")[0] == "it")
+    body, wheels = (thing for thing in read_scene(path).things if thing.name.split("/")[0] == "it")
     driven = car_things(read_vehicle("art1"))
     assert np.ptp(body.mesh.vertices, axis=0) == pytest.approx(np.ptp(driven[0].mesh.vertices, axis=0), abs=1e-4)
     assert area(body.mesh) == pytest.approx(area(driven[0].mesh), rel=1e-3)

@@ -122,7 +122,7 @@ def test_a_closed_path_has_its_pieces_along_it(tmp_path):
         assert np.hypot(at[:, 0], at[:, 1]) == pytest.approx(np.full(len(at), radius), abs=5e-3)
         gaps = np.linalg.norm(np.diff(np.concatenate([at, at[:1]]), axis=0), axis=1)
         assert np.ptp(gaps) < 0.01
-        along = np.array([each.pose.angles()[0] for each in pieces]) - np.arctan2(at[:, 1], at[:, 0])
+        along = np.array([piece.pose.angles()[0] for piece in pieces]) - np.arctan2(at[:, 1], at[:, 0])
         assert np.cos(along - math.pi / 2) == pytest.approx(np.ones(len(at)), abs=1e-3)
 
 
@@ -186,10 +186,10 @@ def test_random_ones_keep_their_distance_and_are_as_many_of_each_kind(tmp_path):
     assert pdist(places(scene.labelled())).min() >= 0.35  # from the one that stood there, too
     assert np.all((at >= [-3, -2]) & (at <= [3, 2]))
     assert not np.any(np.all((at > 0) & (at < 1), axis=1))
-    assert sorted(Counter(each.class_id for each in cones).values()) == [20, 21]
+    assert sorted(Counter(cone.class_id for cone in cones).values()) == [20, 21]
     # Not first all of one kind, then all of the other.
-    assert len({tuple(each.class_id for each in cones[k : k + 2]) for k in range(0, 40, 2)}) > 1
-    assert len({round(each.pose.angles()[0], 3) for each in cones}) > 30
+    assert len({tuple(cone.class_id for cone in cones[k : k + 2]) for k in range(0, 40, 2)}) > 1
+    assert len({round(cone.pose.angles()[0], 3) for cone in cones}) > 30
     crate = thing(scene, "crate")
     corners = np.abs(crate.pose.to_body(places(cones))[:, :2]) - [0.2, 0.15]
     assert np.all(np.max(corners, axis=1) > 0.2)

@@ -185,7 +185,7 @@ def test_small_cones_are_3_8_cm_high_and_otherwise_the_large_ones(tmp_path, scen
     path = tmp_path / "small.yaml"
     stands = {"small": {"kind": "small_red_cone", "at": [3, 1]}, "large": {"kind": "red_cone", "at": [3, 0.8]}}
     path.write_text(yaml.safe_dump({"extends": scene, "placements": {"course": None}, "things": stands}))
-    things = {each.name: each for each in read_scene(path).things}
+    things = {thing.name: thing for thing in read_scene(path).things}
     small, large = things["small"], things["large"]
     share = 0.038 / 0.077
     assert np.ptp(small.mesh.vertices, axis=0) == pytest.approx([0.08 * share, 0.08 * share, 0.038], abs=1e-5)

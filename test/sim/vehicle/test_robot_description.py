@@ -39,8 +39,8 @@ def in_mujoco(car, angles):
 def composed(links):
     """The pose of every frame in base_link."""
     out = {"base_link": Pose()}
-    for each in links:
-        out[each.child] = out[each.parent] @ each.pose
+    for link in links:
+        out[link.child] = out[link.parent] @ link.pose
     return out
 
 

@@ -42,7 +42,7 @@ def is_darknet(path: Path) -> bool:
         return _SPLIT_LINE.search(stream.read(_HEAD_BYTES)) is not None
 
 
-def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
+def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, object]:
     """Read Darknet's description as what a data.yaml would say."""
     given = _entries(path)
     content: dict[str, Any] = {}

@@ -88,7 +88,7 @@ def _named_files(content: Any) -> Iterator[str]:
             yield from _named_files(entry)
 
 
-def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None) -> dict[str, Any]:
+def _read(path: Path, kind: str | None, data: Path, named_by: Path | None = None) -> dict[str, object]:
     """A file's content; it has a type, `kind` where that is known, and a template."""
     try:
         text = read_bytes(path, LARGEST_TEXT).decode("utf-8")

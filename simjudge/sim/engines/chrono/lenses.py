@@ -157,14 +157,6 @@ def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -
     return bent
 
 
-def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
-    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv, -1 to 1 along the horizontal axis: recorded, not used."""
-    half = math.tan(field / 2)
-    ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
-    slope: FloatArray = ru / half * slope_factor(field, factor)
-    return slope
-
-
 def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
     """Size, field and coefficients to ask of a sensor for this lens; None where Chrono has no such lens."""
     width, height = lens.size
@@ -257,8 +249,7 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     # comes alone: the default width of 13 mm stays, and the focal length is scaled to give the same field.
     scale = _WIDTH / settings.sensor_width(lens)
     camera.SetCtrlParameters(
-        *(settings.aperture, settings.exposure, settings.iso),
-        *(settings.focal_length * scale, settings.focus_distance),
+        *(settings.aperture, settings.exposure, settings.iso), *(settings.focal_length * scale, settings.focus_distance)
     )
     return camera
 
@@ -281,9 +272,7 @@ def _made(
 ) -> Any:
     model, legacy = (0 if coefficients is None else 2), getattr(sensors, "Integrator_LEGACY", 5)
     camera = sensors.ChPhysCameraSensor(
-        *(parent, 1.0, core.ChFramed(), *size, model, side, False, False),
-        *flags,
-        *(legacy, 1.0, False, False),
+        *(parent, 1.0, core.ChFramed(), *size, model, side, False, False), *flags, *(legacy, 1.0, False, False)
     )
     if coefficients is not None:
         camera.SetRadialLensParameters(core.ChVector3f(*map(float, coefficients)))

@@ -191,7 +191,7 @@ def _age(sensor: Any, vehicle: Any, version: str) -> Age:
     return "10" if major and int(major[0]) >= 10 else "9"
 
 
-def camera_arguments(release: Release, given: dict[str, Any]) -> tuple[Any, ...]:
+def camera_arguments(release: Release, given: dict[str, object]) -> tuple[Any, ...]:
     """Positional arguments of ChCameraSensor's constructor, in this release's order."""
     off = {"use_gi": False, "use_diffuse_reflect": False, "use_denoiser": False, "use_fog": False}
     return tuple({**off, **given}[name] for name in CAMERA_ARGUMENTS[release.age])

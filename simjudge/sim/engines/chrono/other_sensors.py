@@ -251,13 +251,7 @@ def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
     On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
     """
     east, north, up = metres.tolist()
-    return np.array(
-        [
-            math.degrees(north / EARTH),
-            math.degrees(east / (EARTH * math.cos(math.radians(latitude)))),
-            up,
-        ]
-    )
+    return np.array([math.degrees(north / EARTH), math.degrees(east / (EARTH * math.cos(math.radians(latitude)))), up])
 
 
 def straight_acceleration(raw: FloatArray, body: FloatArray, mounted: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import logging
 import math
 from collections import Counter
 from itertools import compress, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -153,7 +153,7 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, pos=collider.centre, size=size, mass=thing.mass, **given)
 
 
-def _add_ground(spec: mujoco.MjSpec, body: mujoco.MjsBody, thing: Thing, given: dict[str, Any]) -> None:
+def _add_ground(spec: mujoco.MjSpec, body: mujoco.MjsBody, thing: Thing, given: dict[str, object]) -> None:
     """Heights on a grid: MuJoCo has them from 0 to 1, row by row along y, above a slab."""
     collider, heights = thing.collider, thing.collider.heights
     if heights is None:

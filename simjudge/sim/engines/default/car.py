@@ -96,8 +96,7 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
     """One wheel: up and down on its spring, about the steering axis if it is a front one, and about its axle."""
     front, side = name.startswith("front"), 1 if name.endswith("left") else -1
     wheel = body.add_body(
-        name=f"{VEHICLE}/wheel_{name}",
-        pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius],
+        name=f"{VEHICLE}/wheel_{name}", pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius]
     )
     wheel.explicitinertial, wheel.mass = True, car.wheel_mass
     across = car.wheel_inertia / 2 + car.wheel_mass * car.wheel_width**2 / 12

@@ -31,7 +31,7 @@ def patterns() -> dict[str, str]:
     return {name: str(inspect.getdoc(function)).splitlines()[0] for name, function in sorted(_PATTERNS.items())}
 
 
-def make_texture(name: str, parameters: Mapping[str, Any] | None = None) -> npt.NDArray[np.float32]:
+def make_texture(name: str, parameters: Mapping[str, object] | None = None) -> npt.NDArray[np.float32]:
     """The texture of a pattern: float32 (size, size, 3), linear RGB, read-only; the same arguments give the same one.
 
     `parameters` of the pattern's function; `size` (pixels) and `seed` are known to all. Colours are "#rrggbb" or three

@@ -103,12 +103,7 @@ def floor_tiles(
 
 
 def terrazzo(
-    *,
-    size: int = 1024,
-    seed: int = 0,
-    colour: Srgb = (0.56, 0.54, 0.51),
-    chips: float = 0.6,
-    contrast: float = 0.6,
+    *, size: int = 1024, seed: int = 0, colour: Srgb = (0.56, 0.54, 0.51), chips: float = 0.6, contrast: float = 0.6
 ) -> Image:
     """Terrazzo: ground chips of marble in cement, about 1.5 m across."""
     random = np.random.default_rng([seed, 4])
@@ -129,12 +124,7 @@ def terrazzo(
 
 
 def carpet(
-    *,
-    size: int = 1024,
-    seed: int = 0,
-    colour: Srgb = (0.24, 0.26, 0.30),
-    contrast: float = 0.5,
-    tiles: int = 4,
+    *, size: int = 1024, seed: int = 0, colour: Srgb = (0.24, 0.26, 0.30), contrast: float = 0.5, tiles: int = 4
 ) -> Image:
     """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile."""
     random = np.random.default_rng([seed, 5])

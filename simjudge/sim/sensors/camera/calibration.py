@@ -240,7 +240,7 @@ def message_calibration(message: Any) -> Calibration:
     return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)
 
 
-def choose(found: Mapping[str, Any], name: str | None, path: Path) -> str:
+def choose(found: Mapping[str, object], name: str | None, path: Path) -> str:
     """The camera of a name, or the only one."""
     if not found:
         raise UsageError(f"{path}: no calibration of a camera in it")

@@ -111,10 +111,7 @@ class Motion(ShortRepr):
 
 
 def motion_of_trajectory(
-    trajectory: Trajectory,
-    step: float = 0.001,
-    smoothing: float = 0.0,
-    limits: MotionLimits = DEFAULT_MOTION_LIMITS,
+    trajectory: Trajectory, step: float = 0.001, smoothing: float = 0.0, limits: MotionLimits = DEFAULT_MOTION_LIMITS
 ) -> Motion:
     """The smooth motion through or along recorded poses.
 

@@ -119,8 +119,7 @@ TURN_RATE = Dimension(
     {"rad": 1.0, "deg": _DEGREE},
 )
 ACCELERATION = Dimension(
-    {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": STANDARD_GRAVITY * 1e-3, "ug": STANDARD_GRAVITY * 1e-6},
-    {"m/s": 1.0},
+    {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": STANDARD_GRAVITY * 1e-3, "ug": STANDARD_GRAVITY * 1e-6}, {"m/s": 1.0}
 )
 FIELD = Dimension({"T": 1.0, "uT": 1e-6, "nT": 1e-9, "G": 1e-4, "mG": 1e-7, "uG": 1e-10}, {})
 LENGTH = Dimension({"m": 1.0, "cm": 1e-2, "mm": 1e-3}, {})

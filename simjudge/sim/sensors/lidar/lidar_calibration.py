@@ -30,7 +30,7 @@ _WIDTH = 120
 _DIGITS = 4  # Of degrees: 0.0001 degrees is 0.2 mm at 100 m
 
 
-def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, Any]:
+def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose | None) -> dict[str, object]:
     """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets."""
     rate = estimate.rate
     window = estimate.columns * estimate.period
@@ -59,7 +59,7 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
     return table
 
 
-def sensor_text(tables: dict[str, dict[str, Any]], comments: list[str]) -> str:
+def sensor_text(tables: dict[str, dict[str, object]], comments: list[str]) -> str:
     """A sensor file."""
     lines = [
         part for line in comments for part in textwrap.wrap(line, _WIDTH, initial_indent="# ", subsequent_indent="# ")

@@ -62,11 +62,7 @@ class Scan(ShortRepr):
 
 
 def measure(
-    lidar: Lidar,
-    hits: RayHits,
-    sensor: Keyframes,
-    random: np.random.Generator,
-    filters: CloudFilters = NO_FILTERS,
+    lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Generator, filters: CloudFilters = NO_FILTERS
 ) -> Scan | None:
     """Make a scan of what the rays of one turn hit.
 

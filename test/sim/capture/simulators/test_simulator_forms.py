@@ -217,7 +217,11 @@ def test_webots_boxes_without_a_class_are_counted_and_said(tmp_path):
 
 def test_isaac_pictures_without_their_names_say_so(tmp_path):
     def nameless(index, stamp, seen):
-        return [each for each in isaac_pictures(index, stamp, seen) if each[0] == "/instance_segmentation"]
+        return [
+            isaac_picture
+            for isaac_picture in isaac_pictures(index, stamp, seen)
+            if isaac_picture[0] == "/instance_segmentation"
+        ]
 
     with pytest.raises(SimjudgeError, match="nothing says what the label 0 means"):
         label_recording(recorded(tmp_path, nameless, "/rgb", "rgb8"), "isaac_sim")

@@ -129,7 +129,9 @@ def test_the_cones_of_the_lab_stand():
     engine = make_engine("chrono", scene)
     engine.step(0.5)
     poses = engine.poses()
-    moved = [math.dist(poses[each.name].position, each.pose.position) for each in scene.things if each.name in poses]
+    moved = [
+        math.dist(poses[thing.name].position, thing.pose.position) for thing in scene.things if thing.name in poses
+    ]
     engine.close()
     assert len(moved) > 50
     assert max(moved) < 1e-3

@@ -12,7 +12,6 @@ from simjudge.core.installed import CAMERA, shipped_files
 from simjudge.sim.engines.chrono.lenses import (
     DIRECT_LIMIT,
     SensorRequest,
-    chrono_fov_slope,
     chrono_slopes,
     direct_error,
     direct_request,
@@ -130,11 +129,6 @@ def test_hfov_of_a_radial_lens_is_that_of_the_pinhole_of_its_focal_length():
     lens = lens_with_focal_length("radial", (640, 480), 400.0, (-0.1, 0.01, 0.0))
     assert direct_request(lens, "tangent").field == pytest.approx(2 * math.atan(320 / 400))
     assert lens.horizontal_field() > math.degrees(2 * math.atan(320 / 400))
-
-
-def test_chronos_fov_lens_does_not_keep_its_field():
-    edge = chrono_fov_slope(1.0, math.radians(80), "tangent")
-    assert math.degrees(math.atan(float(edge))) == pytest.approx(54.6, abs=0.2)
 
 
 @pytest.mark.parametrize(

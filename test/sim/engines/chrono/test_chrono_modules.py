@@ -12,14 +12,14 @@ def test_a_module_that_cannot_be_imported_keeps_its_reason(tmp_path, monkeypatch
     (package / "__init__.py").touch()
     (package / "core.py").touch()
     (package / "sensor.py").write_text("raise ImportError('libvulkan.so.1: cannot open\\nshared object file')")
-    for name in [each for each in sys.modules if each.split(".")[0] == "pychrono"]:
+    for name in [module for module in sys.modules if module.split(".")[0] == "pychrono"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
     assert missing_modules() == (
         "pychrono.sensor: ImportError: libvulkan.so.1: cannot open shared object file",
         "pychrono.vehicle: ModuleNotFoundError: No module named 'pychrono.vehicle'",
     )
-    for name in [each for each in sys.modules if each.split(".")[0] == "pychrono"]:
+    for name in [module for module in sys.modules if module.split(".")[0] == "pychrono"]:
         del sys.modules[name]  # not by monkeypatch, which would bring them back
 
 

@@ -222,7 +222,7 @@ def test_a_feed_hands_over_what_chronos_own_sensors_read():
         feed.observe(now)
         assert feed.next_time() <= now + 1_000_000
         batch = feed.take(now)
-        got += [] if batch is None else [(now, each) for each in batch.events]
+        got += [] if batch is None else [(now, event) for event in batch.events]
     engine.close()
     engine = make_engine("chrono", contract_scene(), car, start)
     direct = CarSensors(engine, specs, 5).advance(0.3)

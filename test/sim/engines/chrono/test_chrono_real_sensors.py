@@ -102,7 +102,7 @@ def test_a_beam_partly_on_a_near_wall_partly_on_a_far_one(tmp_path, returns, exp
     scene = Scene("walls", (wall(4.0, 4 * 0.0005), wall(8.0, 1.0)), (), ambient=(0.5,) * 3)
     engine = make_engine("chrono", scene)
     try:
-        scans = [engine.scan(each, Pose()) for each in asked_scans(spec)]
+        scans = [engine.scan(asked_scan, Pose()) for asked_scan in asked_scans(spec)]
     finally:
         engine.close()
     cloud = points(scans, lidar, np.random.default_rng(0))

@@ -240,7 +240,7 @@ def test_estimates_on_drawn_pictures_spread_around_the_estimate_and_errors_are_t
     found = estimate_difference(seen, PICTURES)
     error = estimation_error(seen, PICTURES, found, paired=True, seed=1)
     assert len(error.refits) == REFITS
-    reds = [each.red for each in error.refits]
+    reds = [refit.red for refit in error.refits]
     assert np.std(reds) > 0
     assert 2 * abs(found.red - error.corrected.red) + 2.6 * np.std(reds) > abs(found.red - 0.8)
     assert estimation_error(seen, PICTURES, found, paired=True, seed=1) == error

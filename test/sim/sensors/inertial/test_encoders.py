@@ -47,7 +47,7 @@ def test_one_by_one_gives_the_same_bits_as_all_at_once():
         piecewise.read(WheelMotion(wheels.stamp[k : k + 1], wheels.angle[k : k + 1])) for k in range(len(wheels.stamp))
     ]
     for name in ("stamp", "values", "truth"):
-        assert np.array_equal(np.concatenate([getattr(each, name) for each in pieces]), getattr(whole, name))
+        assert np.array_equal(np.concatenate([getattr(piece, name) for piece in pieces]), getattr(whole, name))
 
 
 def test_wheels_of_a_turning_car_roll_as_ackermann_has_it():

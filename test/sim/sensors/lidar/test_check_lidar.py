@@ -210,8 +210,8 @@ MUTATIONS = {
 def test_a_lidar_that_stands_in_a_room_passes():
     (found,) = check_lidar(clouds_of(turns()))
     assert found.passed
-    assert {each.check: each.verdict for each in found.outcomes} == dict.fromkeys(MUTATIONS, PASS)
-    figures = {each.check: each.figure for each in found.outcomes}
+    assert {outcome.check: outcome.verdict for outcome in found.outcomes} == dict.fromkeys(MUTATIONS, PASS)
+    figures = {outcome.check: outcome.figure for outcome in found.outcomes}
     assert figures["rate"] == "10 Hz, intervals within 0.0%"
     assert figures["times in a turn"].endswith("0.998 turns")
     noise, intensity = (float(figures[name].split()[0].rstrip("%,")) for name in list(figures)[-2:])
@@ -261,8 +261,8 @@ def without(table, *names):
 def test_what_cannot_be_checked_is_said_with_its_reason(clouds, missing):
     (found,) = check_lidar(clouds)
     assert found.passed
-    assert [each.check for each in found.outcomes if each.verdict == NOT_CHECKED] == missing
-    assert all(each.note for each in found.outcomes if each.verdict == NOT_CHECKED)
+    assert [outcome.check for outcome in found.outcomes if outcome.verdict == NOT_CHECKED] == missing
+    assert all(outcome.note for outcome in found.outcomes if outcome.verdict == NOT_CHECKED)
 
 
 @pytest.mark.parametrize(("seed", "moving"), [(0, False), (1, True)])
@@ -316,7 +316,7 @@ def test_raw_files_of_float32(tmp_path):
         columns = [table[name].astype("f4") for name in POINT.names]
         (tmp_path / f"{number:03d}.bin").write_bytes(np.stack(columns, -1).tobytes())
     (found,) = check_lidar(tmp_path, fields=POINT.names)
-    assert [each.check for each in found.outcomes if each.verdict != PASS] == ["rate"]
+    assert [outcome.check for outcome in found.outcomes if outcome.verdict != PASS] == ["rate"]
     (found,) = check_lidar(tmp_path, fields=("x", "y", "z", "_", "_", "_"))
     assert found.failed == []
     with pytest.raises(UsageError, match="--fields x,y: x, y, z are needed"):
@@ -350,7 +350,7 @@ def times_in(unit, kind):
 
 
 def test_times_in_microseconds_are_told_and_taken_so():
-    outcomes = {each.check: each for each in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
+    outcomes = {outcome.check: outcome for outcome in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
     assert outcomes["times in a turn"].verdict == PASS
     assert outcomes["times in a turn"].figure == "99.81 ms, 0.998 turns, times taken for microseconds"
 
@@ -359,7 +359,7 @@ def test_a_turn_is_held_against_the_rate():
     scans = turns()
     for rows in scans:
         rows["time"] *= 1e-3
-    outcomes = {each.check: each for each in check_lidar(clouds_of(scans))[0].outcomes}
+    outcomes = {outcome.check: outcome for outcome in check_lidar(clouds_of(scans))[0].outcomes}
     assert outcomes["times in a turn"].verdict == FAIL
     assert outcomes["times in a turn"].figure == "a turn takes 0.1 ms by the times, a scan 100 ms by the stamps"
     assert "is the unit of the times another?" in outcomes["times in a turn"].note
@@ -377,7 +377,7 @@ def test_one_damaged_ring_number_changes_nothing_and_takes_no_memory(kind, value
     assert tracemalloc.get_traced_memory()[1] < 500e6
     tracemalloc.stop()
     (good,) = check_lidar(clouds_of(turns()))
-    assert [each.verdict for each in found.outcomes] == [each.verdict for each in good.outcomes]
+    assert [outcome.verdict for outcome in found.outcomes] == [outcome.verdict for outcome in good.outcomes]
 
 
 def test_more_rings_than_any_lidar_has_are_said():
@@ -388,5 +388,5 @@ def test_more_rings_than_any_lidar_has_are_said():
     for table in tables:
         table["ring"] = np.random.default_rng(0).integers(0, 2**32, len(table))
     (found,) = check_lidar(clouds_of([], tables=tables))
-    notes = {each.check: each.note for each in found.outcomes}
+    notes = {outcome.check: outcome.note for outcome in found.outcomes}
     assert re.search(r"the points say \d+ rings; a lidar has 1024 at most", notes["range of a wall"])

@@ -91,10 +91,10 @@ def test_words_follow_the_verdicts(result):
         "not_tested": "no draws",
     }.items():
         reason = "few_units" if verdict == "too_few" else ""
-        assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
-    quiet = {**lateral, "verdict": "cannot_tell", "detectable_gap": 0.0712}
+        assert words in metric_sentence(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
+    quiet = lateral.model_copy(update={"verdict": "cannot_tell", "detectable_gap": 0.0712})
     assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
-    assert "Such drives" not in metric_sentence({**quiet, "detectable_gap": None})
+    assert "Such drives" not in metric_sentence(quiet.model_copy(update={"detectable_gap": None}))
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
 
 

@@ -101,7 +101,7 @@ def test_words_follow_the_verdicts(result):
 def test_nothing_misleads_where_no_gap_is_shown(result):
     saved = load_drive_result(result)
     assert "<h2>Where the simulation misleads</h2>" in render_drives_page(saved, "Mine")
-    rows = [{**row, "verdict": "cannot_tell"} for row in saved.metrics]
+    rows = [{**row, "verdict": "cannot_tell"} for row in saved.content["metrics"]]
     page = render_drives_page(replace(saved, content={**saved.content, "metrics": rows}), "Mine")
     assert "misleads" not in page
     assert "<h2>W1 along the course</h2>" in page

@@ -51,7 +51,7 @@ def found_value(cause: sj.Explanation, kind: str) -> float | None:
     """The parameter that was found for a kind, in the unit of the drawn one."""
     for each in cause.causes:
         if each.name == kind:
-            given = each.filters[0]["parameters"]
+            given = each.filters[0].parameters
             if kind == "noise":
                 return math.hypot(given["read"], given["shot"] * math.sqrt(0.45))
             names = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.progress import Log
+from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings
 from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, POLICY_WATCH, SETS, atomic_result
@@ -20,6 +20,7 @@ from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures
+    from simjudge.page.html import ResultPage
 
 
 class KeptResult(ABC):
@@ -133,6 +134,8 @@ class TabledResult(KeptResult, Generic[Saved]):
     """
 
     saved: Saved
+    page: ClassVar[ResultPage[Any]]
+    """How results of the kind are shown."""
 
     @property
     def name(self) -> str:
@@ -155,9 +158,17 @@ class TabledResult(KeptResult, Generic[Saved]):
         """The table that the command prints."""
 
     @property
-    @abstractmethod
     def meaning(self) -> str:
         """The verdict in words."""
+        return " ".join(self.page.sentences(self.saved))
+
+    @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
+        return self.page.figures(self.saved)
+
+    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
+        return self.page.report(folder, out, settings, no_log)
 
     def __str__(self) -> str:
         """The table that the command prints."""

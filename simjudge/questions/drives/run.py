@@ -26,9 +26,7 @@ from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
-from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -41,7 +39,7 @@ from simjudge.questions.drives.driven_line import (
     mean_line,
     median_speed,
 )
-from simjudge.questions.drives.page import DRIVES_PAGE, drive_figures
+from simjudge.questions.drives.page import DRIVES_PAGE
 from simjudge.questions.drives.result import (
     COURSE,
     LINE_COLUMNS,
@@ -51,9 +49,7 @@ from simjudge.questions.drives.result import (
     SavedDrives,
     drives_table,
     headline,
-    lead,
     load_drive_result,
-    metric_sentence,
     save_drive_result,
 )
 from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSettings
@@ -465,6 +461,8 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
         saved: the result as figures and pages read it.
     """
 
+    page = DRIVES_PAGE
+
     def __init__(self, saved: SavedDrives, folder: Path | None, comparison: DriveComparison | None = None) -> None:
         """Wrap a result; `compare_drives` and `load_result` make one."""
         super().__init__(folder, None if comparison is None else comparison.save)
@@ -480,22 +478,9 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
         """The table that the command prints."""
         return drives_table(self.saved)
 
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
-        return drive_figures(self.saved)
-
-    @property
-    def meaning(self) -> str:
-        """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *map(metric_sentence, self.saved.metrics)])
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
-        return DRIVES_PAGE.report(folder, out, settings, no_log)
 
 
 @takes_setting_keywords

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.display import SummaryTable
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, print_table, progress, takes_finite_numbers
 
@@ -104,6 +103,7 @@ def check(
     from collections import Counter
     from contextlib import closing
 
+    from simjudge.core.display import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks

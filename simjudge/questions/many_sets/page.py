@@ -13,15 +13,13 @@ from markupsafe import Markup
 from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.progress import no_log
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
+from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
 from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.many_sets.figures import (
@@ -446,53 +444,6 @@ def picture_in_page(picture: RgbImage) -> str:
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 
 
-class SetsComparisonResult(TabledResult[ManySetsResult]):
-    """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
-
-    `saved`: the result as figures and pages read it.
-    """
-
-    def __init__(self, saved: ManySetsResult, folder: Path) -> None:
-        """Wrap a result; `load_result` makes one."""
-        super().__init__(folder, None)
-        self.saved = replace(saved, name=folder.resolve().name)
-
-    @property
-    def rows(self) -> list[KindRow]:
-        """Least, mean and most by net, class and kind of pair."""
-        return kind_rows(self.saved)
-
-    @property
-    def meaning(self) -> str:
-        """What each net's numbers show."""
-        return " ".join(kind_sentences(self.saved))
-
-    @property
-    def table(self) -> SummaryTable:
-        """Least, mean and most by net, class and kind of pair."""
-        return SummaryTable(_COLUMNS, [_cells(row) for row in self.rows], text_columns=3)
-
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `result.figures["bars"]()` draws one; `savefig` saves it."""
-        return set_figures(self.saved)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
-
-    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
-        return SETS_PAGE.report(folder, out, settings, no_log)
-
-
-def _cells(row: KindRow) -> list[str]:
-    w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
-    gap = None if row.gap is None else row.gap[1]
-    numbers = [format_number(value) for value in (gap, *w1, row.noise)]
-    gaps = f"{row.gaps} of {row.comparisons}"
-    return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
-
-
 def render_sets_page(result: ManySetsResult, folder: Path, title: str = "") -> str:
     """Render the page."""
     return load_template("sets_page.html").render(
@@ -512,4 +463,42 @@ SETS_PAGE = ResultPage(
     write_kind_csv,
     ",".join(KIND_COLUMNS),
 )
+
+
+class SetsComparisonResult(TabledResult[ManySetsResult]):
+    """How well each of many sets predicts each other one. Printing it gives the table by kind of pair.
+
+    `saved`: the result as figures and pages read it.
+    """
+
+    page = SETS_PAGE
+
+    def __init__(self, saved: ManySetsResult, folder: Path) -> None:
+        """Wrap a result; `load_result` makes one."""
+        super().__init__(folder, None)
+        self.saved = replace(saved, name=folder.resolve().name)
+
+    @property
+    def rows(self) -> list[KindRow]:
+        """Least, mean and most by net, class and kind of pair."""
+        return kind_rows(self.saved)
+
+    @property
+    def table(self) -> SummaryTable:
+        """Least, mean and most by net, class and kind of pair."""
+        return SummaryTable(_COLUMNS, [_cells(row) for row in self.rows], text_columns=3)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"SetsComparisonResult({self.name!r}, {len(self.saved.comparisons)} comparisons)"
+
+
+def _cells(row: KindRow) -> list[str]:
+    w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
+    gap = None if row.gap is None else row.gap[1]
+    numbers = [format_number(value) for value in (gap, *w1, row.noise)]
+    gaps = f"{row.gaps} of {row.comparisons}"
+    return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
+
+
 KIND = ResultKind(SETS_PAGE.noun, lambda folder: SetsComparisonResult(load_many_sets(folder), folder), SETS_PAGE.report)

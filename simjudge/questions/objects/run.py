@@ -31,9 +31,7 @@ from simjudge.objects.occupancy import UNKNOWN, agreement_picture
 from simjudge.objects.occupancy_mapping import MapPair
 from simjudge.objects.series import CommonTimes, common_times
 from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
-from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.measuring import (
     Measured,
     ObjectSide,
@@ -44,14 +42,12 @@ from simjudge.questions.objects.measuring import (
     range_content,
     read_sides,
 )
-from simjudge.questions.objects.page import OBJECTS_PAGE, cuboid_picture, object_figures
+from simjudge.questions.objects.page import OBJECTS_PAGE, cuboid_picture
 from simjudge.questions.objects.result import (
     ObjectResult,
     ResultPicture,
     SeriesPair,
-    fact_lines,
     headline,
-    lead,
     load_object_result,
     objects_table,
     rest_line,
@@ -343,6 +339,8 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
         comparison: what was computed, with the series; None for a result that was read again.
     """
 
+    page = OBJECTS_PAGE
+
     def __init__(self, saved: ObjectResult, folder: Path | None, comparison: ObjectComparison | None = None) -> None:
         """Wrap a result; `compare_objects` and `load_result` make one."""
         super().__init__(folder, None if comparison is None else self._save_comparison)
@@ -359,16 +357,6 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
         return objects_table(self.saved)
 
     @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
-        return object_figures(self.saved)
-
-    @property
-    def meaning(self) -> str:
-        """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *fact_lines(self.saved)])
-
-    @property
     def rest(self) -> str:
         """How many rows the table leaves out; "" for none."""
         return rest_line(self.saved)
@@ -380,9 +368,6 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"ObjectComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
-        return OBJECTS_PAGE.report(folder, out, settings, no_log)
 
     def _save_comparison(self, folder: Path) -> None:
         if self.comparison is not None:

@@ -21,6 +21,7 @@ from simjudge.judging.comparison import compare_sets
 from simjudge.method.gap import estimate_gap, gap_behind
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.check import (
+    Together,
     check_dossier,
     holm,
     page_texts,
@@ -440,12 +441,16 @@ def test_quantiles_of_t_are_those_of_scipy(freedom):
 def test_the_gap_is_that_of_the_method():
     random = np.random.default_rng(0)
     noise = random.uniform(0.02, 0.1, 40)
-    boot = {
-        "noise": noise,
-        "weight": np.full(40, 1 / 40),
-        "square": noise**2 * math.pi / 2,
-        "adjusted": noise + random.uniform(0, 0.2, 40),
-    }
-    right = estimate_gap(boot["adjusted"], noise, boot["square"], boot["weight"])
+    nothing = dict.fromkeys(("units", "chance", "around", "around_square", "extreme"), np.zeros(0))
+    boot = Together(
+        **nothing,
+        noise=noise,
+        weight=np.full(40, 1 / 40),
+        square=noise**2 * math.pi / 2,
+        adjusted=noise + random.uniform(0, 0.2, 40),
+        told=1.0,
+        mean=0.0,
+    )
+    right = estimate_gap(boot.adjusted, noise, boot.square, boot.weight)
     assert gap_again(boot) == pytest.approx((right.mean, right.share, right.size), rel=1e-12)
-    assert gap_behind_again(0.15, boot) == pytest.approx(gap_behind(0.15, noise, boot["weight"]), rel=1e-12)
+    assert gap_behind_again(0.15, boot) == pytest.approx(gap_behind(0.15, noise, boot.weight), rel=1e-12)

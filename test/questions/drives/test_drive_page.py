@@ -91,17 +91,17 @@ def test_words_follow_the_verdicts(result):
         "not_tested": "no draws",
     }.items():
         reason = "few_units" if verdict == "too_few" else ""
-        assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
-    quiet = {**lateral, "verdict": "cannot_tell", "detectable_gap": 0.0712}
+        assert words in metric_sentence(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
+    quiet = lateral.model_copy(update={"verdict": "cannot_tell", "detectable_gap": 0.0712})
     assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
-    assert "Such drives" not in metric_sentence({**quiet, "detectable_gap": None})
+    assert "Such drives" not in metric_sentence(quiet.model_copy(update={"detectable_gap": None}))
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
 
 
 def test_nothing_misleads_where_no_gap_is_shown(result):
     saved = load_drive_result(result)
     assert "<h2>Where the simulation misleads</h2>" in render_drives_page(saved, "Mine")
-    rows = [{**row, "verdict": "cannot_tell"} for row in saved.metrics]
+    rows = [{**row, "verdict": "cannot_tell"} for row in saved.content["metrics"]]
     page = render_drives_page(replace(saved, content={**saved.content, "metrics": rows}), "Mine")
     assert "misleads" not in page
     assert "<h2>W1 along the course</h2>" in page

@@ -20,7 +20,7 @@ from simjudge.questions.explain.page import (
     lead,
     waterfall_figure,
 )
-from simjudge.questions.explain.result import CauseShare, Explanation, Interval
+from simjudge.questions.explain.result import CauseShare, Explanation, FilterUse, Interval
 from simjudge.sim.sensors.camera.chain import Step
 
 SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001, verdict="large_gap")
@@ -33,7 +33,7 @@ def cause(name: str, low: float, high: float) -> CauseShare:
         name,
         name.replace("_", " "),
         "b",
-        ({"name": "x", "parameters": {"sigma": 1.25}},),
+        (FilterUse("x", {"sigma": 1.25}),),
         w1,
         w1,
         w1,

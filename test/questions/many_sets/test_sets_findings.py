@@ -19,7 +19,8 @@ from simjudge.questions.many_sets.findings import (
     sweep_findings,
     two_nets_findings,
 )
-from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison
+from simjudge.questions.many_sets.result import ManySetsResult, NamedSet, SetsComparison
+from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Curve, Result, ResultEntry
 
 NETS = StudiedNets("net_sim", "net_real")
@@ -48,7 +49,8 @@ def result(domains, numbers, classes=(), *, paired=False):
             SetsComparison(a, b, net, kind, paired, numbers[kind, net], tuple(classes))
             for net in ("net_sim", "net_real")
         ]
-    return ManySetsResult({"sets": {name: {"domain": domain} for name, domain in domains.items()}}, tuple(made), ())
+    about = {name: NamedSet(domain, {}) for name, domain in domains.items()}
+    return ManySetsResult({}, ResultParameters.from_json({}), about, tuple(made), ())
 
 
 def agreed(found):

@@ -12,6 +12,7 @@ from simjudge.questions.objects.result import (
     RETURNS,
     SIGHTS,
     SIZES,
+    RowFields,
     by_family,
     metric_family,
 )
@@ -48,8 +49,11 @@ def test_every_metric_of_lidars_has_a_family():
 
 
 def test_families_come_in_their_order_and_rows_stay_in_theirs():
-    rows = [{"metric": metric} for metric in ("hu 2 (gray)", "box width", "hu 1 (gray)", "new", "centroid x")]
+    rows = [
+        RowFields.model_construct(metric=metric)
+        for metric in ("hu 2 (gray)", "box width", "hu 1 (gray)", "new", "centroid x")
+    ]
     found = by_family(rows)
     assert list(found) == [PLACES, SIZES, MOMENTS, OTHERS]
     assert [family for family in FAMILIES if family in found] == list(found)
-    assert [row["metric"] for row in found[MOMENTS]] == ["hu 2 (gray)", "hu 1 (gray)"]
+    assert [row.metric for row in found[MOMENTS]] == ["hu 2 (gray)", "hu 1 (gray)"]

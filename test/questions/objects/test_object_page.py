@@ -10,6 +10,7 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.objects.page import range_figure
 from simjudge.questions.objects.result import (
+    RangeFields,
     ResultPicture,
     SeriesPair,
     fact_lines,
@@ -178,7 +179,8 @@ def test_numbers_without_needless_exponents(value, text, change):
 
 def test_means_that_differ_by_rounding_are_drawn_as_equal():
     side = {"mean": [0.228, 0.228 + 1e-15], "deviation": [0.0, 0.0], "count": [3, 3]}
-    figure = range_figure({"metric": "width", "unit": "m", "edges": [0, 10, 20], "real": side, "virtual": side})
+    table = {"metric": "width", "unit": "m", "edges": [0, 10, 20], "real": side, "virtual": side}
+    figure = range_figure(RangeFields.model_validate(table))
     low, high = figure.axes[0].get_ylim()
     assert low < 0.2281 < high
     assert high - low > 0.01

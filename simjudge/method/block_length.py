@@ -18,9 +18,9 @@ from simjudge.method.verdicts import FEWEST_UNITS
 LEAST_UNITS = FEWEST_UNITS
 """Blocks that a set is cut into at least where it is worth as many independent frames: fewer have no verdict."""
 _FACTOR = 2.0
-"""Blocks are longer than the length that serves a variance best, because they are permuted and so must not resemble
-their neighbours: on AR(1) series of 300 with coefficients 0.97 and 0.9, p fell below 0.05 in 25 of 100 cases with the
-plain length, and in 15 with twice of it; with 0.9 and 0.9 in 12 and 10."""
+"""Blocks are longer than the length that serves a variance best, because they are drawn one by one and so must not
+resemble their neighbours: on AR(1) series of 300 with coefficients 0.97 and 0.9, p fell below 0.05 in 25 of 100 cases
+with the plain length, and in 15 with twice of it; with 0.9 and 0.9 in 12 and 10."""
 _ONE_SIDED = 1.645
 """Standard errors up to the end of the one-sided 95 % interval."""
 _WHOLE = 0.8

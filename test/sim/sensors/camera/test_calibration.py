@@ -195,8 +195,15 @@ def test_the_principal_point_of_a_part_of_the_sensor_is_that_of_the_whole(corner
     k = [500.0, 0, centre[0], 0, 500, centre[1], 0, 0, 1]
     info = SimpleNamespace(
         header=SimpleNamespace(frame_id="cam"),
-        width=1280, height=800, binning_x=binning, binning_y=binning, roi=region,
-        k=k, p=[*k[:3], 0, *k[3:6], 0, *k[6:], 0], r=np.eye(3).ravel(), d=[0.0] * 5,
+        width=1280,
+        height=800,
+        binning_x=binning,
+        binning_y=binning,
+        roi=region,
+        k=k,
+        p=[*k[:3], 0, *k[3:6], 0, *k[6:], 0],
+        r=np.eye(3).ravel(),
+        d=[0.0] * 5,
         distortion_model="plumb_bob",
     )
     part = message_calibration(info)

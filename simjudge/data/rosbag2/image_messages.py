@@ -49,23 +49,25 @@ class PictureGeometry(NamedTuple):
     projection: FloatArray  # (3, 4), the projection matrix
 
 
-def picture_geometry(info: Any) -> PictureGeometry:
-    """Apply binning and region of interest."""
+def picture_geometry(info: Any, *, whole: bool = False) -> PictureGeometry:
+    """Apply binning and region of interest; binning alone for the `whole` sensor."""
     matrix = np.array(info.k, np.float64).reshape(3, 3)
     projection = np.array(info.p, np.float64).reshape(3, 4)
-    left, top = int(info.roi.x_offset), int(info.roi.y_offset)
+    left, top = (0, 0) if whole else (int(info.roi.x_offset), int(info.roi.y_offset))
     for camera in (matrix, projection):
         camera[0] -= left * camera[2]
         camera[1] -= top * camera[2]
         camera[0] /= max(int(info.binning_x), 1)
         camera[1] /= max(int(info.binning_y), 1)
-    return PictureGeometry(picture_size(info), matrix, projection)
+    return PictureGeometry(picture_size(info, whole=whole), matrix, projection)
 
 
-def picture_size(info: Any) -> tuple[int, int]:
-    """Width and height of the pictures that a camera_info goes with."""
-    width = int(info.roi.width) or int(info.width) - int(info.roi.x_offset)
-    height = int(info.roi.height) or int(info.height) - int(info.roi.y_offset)
+def picture_size(info: Any, *, whole: bool = False) -> tuple[int, int]:
+    """Width and height of the pictures that a camera_info goes with, or of those of the `whole` sensor."""
+    width, height = int(info.width), int(info.height)
+    if not whole:
+        width = int(info.roi.width) or width - int(info.roi.x_offset)
+        height = int(info.roi.height) or height - int(info.roi.y_offset)
     return width // max(int(info.binning_x), 1), height // max(int(info.binning_y), 1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,8 +190,7 @@ def check_calibration(
         )
     )
     # Whatever part of the sensor was read out: the whole one has its centre in the middle.
-    whole = message_calibration(replace(message, roi=replace(roi, x_offset=0, y_offset=0, width=0, height=0)))
-    doubt = whole.doubt()
+    whole, doubt = calibration.sensor or calibration, calibration.doubt()
     cx, cy = whole.matrix[0, 2], whole.matrix[1, 2]
     found.append(
         Finding.measured(

@@ -72,9 +72,12 @@ class Calibration(ShortRepr):
     distortion: FloatArray  # D, float64 (n,), no unit
     rectification: FloatArray  # R, float64 (3, 3), a rotation
     projection: FloatArray  # P, float64 (3, 4), pixels: the camera of the undistorted image
+    sensor: Calibration | None = None  # that of the whole sensor, of which the images are a part; None for all of it
 
     def doubt(self) -> Doubt | None:
         """Whether the principal point suits the size: calibrations get copied to another resolution without scaling."""
+        if self.sensor is not None:
+            return self.sensor.doubt()
         centre = (float(self.matrix[0, 2]), float(self.matrix[1, 2]))
         off = max(abs(c - (n - 1) / 2) / n for c, n in zip(centre, self.size, strict=True))
         if off <= _ODD:
@@ -232,12 +235,17 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
 def message_calibration(message: Any) -> Calibration:
     """The calibration in a camera_info, of the pictures that it goes with: after binning and region of interest."""
     size, matrix, projection = picture_geometry(message)
+    whole = picture_geometry(message, whole=True)
     if not matrix[0, 0] > 0 or not matrix[1, 1] > 0:
         raise SimjudgeError("camera_info tells no focal length: the camera is not calibrated")
     rectification = np.array(message.r).reshape(3, 3)
     name = message.header.frame_id or "camera"
     distortion = np.array(message.d, np.float64)
-    return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)
+    model = message.distortion_model
+    sensor = None
+    if whole.size != size or np.any(whole.matrix != matrix):
+        sensor = Calibration(name, whole.size, model, whole.matrix, distortion, rectification, whole.projection)
+    return Calibration(name, size, model, matrix, distortion, rectification, projection, sensor)
 
 
 def choose(found: Mapping[str, object], name: str | None, path: Path) -> str:

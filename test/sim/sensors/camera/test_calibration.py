@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.sensors.camera.calibration import read_calibration
+from simjudge.sim.sensors.camera.calibration import message_calibration, read_calibration
 
 ROOT = Path(__file__).parents[4]
 
@@ -183,3 +184,31 @@ def test_pictures_of_another_size_are_not_undistorted(tmp_path):
     undistort = read_calibration(written(tmp_path)).undistortion()
     with pytest.raises(SimjudgeError, match="an image of 640x480 with a calibration for 1280x720"):
         undistort(np.zeros((480, 640, 3), np.uint8))
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize(("corner", "binning"), [((0, 0), 1), ((600, 300), 2)])
+def test_the_principal_point_of_a_part_of_the_sensor_is_that_of_the_whole(corner, binning, copied):
+    """image_pipeline's rule: K and size of a camera_info are of the whole sensor, before binning."""
+    centre = (319.5, 239.5) if copied else (639.5, 399.5)
+    region = SimpleNamespace(x_offset=corner[0], y_offset=corner[1], width=640, height=400)
+    k = [500.0, 0, centre[0], 0, 500, centre[1], 0, 0, 1]
+    info = SimpleNamespace(
+        header=SimpleNamespace(frame_id="cam"),
+        width=1280,
+        height=800,
+        binning_x=binning,
+        binning_y=binning,
+        roi=region,
+        k=k,
+        p=[*k[:3], 0, *k[3:6], 0, *k[6:], 0],
+        r=np.eye(3).ravel(),
+        d=[0.0] * 5,
+        distortion_model="plumb_bob",
+    )
+    part = message_calibration(info)
+    assert part.size == (640 // binning, 400 // binning)
+    assert part.matrix[:2, 2].tolist() == [(c - at) / binning for c, at in zip(centre, corner, strict=True)]
+    doubt = part.doubt()
+    assert (doubt is not None) == copied
+    assert not copied or (doubt.wrong and f"{1280 // binning}x{800 // binning}" in doubt.message)

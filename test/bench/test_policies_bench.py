@@ -27,9 +27,8 @@ def test_false_gaps_are_as_rare_as_told(bench, cells, trials):
 
 
 def test_pairs_save_a_fifth_and_hold(bench):
-    random, found = np.random.default_rng(1), []
-    for _ in range(60):
-        found.append(bench.sharpen_mean(*bench.paired(random, 0.5, 0.7, 100, 2000)))
+    random = np.random.default_rng(1)
+    found = [bench.sharpen_mean(*bench.paired(random, 0.5, 0.7, 100, 2000)) for _ in range(60)]
     assert np.mean([one.both.width for one in found]) <= 0.8 * np.mean([one.real.width for one in found])
     assert np.mean([one.both.low <= 0.5 <= one.both.high for one in found]) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 60)
 

@@ -32,7 +32,7 @@ _WIDTH = 680.0
 _MARGINS = (62.0, 14.0, 26.0, 44.0)
 _ROW = 34.0
 """Points: height of a policy in bars and in the matrix of pairs."""
-_NEAR = (0.15, 0.04)
+_NEAR = (0.1, 0.04)
 """Rates by which the names of two points would lie over each other."""
 _SHOWN = 40
 """Policies in bars and matrix, at most: those that are best on the robot."""

@@ -15,6 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.data.sets import find_format
 from simjudge.method.certainty import Certainty, estimate_certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
@@ -432,7 +433,10 @@ _TABLES = {".csv", ".parquet", ".jsonl", ".ndjson"}
 
 def holds_trials(path: Path) -> bool:
     """Whether a path is of a kind that trials of policies come in."""
-    return (path.is_file() and path.suffix in _TABLES) or bool(eval_infos(path) or data_sets(path))
+    if path.is_file():
+        return path.suffix in _TABLES or bool(eval_infos(path))
+    # What is a data set of pictures or clouds may hold many files: it is not searched.
+    return find_format(path) is None and bool(eval_infos(path) or data_sets(path))
 
 
 def read_side(source: object, side: str) -> PolicyTrials:

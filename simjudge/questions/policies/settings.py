@@ -55,7 +55,7 @@ class TrialTableSettings(Settings, panel="Reading tables"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextSettings(Settings, panel="Initial states"):
+class InitialStateSettings(Settings, panel="Initial states"):
     """Which trials began alike, where conditions are numbers."""
 
     contexts: str | None = setting(
@@ -70,7 +70,7 @@ class ContextSettings(Settings, panel="Initial states"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicySettings(TrialTableSettings, ContextSettings, panel="Certainty"):
+class PolicySettings(TrialTableSettings, InitialStateSettings, panel="Certainty"):
     """How policies are compared.
 
     Attributes:

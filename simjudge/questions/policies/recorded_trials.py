@@ -106,8 +106,8 @@ def _of_recording(path: Path, folder: Path, status_topic: str, *, real: bool) ->
     kind = recording.topics[topic].type
     types = recorded_types(tuple({(kind, recording.topics[topic].definition)}))
     last = None
-    for last in recording.messages({topic}):
-        pass
+    for stored in recording.messages({topic}):
+        last = stored
     if last is None:
         raise SimjudgeError(f"{path}: nothing was said on {topic}")
     try:

@@ -1,4 +1,4 @@
-"""`simjudge compare-policies REAL [SIM] --out DIR`: does the simulator predict how the robot will do?"""
+"""`simjudge compare-policies REAL [SIM]` and `simjudge watch-policies FILE`: does the simulator predict the robot?"""
 
 from __future__ import annotations
 
@@ -6,39 +6,45 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.errors import UsageError
-from simjudge.core.settings import declared
-from simjudge.questions.policies.settings import PolicySettings, TrialTableSettings
-from simjudge.questions.policies.watch import PolicyWatchSettings
-from simjudge.questions.policies.watch_command import follow_table
+from simjudge.questions.policies.settings import PolicyWatchSettings
 from simjudge.terminal.common import exit_if_lost, print_note
 from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
-def compare_policies(
-    settings: PolicySettings,
-    real: Path = typer.Argument(
-        ...,
-        metavar="REAL",
-        help="Real trials: a table (.csv, .parquet, .jsonl), both sides in one table, or a folder of recordings.",
+def watch_policies(
+    settings: PolicyWatchSettings,
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="Table of trials that grows (.csv, .jsonl), a row a trial, with a column side."
     ),
-    sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
-    out: Path = typer.Option(..., "--out", help="Folder for the result."),
-    follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
+    out: Path | None = typer.Option(None, "--out", help="Folder for the result, kept on Ctrl-C too."),
 ) -> None:
-    """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
-    if follow:
-        if sim is not None:
-            raise UsageError("--follow: takes one table with a column side; leave SIM out")
-        shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
-        follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
-        return
-    from simjudge.questions.policies.run import compare_policies as compare
-    from simjudge.terminal.common import print_table
+    """Follow trials of robot policies while they come in, and end when the verdict is certain.
 
-    result = compare(real, sim, out, settings=settings, log=print_note)
-    print_table(result.table)
+    The verdict holds at every look: its error, over all times together, is at most 5 %. Stop whenever you like.
+    """
+    follow_table(file, out, settings)
+
+
+def follow_table(file: Path, out: Path | None, settings: PolicyWatchSettings) -> None:
+    """Follow a table, a line a look, and say the state at the end."""
+    from simjudge.questions.policies.watch import watch_policies as watch
+
+    kept = f"result in {out}; to look at it: simjudge report {out}"
+    lines: list[str] = []
+
+    def look(line: str) -> None:
+        lines.append(line)
+        print_note(line)
+
+    try:
+        result = watch(file, out, settings=settings, log=look)
+    except KeyboardInterrupt:
+        print_note(f"so far: {lines[-1].strip() if lines else 'no trial was compared'}")
+        if out is not None:
+            print_note(kept)
+        raise
     print_note(result.meaning)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    if out is not None:
+        print_note(kept)
     exit_if_lost(result.losses)

@@ -28,8 +28,7 @@ from simjudge.questions.explain.command import explain
 from simjudge.questions.fit.command import fit
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
-from simjudge.questions.policies.command import compare_policies
-from simjudge.questions.policies.watch_command import watch_policies
+from simjudge.questions.policies.command import compare_policies, watch_policies
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.terminal.common import takes_finite_numbers

@@ -151,6 +151,7 @@ _GRAPH_NODES: dict[str, tuple[str, ...]] = {
     "sim": ("sim_node", "detection_node", "drive_node", "manual_node", "validation_node"),
     "objects": ("objects_node",),
     "label": ("ground_truth_node",),
+    "policies": ("trials_node",),
 }
 
 

@@ -17,6 +17,7 @@ NODES = (
     "record_node",
     "replay_node",
     "sim_node",
+    "trials_node",
     "validation_node",
     "watch_node",
 )

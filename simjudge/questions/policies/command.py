@@ -1,4 +1,4 @@
-"""`simjudge compare-policies REAL [SIM] --out DIR`: does the simulator predict how the robot will do?"""
+"""`simjudge compare-policies REAL [SIM]` and `simjudge watch-policies FILE`: does the simulator predict the robot?"""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import typer
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
 from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
-from simjudge.questions.policies.settings import PolicySettings, TrialTableSettings
-from simjudge.questions.policies.watch import PolicyWatchSettings
-from simjudge.questions.policies.watch_command import follow_table
+from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table
 from simjudge.terminal.options import takes_settings
 
@@ -46,4 +44,43 @@ def compare_policies(
     print_note(result.meaning)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_gap(limit, [compared_policies(result.saved)], result.losses)
+    exit_if_lost(result.losses)
+
+
+@takes_settings
+def watch_policies(
+    settings: PolicyWatchSettings,
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="Table of trials that grows (.csv, .jsonl), a row a trial, with a column side."
+    ),
+    out: Path | None = typer.Option(None, "--out", help="Folder for the result, kept on Ctrl-C too."),
+) -> None:
+    """Follow trials of robot policies while they come in, and end when the verdict is certain.
+
+    The verdict holds at every look: its error, over all times together, is at most 5 %. Stop whenever you like.
+    """
+    follow_table(file, out, settings)
+
+
+def follow_table(file: Path, out: Path | None, settings: PolicyWatchSettings) -> None:
+    """Follow a table, a line a look, and say the state at the end."""
+    from simjudge.questions.policies.watch import watch_policies as watch
+
+    kept = f"result in {out}; to look at it: simjudge report {out}"
+    lines: list[str] = []
+
+    def look(line: str) -> None:
+        lines.append(line)
+        print_note(line)
+
+    try:
+        result = watch(file, out, settings=settings, log=look)
+    except KeyboardInterrupt:
+        print_note(f"so far: {lines[-1].strip() if lines else 'no trial was compared'}")
+        if out is not None:
+            print_note(kept)
+        raise
+    print_note(result.meaning)
+    if out is not None:
+        print_note(kept)
     exit_if_lost(result.losses)

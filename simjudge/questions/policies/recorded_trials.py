@@ -71,8 +71,8 @@ def read_recorded_trials(
             continue
         found.append(trial)
     if not found:
-        why = list_some([each for examples in losses.examples.values() for each in examples])
-        raise SimjudgeError(f"{folder}: no recording says how its trial ended: {why or 'it holds none'}")
+        why = next((each for examples in losses.examples.values() for each in examples), "it holds none")
+        raise SimjudgeError(f"{folder}: no recording says how its trial ended: {why}")
     return PolicyTrials.of_columns(
         np.array([trial.policy for trial in found], str),
         np.array([trial.task for trial in found], str),
@@ -104,14 +104,16 @@ def _of_recording(path: Path, folder: Path, status_topic: str, *, real: bool) ->
     topic = _status_topic(recording, path, status_topic)
     kind = recording.topics[topic].type
     types = recorded_types(tuple({(kind, recording.topics[topic].definition)}))
-    values, problem = None, f"{path}: nothing was said on {topic}"
+    last = None
     for stored in recording.messages({topic}):
-        try:
-            values = _values(types.deserialize_cdr(stored.data, kind), kind)
-        except Exception as error:  # noqa: BLE001, PERF203 - rosbags raises what it likes for damaged messages
-            problem = f"{path}: {topic} cannot be read ({error})"
-    if values is None:
-        raise SimjudgeError(problem)
+        last = stored
+    if last is None:
+        raise SimjudgeError(f"{path}: nothing was said on {topic}")
+    try:
+        values = _values(types.deserialize_cdr(last.data, kind), kind)
+    except Exception as error:
+        # rosbags raises what it likes for damaged messages.
+        raise SimjudgeError(f"{path}: the last message on {topic} cannot be read ({error})") from error
     parts = path.relative_to(folder).parts[:-1]
     defaults = dict(zip(("task", "policy"), reversed(parts), strict=False))
     try:

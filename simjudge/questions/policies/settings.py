@@ -84,3 +84,19 @@ class PolicySettings(TrialTableSettings, InitialStateSettings, panel="Certainty"
         1000, "Draws and permutations of trials for noise, p and intervals; 0 for none.", low=0, high=MOST_DRAWS
     )
     seed: int = setting(0, "Seed of the draws.", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyWatchSettings(TrialTableSettings, panel="Watching"):
+    """How trials are followed.
+
+    Attributes:
+        policy, task: only the trials of this name; empty: all.
+        follow: whether the file is read again while it grows.
+    """
+
+    margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True)
+    policy: str = setting("", "Watch the trials of this policy alone.", common=True)
+    task: str = setting("", "Watch the trials at this task alone.", common=True)
+    follow: bool = setting(default=True, help="Read the file again while it grows, or only what is there.", common=True)
+    period: float = setting(1.0, "Time between looks at the file.", unit="s", low=0.01, high=3600)

@@ -13,14 +13,14 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
-from simjudge.core.settings import declared, setting, takes_setting_keywords
+from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import read_text
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import format_percent
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.sequence import SequenceVerdict
-from simjudge.questions.policies.settings import MARGIN, TrialTableSettings
+from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
 from simjudge.questions.policies.trial_stream import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
@@ -28,22 +28,6 @@ from simjudge.questions.policies.watch_page import WATCH_PAGE, watch_figures
 from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, look_line, sentences
 from simjudge.results.result_fields import Count, OpenFields, read_checked
 from simjudge.results.saved_result import POLICY_WATCH, atomic_result, check_result_folder, write_json
-
-
-@dataclass(frozen=True, kw_only=True)
-class PolicyWatchSettings(TrialTableSettings, panel="Watching"):
-    """How trials are followed.
-
-    Attributes:
-        policy, task: only the trials of this name; empty: all.
-        follow: whether the file is read again while it grows.
-    """
-
-    margin: float = setting(MARGIN, "Difference of success from which a gap matters.", low=1e-6, high=1, common=True)
-    policy: str = setting("", "Watch the trials of this policy alone.", common=True)
-    task: str = setting("", "Watch the trials at this task alone.", common=True)
-    follow: bool = setting(default=True, help="Read the file again while it grows, or only what is there.", common=True)
-    period: float = setting(1.0, "Time between looks at the file.", unit="s", low=0.01, high=3600)
 
 
 class LookFields(OpenFields):

@@ -13,8 +13,9 @@ import pytest
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.questions.policies.settings import PolicyWatchSettings
 from simjudge.questions.policies.trial_table import TrialTable, trial_of_values
-from simjudge.questions.policies.watch import PolicyWatchSettings, TableFollower, watch_policies
+from simjudge.questions.policies.watch import TableFollower, watch_policies
 
 HEAD = "policy,task,side,success\n"
 

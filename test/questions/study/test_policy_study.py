@@ -1,0 +1,93 @@
+"""The study `policies`: trials that are killed and gone on with, findings where the truth is known."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import STUDY, find_file
+from simjudge.judging.study_findings import read_findings
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.policy_findings import find_policies
+from simjudge.questions.study.policy_trials import drive_trials
+from simjudge.questions.study.study import VERBS
+from simjudge.sim.driving.trial_drives import TrialStart
+
+CAREFUL = {"careful": {"by": "cones", "fastest": 1.0}}
+
+
+@pytest.mark.parametrize("size", ["tiny", "small", "full"])
+def test_the_shipped_study_can_be_read_in_every_size(size):
+    study = read_study("policies", VERBS, size, None)
+    assert "stand" in study.stands_in
+    assert {step.name for step in study.steps} >= {"real", "sim", "truth_real", "truth_sim", "compared", "findings"}
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_trials_that_were_driven_stay_where_a_step_is_killed_and_worlds_share_starts(tmp_path):
+    course = find_file("policies", STUDY).parent / "policies" / "straight.yaml"
+    begun = tmp_path / ".sim.rows.csv"
+    done = drive_trials(CAREFUL, {"straight": course}, "sim", tmp_path / "whole.csv", starts=2)
+    assert done.rows == 2
+    detail = rows(tmp_path / "whole.drives.csv")
+    header = list(detail[0])
+    begun.write_text(",".join(header) + "\n" + ",".join(detail[0].values()) + "\n" + "careful,stra")
+    said = []
+    drive_trials(CAREFUL, {"straight": course}, "sim", tmp_path / "sim.csv", starts=2, log=said.append)
+    assert said[0] == "1 trials were driven before"
+    assert rows(tmp_path / "sim.csv") == rows(tmp_path / "whole.csv"), "a drive depends on its start and seed alone"
+    assert not begun.exists()
+    assert [float(row["start_offset"]) for row in detail] == pytest.approx(
+        [TrialStart.of_number(n).offset for n in range(2)], abs=1e-4
+    )
+    assert all(float(row["drive_progress"]) == 1 for row in detail)
+
+
+def test_a_driver_nobody_knows_is_refused(tmp_path):
+    with pytest.raises(SimjudgeError, match="driver a: by: one of cones, lidar, learnt, images is needed"):
+        drive_trials({"a": {"by": "magic"}}, {}, "sim", tmp_path / "x.csv")
+
+
+def table(path, rates, count, seed, shared):
+    """Outcomes of paired trials: a start that is easy is easy on both sides."""
+    random = np.random.default_rng(seed)
+    lines = ["policy,task,outcome,pair"]
+    for policy, rate in rates.items():
+        luck = np.random.default_rng([shared, len(policy)]).random(count)
+        for n in range(count):
+            lines += [f"{policy},x,{int(0.8 * luck[n] + 0.2 * random.random() < rate)},x {n}"]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_findings_of_a_known_truth(tmp_path):
+    real, sim = {"a": 0.8, "bb": 0.5, "ccc": 0.2}, {"a": 0.5, "bb": 0.7, "ccc": 0.2}
+    paths = [
+        table(tmp_path / f"{side}{count}.csv", rates, count, seed, 5)
+        for count in (40, 1000)
+        for seed, (side, rates) in enumerate((("real", real), ("sim", sim)))
+    ]
+    for side in ("r", "s"):
+        (tmp_path / f"{side}.csv").write_text("policy,task,outcome,pair\n")
+    rendered = {"real": tmp_path / "r.csv", "sim": tmp_path / "s.csv"}
+    find_policies(*paths, rendered, tmp_path / "out", draws=80)
+    found = {each.name: each for each in read_findings(tmp_path / "out")}
+    winner = found["How often the winner is right"]
+    assert "Really best is a; the simulation's true rates pick bb" in winner.source
+    assert winner.agrees == "no"
+    assert winner.numbers["points lost"] == pytest.approx(30, abs=5)
+    assert winner.numbers["right by real 40"] > 0.95
+    assert winner.numbers["right by sim 40"] < 0.2
+    pairs = found["What pairs save"].numbers
+    assert pairs["ccc correlation"] > 0.6
+    assert pairs["ccc saved"] > 0
+    sequence = found["When the sequence stops"]
+    assert sequence.numbers["wrong"] == 0
+    assert sequence.numbers["a pairs"] < sequence.numbers["runs"] * 100
+    true = np.corrcoef([0.8, 0.5, 0.2], [0.5, 0.7, 0.2])[0, 1]
+    assert found["Which correlations"].numbers["true r"] == pytest.approx(true, abs=0.1)

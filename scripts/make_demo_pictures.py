@@ -32,7 +32,7 @@ LIGHTS = ("green", "red", "yellow")
 MARGINS = {True: (0.45, 0.13, 0.1), False: (0.08, 0.1, 0.04)}
 """What people left around lights and signs, as shares of width (each side) and height (above, below): medians of 14
 photographs, read off by hand."""
-JPEG = 88
+JPEG = 80
 
 
 def drawn_poses(source: Path, count: int, seed: int) -> list[str]:

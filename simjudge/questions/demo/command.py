@@ -6,10 +6,14 @@ import os
 import sys
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from simjudge.terminal.common import print_note, progress
+
+if TYPE_CHECKING:
+    from simjudge.questions.compare.result import ComparisonResult
 
 
 def demo(
@@ -26,7 +30,7 @@ def demo(
     found = run_demo(out, log=print_note, progress=progress)
     lines = ["Does a detector see in each simulation what it sees in the photographs?", ""]
     for name, result in found.results.items():
-        lines += [f"{SIMULATIONS[name]}: {result.meaning}", ""]
+        lines += [f"{SIMULATIONS[name]}: {result.meaning}", f"  mean performance by class: {_by_class(result)}", ""]
     control = next(iter(found.results.values())).control
     if control:
         lines += [f"control: {control}", ""]
@@ -37,3 +41,14 @@ def demo(
     sys.stdout.write("\n".join(lines) + "\n")
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform in {"darwin", "win32"}):
         webbrowser.open(found.page.resolve().as_uri())
+
+
+def _by_class(result: ComparisonResult) -> str:
+    """What the detector does with each class in the photographs, and in the simulation."""
+    from simjudge.page.number_format import format_number
+
+    return ", ".join(
+        f"{result.class_names[int(key)]} {format_number(entry.mean_performance_a)} /"
+        f" {format_number(entry.mean_performance_b)}"
+        for key, entry in result.numbers.by_class.items()
+    )

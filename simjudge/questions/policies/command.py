@@ -6,9 +6,40 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.policies.settings import PolicyWatchSettings
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import declared
+from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
 from simjudge.terminal.common import exit_if_lost, print_note
 from simjudge.terminal.options import takes_settings
+
+
+@takes_settings
+def compare_policies(
+    settings: PolicySettings,
+    real: Path = typer.Argument(
+        ...,
+        metavar="REAL",
+        help="Real trials: a table (.csv, .parquet, .jsonl), both sides in one table, or a folder of recordings.",
+    ),
+    sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
+    out: Path = typer.Option(..., "--out", help="Folder for the result."),
+    follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
+) -> None:
+    """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
+    if follow:
+        if sim is not None:
+            raise UsageError("--follow: takes one table with a column side; leave SIM out")
+        shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
+        follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
+        return
+    from simjudge.questions.policies.run import compare_policies as compare
+    from simjudge.terminal.common import print_table
+
+    result = compare(real, sim, out, settings=settings, log=print_note)
+    print_table(result.table)
+    print_note(result.meaning)
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_lost(result.losses)
 
 
 @takes_settings

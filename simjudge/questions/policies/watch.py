@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.field_types import Choice, Number
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
@@ -24,32 +23,8 @@ from simjudge.questions.policies.tables import parse_table, read_policy_table
 from simjudge.questions.policies.trial_stream import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.questions.policies.watch_page import WATCH_PAGE, watch_figures
-from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, look_line, sentences
-from simjudge.results.result_fields import Count, OpenFields, read_checked
+from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, load_watch, look_line, sentences
 from simjudge.results.saved_result import POLICY_WATCH, atomic_result, check_result_folder, write_json
-
-
-class LookFields(OpenFields):
-    """A look."""
-
-    trials: list[int]
-    entered: Count
-    rate: list[float]
-    low: Annotated[float, Number()]
-    high: Annotated[float, Number()]
-    waiting: list[int]
-    verdict: Annotated[str, Choice(*SequenceVerdict)]
-
-
-class PolicyWatchFile(OpenFields):
-    """A policy_watch.json."""
-
-    parameters: dict[str, Any]
-    file: str
-    margin: float
-    looks: list[LookFields]
-    notes: list[str]
-    losses: list[str]
 
 
 @dataclass
@@ -166,12 +141,6 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"PolicyWatchResult({self.name!r}, {headline(self.saved)})"
-
-
-def load_watch(folder: Path) -> WatchedTrials:
-    """Read a result folder of watch-policies."""
-    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge watch-policies")
-    return WatchedTrials(folder.resolve().name, PolicyWatchFile.model_validate(content).model_dump())
 
 
 def _save(folder: Path, content: Mapping[str, Any]) -> None:

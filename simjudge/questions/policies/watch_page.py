@@ -12,7 +12,7 @@ from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.html import FigureEmbedder, ResultPage, load_template
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.sequence import SequenceVerdict
-from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, sentences
+from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, load_watch, sentences
 
 _WIDTH, _HEIGHT = 680.0, 340.0
 _COLOURS = {
@@ -66,15 +66,9 @@ def render_watch_page(result: WatchedTrials, title: str = "") -> str:
     )
 
 
-def _load(folder: Path) -> WatchedTrials:
-    from simjudge.questions.policies.watch import load_watch  # noqa: PLC0415 - the result knows its page
-
-    return load_watch(folder)
-
-
 WATCH_PAGE = ResultPage(
     "one of watch-policies",
-    _load,
+    load_watch,
     lambda result, _, title: render_watch_page(result, title),
     watch_figures,
     lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],

@@ -1,13 +1,17 @@
-"""What a watched sequence of trials says, in a line a look and in sentences."""
+"""The result folder of a watched sequence of trials, and what it says in a line a look and in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+from simjudge.core.field_types import Choice, Number
 from simjudge.page.number_format import format_percent
 from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.results.result_fields import Count, OpenFields, read_checked
+from simjudge.results.saved_result import POLICY_WATCH
 
 Look = Mapping[str, Any]
 _SCALE = 41
@@ -26,6 +30,35 @@ class WatchedTrials:
         """The last look."""
         found: Look = self.content["looks"][-1]
         return found
+
+
+class LookFields(OpenFields):
+    """A look."""
+
+    trials: list[int]
+    entered: Count
+    rate: list[float]
+    low: Annotated[float, Number()]
+    high: Annotated[float, Number()]
+    waiting: list[int]
+    verdict: Annotated[str, Choice(*SequenceVerdict)]
+
+
+class PolicyWatchFile(OpenFields):
+    """A policy_watch.json."""
+
+    parameters: dict[str, Any]
+    file: str
+    margin: float
+    looks: list[LookFields]
+    notes: list[str]
+    losses: list[str]
+
+
+def load_watch(folder: Path) -> WatchedTrials:
+    """Read a result folder of watch-policies."""
+    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge watch-policies")
+    return WatchedTrials(folder.resolve().name, PolicyWatchFile.model_validate(content).model_dump())
 
 
 def look_line(look: Look, margin: float) -> str:

@@ -186,7 +186,7 @@ def _correlations(truth: PairedTruth, draws: int, random: np.random.Generator) -
 def _winner(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
     real, sim = truth.rates
     best, picked = int(real.argmax()), int(sim.argmax())
-    parts, numbers = [], {}
+    parts, numbers = list[str](), dict[str, float]()
     for n in _sizes(truth):
         by_sim = by_real = 0.0
         for _ in range(draws):
@@ -210,7 +210,7 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
     """Intervals of each driver's mean from 40 pairs (or half of the starts) and the further simulated trials."""
     _, count, tasks, many = truth.outcome.shape
     n = min(40, many // 2)
-    parts, numbers = [], {}
+    parts, numbers = list[str](), dict[str, float]()
     covered = alone = widths = total = 0.0
     for p in range(count):
         ratio, correlation = [], []
@@ -242,7 +242,7 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
 
 def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
     """Trials of a driver as they come, all tasks mixed, until a verdict is certain."""
-    parts, numbers, wrong, ended, runs = [], {}, 0, 0, 0
+    parts, numbers, wrong, ended, runs = list[str](), dict[str, float](), 0, 0, 0
     _, count, tasks, many = truth.outcome.shape
     for p in range(count):
         outcome = truth.outcome[:, p].reshape(2, tasks * many)

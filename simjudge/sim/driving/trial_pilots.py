@@ -74,7 +74,10 @@ class DetectorErrors:
         """Read what `save` has written."""
         try:
             held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**{name: tuple(each) if isinstance(each, list) else each for name, each in held.items()})
+            content: dict[str, Any] = {
+                name: tuple(each) if isinstance(each, list) else each for name, each in held.items()
+            }
+            return cls(**content)
         except (OSError, ValueError, TypeError) as error:
             raise SimjudgeError(f"{path}: holds no measured errors of a detector ({error})") from error
 

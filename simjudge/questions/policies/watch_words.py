@@ -1,4 +1,4 @@
-"""What a watched sequence of trials says, in a line a look and in sentences."""
+"""The result folder of a watched sequence of trials, and what it says in a line a look and in sentences."""
 
 from __future__ import annotations
 

@@ -13,11 +13,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
+
+from simjudge.data.format_support.sidecar import write_sidecar
+from simjudge.data.sets import read_set
 
 SIZE, FIELD = (320, 240), 66.0
 FOCAL = SIZE[0] / 2 / math.tan(math.radians(FIELD / 2))
@@ -30,8 +34,8 @@ HEADING = 12.0
 """Degrees, standard deviation of the camera's direction from the course's."""
 LIGHTS = ("green", "red", "yellow")
 MARGINS = {True: (0.45, 0.13, 0.1), False: (0.08, 0.1, 0.04)}
-"""What people left around lights and signs, as shares of width (each side) and height (above, below): medians of 14
-photographs, read off by hand."""
+"""What people left around lights and signs, as shares of width (each side) and height (above, below): read off 14
+enlarged photographs by eye, and rounded."""
 JPEG = 80
 
 
@@ -95,6 +99,9 @@ def main() -> None:
             jpeg = out / "images" / f"{label.stem}.jpg"
             cv2.imwrite(str(jpeg), cv2.imread(str(picture)), [cv2.IMWRITE_JPEG_QUALITY, JPEG])
     (out / "data.yaml").write_text(f"train: images\nval: images\nnc: 7\nnames: [{', '.join(names)}]\n")
+    # Each picture is of a place and pose of its own: their order means nothing.
+    frames = replace(read_set(out), independent=True)
+    write_sidecar(frames, out, frames.frame_name, read_set)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,8 @@ def _found(found: Control) -> str:
     if numbers.verdict == Verdict.NO_OVERLAP or numbers.gap is None:
         return "has nothing in common to compare"
     if numbers.verdict == Verdict.TOO_FEW:
-        return f"is too little to be halved ({numbers.units_a:,} and {numbers.units_b:,} independent units)"
+        few = "" if numbers.verdict_reason == Reason.FEW_UNITS else ", too few of them in like contexts"
+        return f"is too little to be halved ({numbers.units_a:,} and {numbers.units_b:,} independent units{few})"
     return (
         f"shows a gap in {found.gaps} of {found.splits} splits into random halves (median "
         f"{format_number(numbers.gap)}, 95 %: up to {format_number(numbers.gap_high)})"

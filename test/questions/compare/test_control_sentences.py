@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from simjudge.method.entry_numbers import Control, EntryNumbers
-from simjudge.method.verdicts import Verdict
+from simjudge.method.verdicts import Reason, Verdict
 from simjudge.questions.compare.facts import control_sentence
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result
 
+FEW = {"verdict": Verdict.TOO_FEW}
 NONE = EntryNumbers(gap=0.004, gap_high=0.021, verdict=Verdict.PREDICTS)
 
 
@@ -32,8 +33,19 @@ def said(**control: Control) -> str:
             ),
         ),
         (
-            {"b": Control(EntryNumbers(gap=0.1, verdict=Verdict.TOO_FEW, units_a=3, units_b=2), 5, 0)},
+            {"b": Control(EntryNumbers(gap=0.1, **FEW, verdict_reason=Reason.FEW_UNITS, units_a=3, units_b=2), 5, 0)},
             "B (sim) against itself is too little to be halved (3 and 2 independent units).",
+        ),
+        (
+            {
+                "b": Control(
+                    EntryNumbers(gap=0.1, **FEW, verdict_reason=Reason.LONE_UNITS, units_a=22, units_b=25), 5, 0
+                )
+            },
+            (
+                "B (sim) against itself is too little to be halved (22 and 25 independent units, too few of them in like "
+                "contexts)."
+            ),
         ),
         (
             {"b": Control(EntryNumbers(verdict=Verdict.NO_OVERLAP), 5, 0)},

@@ -64,6 +64,7 @@ class Card:
 
     drawings: tuple[Markup, ...]
     lines: tuple[str, ...]
+    w1: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -101,20 +102,19 @@ class Gallery:
 
 
 def glance_cards(gallery: Gallery) -> list[tuple[str, Card]]:
-    """Choose what the first screen shows: a context of the highest, the median and the lowest W1, of several classes.
-
-    Returns:
-        The kind in words, and the card.
-    """
-    classes, out = list(gallery.shelves.values()), []
-    for turn, kind in enumerate(PAIR_KINDS):
+    """What the first screen shows, kind in words and card: the highest, the median and the lowest W1 of all classes."""
+    out = []
+    for kind in PAIR_KINDS:
         found = [
-            (shelf.heading, shelf.cards[0])
-            for shelves in classes[turn % max(len(classes), 1) :] + classes[: turn % max(len(classes), 1)]
+            (shelf.heading, card)
+            for shelves in gallery.shelves.values()
             for shelf in shelves
-            if shelf.kind == kind and shelf.cards
+            for card in shelf.cards
+            if shelf.kind == kind
         ]
-        out += found[:1]
+        found.sort(key=lambda pair: pair[1].w1)
+        if found:
+            out.append(found[{HIGHEST: -1, MEDIAN: len(found) // 2, LOWEST: 0}[kind]])
     return out
 
 
@@ -177,7 +177,7 @@ class _CardMaker:
     def card(self, item: GalleryItem) -> Card:
         rows = [item.row] if item.match_row is None else [item.row, item.match_row]
         drawings = tuple(self._drawing(row, item.kind) for row in rows)
-        return Card(drawings, tuple(self._lines(item)))
+        return Card(drawings, tuple(self._lines(item)), float(self.contexts["w1"][item.row]))
 
     def grid(self, item: GalleryItem) -> NeighbourGrid:
         of_a, of_b = (

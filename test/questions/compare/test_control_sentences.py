@@ -43,8 +43,8 @@ def said(**control: Control) -> str:
                 )
             },
             (
-                "B (sim) against itself is too little to be halved (22 and 25 independent units, too few of them in like "
-                "contexts)."
+                "B (sim) against itself is too little to be halved (22 and 25 independent units, too few of them in "
+                "like contexts)."
             ),
         ),
         (

@@ -82,7 +82,8 @@ def test_a_terminal_is_as_before_after_a_signal(terminal, number):
     usual = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
     code = f"import signal; signal.signal({int(number)}, signal.{usual})"
     code += "\nimport time; from simjudge.sim.driving.keyboard import Keyboard"
-    code += "\nwith Keyboard(0): print(flush=True); time.sleep(60)"
+    # Python looks for signals where a loop goes round: one that comes just before a long sleep would wait for its end.
+    code += "\nwith Keyboard(0):\n print(flush=True)\n while True: time.sleep(0.05)"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

@@ -329,13 +329,18 @@ def _wrong_under_conditions(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+_CERTAIN_POINTS = 0.05  # points of success that choosing costs, from which on more trials may help
+
+
 def next_sentences(result: SavedPolicies) -> list[str]:
     """Which real trials to run next."""
     rows, out, regret = result.content["next"], [], result.content["next_regret"]
     for key, what in (("for_choice", "to choose the best policy"), ("for_rates", "to narrow the rates")):
         asked = sum(row[key] for row in rows)
         most = sorted((row for row in rows if row[key]), key=lambda row: -row[key])[:3]
-        if most:
+        if most and key == "for_choice" and regret is not None and 100 * regret[0] < _CERTAIN_POINTS:
+            out.append("The choice is certain: further real trials would hardly change it.")
+        elif most:
             first = ", ".join(f"{row[key]} of {row['policy']} at {row['task']}" for row in most)
             falls = ""
             if key == "for_choice" and regret is not None:

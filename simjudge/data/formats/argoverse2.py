@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,9 @@ from simjudge.core.files import check_file
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
-from simjudge.geometry.poses import Pose
+
+if TYPE_CHECKING:
+    from simjudge.geometry.poses import Pose
 
 # x, y and z are float16 in the file.
 POINT = np.dtype(
@@ -135,6 +137,8 @@ def _boxes(
 
 def _poses(root: Path, stamps: list[int], losses: Losses) -> list[Pose]:
     """The car's pose at each sweep, which the file has at just that stamp."""
+    from simjudge.geometry.poses import Pose  # noqa: PLC0415 - loads SciPy
+
     path = root / _POSES
     if not path.is_file():
         return []

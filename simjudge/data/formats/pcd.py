@@ -24,7 +24,6 @@ from simjudge.core.text import one_line, parse_number
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudSet, Table, Viewpoint, write_cloud_files
 from simjudge.data.format_support.format import Format, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.format_support.lzf import MOST_GROWTH, compress, decompress
 
 PcdData = Literal["ascii", "binary", "binary_compressed"]
 LARGEST = 2**32  # Bytes of a file that is read whole
@@ -88,6 +87,8 @@ def pcd_content(cloud: Cloud, data: PcdData = "binary") -> bytes:
         return head + _ascii_rows(table)
     if data == "binary":
         return head + table.tobytes()
+    from simjudge.data.format_support.lzf import compress  # noqa: PLC0415 - loads numba
+
     # Field after field, not point after point.
     plain = b"".join(np.ascontiguousarray(table[name]).tobytes() for name, _, _ in columns)
     packed = compress(plain)
@@ -211,6 +212,8 @@ def _read_binary(body: memoryview, header: _Header, where: str) -> Table:
 def _read_compressed(body: memoryview, header: _Header, where: str) -> Table:
     if header.points == 0:
         return np.empty(0, header.layout)
+    from simjudge.data.format_support.lzf import MOST_GROWTH, decompress  # noqa: PLC0415 - loads numba
+
     # PCL leaves the gaps out of compressed data, other programs write them.
     dense = sum(kind.itemsize * count for name, kind, count in header.columns if name != _GAP) * header.points
     padded = header.layout.itemsize * header.points

@@ -8,16 +8,18 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
-from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds
 from simjudge.data.formats.kitti.layout import CAMERA, camera_number, find_cameras, has_scans, is_kitti
-from simjudge.data.formats.kitti.writing import write_kitti
 
 
 def _read(source: Source, options: ReadOptions) -> FrameSet:
+    from simjudge.data.formats.kitti.dataset import read_kitti  # noqa: PLC0415 - loads SciPy
+
     return read_kitti(source.path, _camera(source.path, options.topics))
 
 
 def _read_clouds(source: Source, topics: Topics) -> CloudSet:
+    from simjudge.data.formats.kitti.dataset import read_kitti_clouds  # noqa: PLC0415 - loads SciPy
+
     return read_kitti_clouds(source.path, _camera(source.path, topics))
 
 
@@ -36,6 +38,8 @@ def _camera(path: Path, topics: Topics | None) -> int:
 
 
 def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
+    from simjudge.data.formats.kitti.writing import write_kitti  # noqa: PLC0415 - loads SciPy
+
     return write_kitti(clouds, path)
 
 

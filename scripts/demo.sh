@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=demo_out
 model=models/lab_pico.onnx
-same="--poses random -n 60 --seed 1"
+same="--poses random -n 120 --seed 1"
 rm -rf "$out"
 mkdir "$out"
 export PATH="$PWD/.venv/bin:$PATH"
@@ -30,10 +30,10 @@ setsid scripts/setup.sh core ros > "$out/setup_ros.log" 2>&1 &
 setting_up=$! setting_up_since=$SECONDS
 trap 'kill -- "-$setting_up" 2>/dev/null || true' EXIT
 
-say "1. reality: sixty pictures of a lab with cones. No real camera is here, so a rendered one STANDS IN FOR IT,"
+say "1. reality: 120 pictures of a lab with cones. No real camera is here, so a rendered one STANDS IN FOR IT,"
 say "   noisy, soft and dark (examples/demo/real_stand_in.yaml); on your robot these are real pictures"
 run simjudge render lab --camera examples/demo/real_stand_in.yaml $same --out "$out/reality.mcap"
-say "2. a simulation with a perfect camera, and one with a camera model that was measured, at the same sixty places"
+say "2. a simulation with a perfect camera, and one with a camera model that was measured, at the same 120 places"
 run simjudge render lab --camera plain_half $same --out "$out/perfect.mcap"
 run simjudge render lab --camera examples/demo/camera_model.yaml $same --out "$out/measured.mcap"
 say "3. the same detector on all three"

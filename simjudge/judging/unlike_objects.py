@@ -51,7 +51,8 @@ def class_balance(
     differences = {name: value for name, value in zip(names, balance.tolist(), strict=True) if not math.isnan(value)}
     count = len(pair.a.performance)
     units = pair.numbers.unit[:count], pair.numbers.unit[count:]
-    leans = any(unlike(column[:count], column[count:], units) for column in covariates.T)
+    # Pairs show the same objects: where their sizes differ, labels or lenses do, which is what is judged.
+    leans = not np.isin(*units).any() and any(unlike(column[:count], column[count:], units) for column in covariates.T)
     if not leans and all(abs(value) <= UNBALANCED for value in differences.values()):
         return ClassBalance(differences)
     performance = np.concatenate([pair.a.performance, pair.b.performance])

@@ -129,7 +129,7 @@ def test_clouds_without_stamps_are_compared_at_a_rate(clouds):
 def test_a_result_folder_holds_what_was_compared(wider, tmp_path):
     wider.save(tmp_path / "out")
     saved = load_object_result(tmp_path / "out")
-    assert saved.rows == wider.content()["rows"]
+    assert [row.model_dump() for row in saved.rows] == wider.content()["rows"]
     for pair, row in zip(saved.series, wider.compared["camera"].rows, strict=True):
         np.testing.assert_array_equal(pair.time, row.time)
         np.testing.assert_array_equal(pair.real, row.real)

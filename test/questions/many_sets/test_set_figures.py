@@ -153,7 +153,7 @@ def test_the_result_shows_itself(folder: Path) -> None:
     assert repr(made) == "SetsComparisonResult('result', 12 comparisons)"
     assert "4 of 4" in str(made)
     assert made.meaning.startswith("Net_real: a gap of ")
-    assert made.losses == ("1 frame: <too> few",)
+    assert made.losses == ["1 frame: <too> few"]
 
 
 def test_wrong_requests_are_refused(folder: Path, result: ManySetsResult, tmp_path: Path) -> None:

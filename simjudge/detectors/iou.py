@@ -12,7 +12,6 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
-from simjudge.detectors.cuboid_iou import overlapping_cuboids
 
 _BITS_SET = np.array([i.bit_count() for i in range(256)], np.int64)
 
@@ -95,6 +94,8 @@ def overlapping_pairs(
         key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
         key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
     if objects.cuboid is not None and predictions.cuboid is not None:
+        from simjudge.detectors.cuboid_iou import overlapping_cuboids  # noqa: PLC0415 - numba and SciPy are slow to import
+
         solids = objects.cuboid[rows], predictions.cuboid[columns]
         i, j, iou = overlapping_cuboids(*solids, (key_rows, key_columns), cuboid_iou)
         return rows[i], columns[j], iou

@@ -7,7 +7,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-FEW_CONTEXTS = 1000
+FEW_CONTEXTS = 2000
 """Contexts of both sets up to which NumPy answers sooner than the compiler is done."""
 
 

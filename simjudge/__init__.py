@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
     from simjudge.questions.compare.result import SweepResult as SweepResult
     from simjudge.questions.compare.result import compare as compare
-    from simjudge.questions.compare.result import load_result as load_result
     from simjudge.questions.compare.result import sweep as sweep
     from simjudge.questions.cover.result import CoverResult as CoverResult
     from simjudge.questions.cover.run import cover as cover
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
+    from simjudge.questions.report.kinds import load_result as load_result
     from simjudge.questions.report.report import report as report
     from simjudge.sim.capture.rendering import render as render
     from simjudge.sim.capture.replaying import replay as replay
@@ -163,7 +163,7 @@ _HOMES = {
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.registry:engine_availability",
     "load_detector": "simjudge.detectors.detection",
-    "load_result": "simjudge.questions.compare.result",
+    "load_result": "simjudge.questions.report.kinds",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",

@@ -69,7 +69,8 @@ def _show_result(out: Path) -> None:
     """The table that `simjudge compare` prints, from what the nodes wrote."""
     if not (out / "result.json").is_file():
         return
-    from simjudge.questions.compare.result import ComparisonResult, load_result
+    from simjudge.questions.compare.result import ComparisonResult
+    from simjudge.questions.report.kinds import load_result
 
     print_table(load_result(out, ComparisonResult).table)
     print_note(f"result in {out}; to look at it: simjudge report {out}")

@@ -6,7 +6,6 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -15,7 +14,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings
-from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, POLICY_WATCH, SETS, atomic_result
+from simjudge.results.saved_result import atomic_result
 from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
@@ -186,22 +185,3 @@ class ResultKind:
     noun: str  # what a folder of it is called, as in "one of objects"
     load: Callable[[Path], object]  # reads a folder, as a KeptResult
     report: Callable[[Path, Path, ReportSettings, Log], Report]  # writes the page of a folder
-
-
-_HOMES = {
-    OBJECTS: "simjudge.questions.objects.run",
-    DRIVES: "simjudge.questions.drives.run",
-    POLICIES: "simjudge.questions.policies.run",
-    POLICY_WATCH: "simjudge.questions.policies.watch",
-    SETS: "simjudge.questions.many_sets.page",
-}
-"""The file by which a kind is known, and the module that has it as KIND."""
-
-
-def kind_of(folder: str | Path) -> ResultKind | None:
-    """The kind of a result folder; None for a comparison, a sweep, and whatever is no result."""
-    for name, home in _HOMES.items():
-        if (Path(folder) / name).is_file():
-            kind: ResultKind = import_module(home).KIND
-            return kind
-    return None

@@ -58,7 +58,7 @@ def use_predictions(path: Path) -> None:
 
 def use_result(path: Path) -> None:
     """Read a result folder and make its page."""
-    from simjudge.questions.compare.result import load_result
+    from simjudge.questions.report.kinds import load_result
     from simjudge.questions.report.report import report
 
     found = load_result(path)

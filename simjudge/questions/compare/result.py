@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
@@ -18,7 +18,7 @@ from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
-from simjudge.page.kept_result import KeptResult, TabledResult, kind_of
+from simjudge.page.kept_result import TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import balance_sentence, control_sentence, next_step
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
@@ -32,13 +32,10 @@ from simjudge.results.saved_result import (
     comparison_from_content,
     sweep_from_content,
 )
-from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures, ReportFigure
-
-KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 
 
 class ShownResult(TabledResult[Result]):
@@ -283,36 +280,6 @@ def sweep(
     if out is not None:
         result.save(out)
     return result
-
-
-@overload
-def load_result(folder: str | Path) -> KeptResult: ...
-@overload
-def load_result(folder: str | Path, kind: type[KindOfResult]) -> KindOfResult: ...
-def load_result(folder: str | Path, kind: type[KeptResult] = KeptResult) -> KeptResult:
-    """Read a result folder again.
-
-    Args:
-        folder: as `compare`, `sweep`, `compare_objects`, `compare_drives` or a comparison of many sets wrote it.
-        kind: what it must be, such as ComparisonResult, for type checkers and to be sure.
-
-    Returns:
-        The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
-        comparison by objects; that of many sets; that of drives.
-
-    Raises:
-        UsageError: the result is of another kind.
-        SimjudgeError: the folder holds no result, or a file in it is damaged.
-    """
-    known = kind_of(folder)
-    if known is not None:
-        found: object = known.load(Path(folder))
-    else:
-        saved = read_result(Path(folder))
-        found = (SweepResult if saved.contexts is None else ComparisonResult)(saved, Path(folder))
-    if not isinstance(found, kind):
-        raise UsageError(f"{folder}: is no {kind.__name__} but a {type(found).__name__}")
-    return found
 
 
 def _input_text(held: ComparedSet) -> str:

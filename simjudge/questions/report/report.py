@@ -9,10 +9,10 @@ from simjudge.core.errors import UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.storage import is_recording
-from simjudge.page.kept_result import kind_of
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
 from simjudge.questions.compare.reporting import report_comparisons
 from simjudge.questions.recording.page import report_recording
+from simjudge.questions.report.kinds import kind_of
 from simjudge.results.saved_result import RESULT, SETS, SWEEP, refuse_studies
 
 

@@ -246,7 +246,9 @@ def _no_id(class_id: FloatArray) -> BoolArray:
 
 def _naming(where: Callable[[int], str], value: FloatArray) -> Callable[[int], str]:
     def name(row: int) -> str:
-        return f"{where(row)} ({one_line(np.asarray(value[row]).tolist())})"
+        held = np.asarray(value[row]).tolist()
+        whole = isinstance(held, float) and held.is_integer()  # a class id, read as a float
+        return f"{where(row)} ({one_line(int(held) if whole else held)})"
 
     return name
 

@@ -357,7 +357,7 @@ def _do_missing(run: _Run, workers: Workers, log: Log) -> None:
 
 def _drop_outdated(run: _Run, log: Log) -> None:
     for name in run.drop_outdated():
-        log(f"{_place(run, name)}: what it was made of has changed; it is done anew")
+        log(f"{_place(run, name)}: what it was made of has changed; the step runs again")
 
 
 def _place(run: _Run, name: str) -> str:

@@ -156,8 +156,12 @@ def kept_record(folder: Path, name: str, verb: str, output: str, digest: str, lo
         return None
     wrong = [item for item, wanted in record.files.items() if not _is_intact(folder / item, wanted)]
     if wrong or output not in record.files:
-        what = f"{', '.join(wrong)}: not what {name} has made" if wrong else f"{name}: its record has no hashes"
-        log(f"note: {folder}: {what}; {name} is done anew")
+        what = (
+            f"{', '.join(wrong)} changed after step {name} made it"
+            if wrong
+            else f"the record of step {name} has no hashes"
+        )
+        log(f"note: {folder}: {what}; the step runs again")
         return None
     return record
 

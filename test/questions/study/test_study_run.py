@@ -110,8 +110,8 @@ def test_what_was_made_of_another_output_is_done_anew(file, verbs, done, tmp_pat
     assert done == ["one", "both"]
     assert (out / "both" / "joined").read_text() == "zzcd"
     assert [step.kept for step in result.steps] == [False, True, False]
-    assert any("one.txt: not what one has made; one is done anew" in line for line in said)
-    assert any("both: what it was made of has changed; it is done anew" in line for line in said)
+    assert any("one.txt changed after step one made it; the step runs again" in line for line in said)
+    assert any("both: what it was made of has changed; the step runs again" in line for line in said)
     done.clear()
     run_steps(study, out, verbs)
     assert done == []

@@ -21,7 +21,7 @@ from pathlib import Path
 import tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "docs")
+GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "video", "docs")
 BUILD = ["setuptools>=70.1"]
 """What installing the project itself needs, so that this is pinned too."""
 SOURCE_ONLY = "empy"

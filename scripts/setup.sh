@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [study] [gym] [fit] [docs]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [study] [gym] [fit] [video] [docs]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.14; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail

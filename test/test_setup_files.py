@@ -19,7 +19,7 @@ import simjudge
 from simjudge.core.installed import version
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "docs")
+GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "video", "docs")
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
 WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 

@@ -36,9 +36,10 @@ from simjudge.core.images import (
     is_turned,
     scale_to_8_bit,
 )
-from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation
+from simjudge.data.video import PacketDecoder, PacketOrder
 
 
 class PictureGeometry(NamedTuple):
@@ -284,7 +285,7 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
     buffer = np.ascontiguousarray(message.data, np.uint8)
     shape = (height, width, channels, base.itemsize)
     view = np.lib.stride_tricks.as_strided(buffer, shape, strides, writeable=False)
-    sent = base.newbyteorder(">" if message.is_bigendian else "<")
+    sent = base.newbyteorder(">" if getattr(message, "is_bigendian", False) else "<")  # Foxglove's are little-endian
     return np.ascontiguousarray(view).view(sent).reshape(height, width, channels).astype(base, copy=False)
 
 
@@ -400,6 +401,7 @@ class RecordedImage:
     location: MessageLocation
     type: str
     where: str
+    packet: int = -1  # its number in the video, -1 where it is a picture by itself
 
 
 @dataclass(frozen=True)
@@ -409,6 +411,7 @@ class RecordedImages:
     recording: Recording
     types: Typestore
     images: Sequence[RecordedImage | None]
+    video: PacketDecoder | None = None
 
     def __len__(self) -> int:
         return len(self.images)
@@ -419,14 +422,17 @@ class RecordedImages:
 
     def read(self, index: int) -> RgbImage:
         """Read the pixels of a frame's image message: see `Images.read`."""
+        image = self.images[index]
+        if image is not None and image.packet >= 0 and self.video is not None:
+            return self.video.read(image.packet)
         image, message = self._message(index)
-        convert = compressed_to_rgb if image.type == COMPRESSED_IMAGE else raw_to_rgb
+        convert = compressed_to_rgb if image.type in COMPRESSED_IMAGES else raw_to_rgb
         return convert(message, image.where)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
         """Read the bytes of an image that was recorded as JPEG, PNG or another file: see `Images.read_encoded`."""
         image = self.images[index]
-        if image is None or image.type != COMPRESSED_IMAGE:
+        if image is None or image.type not in COMPRESSED_IMAGES:
             return None
         return encoded_image(self._message(index)[1])
 
@@ -434,9 +440,25 @@ class RecordedImages:
         image = self.images[index]
         if image is None:
             raise ImageError(f"frame {index}: has no image")
-        try:
-            return image, self.types.deserialize_cdr(self.recording.read(image.location), image.type)
-        except SimjudgeError as error:
-            raise ImageError(str(error)) from error
-        except UNREADABLE as error:
-            raise ImageError(f"{image.where}: the message cannot be decoded") from error
+        return image, read_message(self.recording, self.types, image)
+
+
+def read_message(recording: Recording, types: Typestore, image: RecordedImage) -> Any:
+    """Read the message of an image again."""
+    try:
+        return types.deserialize_cdr(recording.read(image.location), image.type)
+    except SimjudgeError as error:
+        raise ImageError(str(error)) from error
+    except UNREADABLE as error:
+        raise ImageError(f"{image.where}: the message cannot be decoded") from error
+
+
+def video_decoder(
+    recording: Recording, types: Typestore, packets: Sequence[RecordedImage], order: PacketOrder
+) -> PacketDecoder:
+    """The pictures of a topic's packets of video."""
+
+    def read(packet: int) -> bytes:
+        return bytes(read_message(recording, types, packets[packet]).data)
+
+    return PacketDecoder(order, read, lambda packet: packets[packet].where)

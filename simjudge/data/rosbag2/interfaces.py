@@ -42,7 +42,12 @@ VISION_BOXES = "vision_msgs/msg/Detection2DArray"
 YOLO_BOXES = ("yolo_msgs/msg/DetectionArray", "yolov8_msgs/msg/DetectionArray")
 ART_OBJECTS = "art_perception_msgs/msg/ObjectArray"
 VISION_BOXES_3D = "vision_msgs/msg/Detection3DArray"
-IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)
+# Foxglove's, in messages of ROS or in protobuf; and image_transport's packets of video.
+FOXGLOVE_IMAGE, FOXGLOVE_COMPRESSED = "foxglove_msgs/msg/RawImage", "foxglove_msgs/msg/CompressedImage"
+FOXGLOVE_VIDEO, FFMPEG_PACKET = "foxglove_msgs/msg/CompressedVideo", "ffmpeg_image_transport_msgs/msg/FFMPEGPacket"
+RAW_IMAGES, COMPRESSED_IMAGES = (IMAGE, FOXGLOVE_IMAGE), (COMPRESSED_IMAGE, FOXGLOVE_COMPRESSED)
+VIDEOS = (FOXGLOVE_VIDEO, FFMPEG_PACKET)
+IMAGE_TYPES = (*RAW_IMAGES, *COMPRESSED_IMAGES, *VIDEOS)
 # Fields that a recording's own definitions may lack: what only a simulator knows is then unknown.
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
 
@@ -67,6 +72,18 @@ _VISION = {
     ),
     VISION_BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections\n",
 }
+# https://github.com/foxglove/schemas, https://github.com/ros-misc-utilities/ffmpeg_image_transport_msgs
+_STAMPED = "builtin_interfaces/Time timestamp\nstring frame_id\n"
+_PICTURES = {
+    FOXGLOVE_IMAGE: _STAMPED + "uint32 width\nuint32 height\nstring encoding\nuint32 step\nuint8[] data\n",
+    FOXGLOVE_COMPRESSED: _STAMPED + "uint8[] data\nstring format\n",
+    FOXGLOVE_VIDEO: _STAMPED + "uint8[] data\nstring format\n",
+    FFMPEG_PACKET: (
+        "std_msgs/Header header\nint32 width\nint32 height\nstring encoding\nuint64 pts\nuint8 flags\n"
+        "bool is_bigendian\nuint8[] data\n"
+    ),
+}
+_MAY_DIFFER = ("vision_msgs/", "foxglove_msgs/")  # Packages whose messages did change
 
 
 def definition_files() -> list[Path]:
@@ -78,11 +95,11 @@ def definition_files() -> list[Path]:
 
 @cache
 def standard_types() -> Typestore:
-    """ROS 2 Jazzy's types, `simjudge_msgs` and `vision_msgs`."""
+    """ROS 2 Jazzy's types, `simjudge_msgs`, `vision_msgs`, and what Foxglove and FFmpeg's transport call pictures."""
     types: dict[str, Any] = {}
     for file in definition_files():
         types.update(get_types_from_msg(file.read_text(encoding="utf-8"), f"simjudge_msgs/msg/{file.stem}"))
-    for name, text in _VISION.items():
+    for name, text in (_VISION | _PICTURES).items():
         types.update(get_types_from_msg(text, name))
     store = get_typestore(Stores.ROS2_JAZZY)
     store.register(types)
@@ -98,7 +115,7 @@ def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Ty
         embedded.update(_parsed(name, definition))
     # A definition that lacks fields is damaged, or older than this program; vision_msgs and CameraInfo did change.
     for name in embedded.keys() & standard.fielddefs.keys():
-        may_differ = name == CAMERA_INFO or name.startswith("vision_msgs/")
+        may_differ = name == CAMERA_INFO or name.startswith(_MAY_DIFFER)
         lacks = {field for field, _ in _fields(standard.fielddefs[name]) - _fields(embedded[name])}
         if not may_differ and lacks - _MAY_LACK.get(name, set()):
             del embedded[name]
@@ -143,7 +160,6 @@ _READ = {LABELS, DETECTIONS, VISION_BOXES, *YOLO_BOXES, BOXES_3D, DETECTED_BOXES
 # Ground truth that `--simulator` reads.
 _OF_SIMULATORS = re.compile(r"^derived_object_msgs/msg/ObjectArray$|/CameraRecognitionObjects?$")
 _VIDEO = re.compile(r"CompressedVideo$|FFMPEGPacket$|(?i:h26[45]|theora)\w*/msg/Packet$")
-_FOXGLOVE_IMAGE = re.compile(r"^foxglove(_msgs/msg/|\.)(CompressedImage|RawImage)$")
 _BOXES = re.compile(
     r"(Detections?|DetectedObjects?|Objects?|BoundingBox(es)?|Annotations?|Labels?|Instances?|Rois?)(2D|3D)?"
     r"(Array|List|Stamped|sStamped)?$"
@@ -156,10 +172,8 @@ def describe_unread(topics: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _what(kind: str) -> str:
-    if _VIDEO.search(kind):
-        return "is video, which simjudge does not read; republish it as sensor_msgs/msg/CompressedImage"
-    if _FOXGLOVE_IMAGE.search(kind):
-        return "holds images of Foxglove's own type, which simjudge does not read; record sensor_msgs/msg/Image"
+    if _VIDEO.search(kind) and kind not in VIDEOS:
+        return f"is video that simjudge does not read; republish it as {COMPRESSED_IMAGE}, or record {FFMPEG_PACKET}"
     if kind == ART_OBJECTS:
         return (
             f"holds positions of objects without sizes, which are neither boxes in pictures ({VISION_BOXES}) nor in"
@@ -171,7 +185,7 @@ def _what(kind: str) -> str:
     return ""
 
 
-_SENSOR = (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO)
+_SENSOR = (*IMAGE_TYPES, CAMERA_INFO)
 _FOREVER = QosTime(9223372036, 854775807)
 
 
@@ -206,7 +220,7 @@ class TopicRole(NamedTuple):
     types: tuple[str, ...]
 
 
-_IMAGE = TopicRole("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
+_IMAGE = TopicRole("image", "image topic", IMAGE_TYPES)
 _EITHER = (VISION_BOXES, *YOLO_BOXES)  # Types of which the name of the topic says whether they are labels or detections
 _LABEL = TopicRole("label", "label topic", (LABELS, *_EITHER))
 _DETECTION = TopicRole("detection", "detection topic", (DETECTIONS, *_EITHER))
@@ -267,7 +281,7 @@ def camera_topics(types: Mapping[str, str], counts: Mapping[str, int] | None = N
 
 def _best_first(topics: Iterable[str], types: Mapping[str, str], counts: Mapping[str, int]) -> list[str]:
     """Image topics with the most messages first; of equals the raw ones: the compressed one is a copy with losses."""
-    return sorted(topics, key=lambda t: (-counts.get(t, 0), types[t] != IMAGE, t))
+    return sorted(topics, key=lambda t: (-counts.get(t, 0), IMAGE_TYPES.index(types[t]), t))
 
 
 def _images(where: str, types: Mapping[str, str], named: str | None, counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -306,7 +320,7 @@ def _without_other_cameras(types: Mapping[str, str], near: str, named: set[str])
 
 def _camera(topic: str) -> str:
     """What image_transport's topics of one camera have in common."""
-    return topic.removesuffix("/compressed")
+    return re.sub("/(compressed|ffmpeg)$", "", topic)
 
 
 def _one(

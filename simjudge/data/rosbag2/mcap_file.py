@@ -11,12 +11,14 @@ import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
 import lz4.frame  # type: ignore[import-untyped]
+import numpy as np
 import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
@@ -327,6 +329,7 @@ _LARGEST_MESSAGE = 2**30  # Bytes of a decompressed message at most
 _END_OF_TIME = 2**63  # Nanoseconds; recorders write them as 64 bits with a sign
 _MESSAGE_HEAD = 22  # Bytes of a message's record before its content: channel, number in the channel, two times
 _ROS1 = "ros1"  # The encoding of messages in recordings of ROS 1
+_PROTOBUF = "protobuf"  # The encoding of messages of Foxglove's own programs
 _RENAMED = {"tf/msg/tfMessage": "tf2_msgs/msg/TFMessage"}
 _CONVERSION_ERRORS = (ValueError, IndexError, KeyError, AssertionError, struct.error, MemoryError, OverflowError)
 _FORMATS = {
@@ -489,21 +492,26 @@ class McapFile:
         """The name of a channel's message type in ROS 2."""
         schema = self._contents.schemas.get(self._contents.channels[channel].schema_id)
         name = full_type_name(schema.name if schema else "")
+        if name.startswith("foxglove."):
+            name = f"foxglove_msgs/msg/{name.removeprefix('foxglove.')}"
         return _RENAMED.get(name, name)
 
     def _message(self, data: bytes | memoryview, channel: int) -> bytes | memoryview:
         """The CDR bytes of a message as it is stored."""
         known = self._contents.channels.get(channel)
-        if known is not None and known.message_encoding == _ROS1:
+        encoding = "" if known is None else known.message_encoding
+        if encoding == _ROS1:
             return _as_ros2(data, self._type(channel))
+        if known is not None and encoding == _PROTOBUF:
+            return _from_protobuf(data, self._contents.schemas.get(known.schema_id), self._type(channel))
         return decompress_message(data)
 
     def _topics(self) -> list[StoredTopic]:
         topics = []
         for number, channel in self._contents.channels.items():
             schema = self._contents.schemas.get(channel.schema_id)
-            if channel.message_encoding == _ROS1:
-                schema = None  # its definitions are ROS 1's, and its messages are given as ROS 2's
+            if channel.message_encoding in (_ROS1, _PROTOBUF):
+                schema = None  # its definitions are not of ROS 2, and its messages are given as ROS 2's
             form = _FORMATS.get(schema.encoding, MessageDefinitionFormat.NONE) if schema else None
             text = schema.data.decode("utf-8", "replace") if schema else ""
             definition = MessageDefinition(form or MessageDefinitionFormat.NONE, text)
@@ -518,6 +526,46 @@ def _as_ros2(data: bytes | memoryview, kind: str) -> bytes | memoryview:
         return standard_types().ros1_to_cdr(bytes(data), kind)
     except (SerdeError, TypesysError, *_CONVERSION_ERRORS):
         return b""
+
+
+def _from_protobuf(data: bytes | memoryview, schema: Schema | None, kind: str) -> bytes | memoryview:
+    """Foxglove's message in protobuf as the message of ROS 2 of that name; empty where there is none."""
+    types = standard_types()
+    if schema is None or kind not in types.fielddefs:
+        return b""
+    try:
+        message = _parse_protobuf(schema.name, schema.data, bytes(data))
+        sent = types.types["builtin_interfaces/msg/Time"](message.timestamp.seconds, message.timestamp.nanos)
+        fields = [name for name, _ in types.fielddefs[kind][1]]
+        held = {name: getattr(message, name) for name in fields if name != "timestamp"}
+        held["data"] = np.frombuffer(held["data"], np.uint8)
+        return bytes(types.serialize_cdr(types.types[kind](timestamp=sent, **held), kind))
+    except (SerdeError, AttributeError, TypeError, *_CONVERSION_ERRORS):
+        return b""
+
+
+def _parse_protobuf(name: str, description: bytes, data: bytes) -> Any:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - loads protobuf
+
+    try:
+        message = _protobuf_class(name, description)()
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
+    return message
+
+
+@lru_cache(64)
+def _protobuf_class(name: str, description: bytes) -> Any:
+    """The class of messages that a channel's own description defines."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet  # noqa: PLC0415 - loads protobuf
+    from google.protobuf.descriptor_pool import DescriptorPool  # noqa: PLC0415 - likewise
+    from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - likewise
+
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(description).file:
+        pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName(name))
 
 
 def decompress_message(data: bytes | memoryview) -> bytes | memoryview:

@@ -21,21 +21,30 @@ from rosbags.typesys.store import Typestore
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import name_format
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
+from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS, ImageError
 from simjudge.core.names import NO_STAMP, DetectorRecord, stamp_to_name
 from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage, add_yolo_detections, settle_classes
 from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
-from simjudge.data.rosbag2.image_messages import UNREADABLE, RecordedImage, RecordedImages, picture_size
+from simjudge.data.rosbag2.image_messages import (
+    UNREADABLE,
+    RecordedImage,
+    RecordedImages,
+    picture_size,
+    video_decoder,
+)
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
-    COMPRESSED_IMAGE,
+    COMPRESSED_IMAGES,
     DETECTIONS,
+    FFMPEG_PACKET,
     FRAME_INFO,
-    IMAGE,
+    IMAGE_TYPES,
     LABELS,
+    RAW_IMAGES,
+    VIDEOS,
     VISION_BOXES,
     YOLO_BOXES,
     FrameTopics,
@@ -45,6 +54,7 @@ from simjudge.data.rosbag2.interfaces import (
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
 from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY
+from simjudge.data.video import PacketDecoder, PacketOrder, codec_name
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +84,10 @@ class RecordingContents:
     images: list[ImageMessage] = field(default_factory=list)
     infos: dict[int, Any] = field(default_factory=dict)
     camera_size: Size = NO_SIZE  # from the camera_info, NO_SIZE where there is none
+    # Of a topic of video.
+    packets: list[RecordedImage] = field(default_factory=list)
+    order: PacketOrder | None = None
+    video: PacketDecoder | None = None
 
 
 def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingContents:
@@ -88,7 +102,8 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
         kind = recording.topics[stored.topic].type
         try:
             message: Any = types.deserialize_cdr(stored.data, kind)
-            stamp = int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+            sent = message.header.stamp if hasattr(message, "header") else message.timestamp
+            stamp = int(sent.sec) * 1_000_000_000 + int(sent.nanosec)
         except (*UNREADABLE, AttributeError):
             losses.add("messages that cannot be decoded", f"{where}: {stored.topic} at {format_seconds(stored.time)}")
             continue
@@ -98,17 +113,42 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
             raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
     for messages in (out.images, out.labels.messages, out.detections.messages):
         _use_recording_time(messages, str(where))
-    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
+    _open_video(recording, out)
+    out.images.sort(key=lambda image: (IMAGE_TYPES.index(image.location.type), image.stamp))
     return out
+
+
+def _open_video(recording: Recording, out: RecordingContents) -> None:
+    """Open the decoder of a topic of video, and give its pictures the size of the first."""
+    if out.order is None:
+        return
+    out.video = video_decoder(recording, out.types, out.packets, out.order)
+    pictures = [image for image in out.images if image.location.packet >= 0]
+    for first in np.flatnonzero(out.order.keys).tolist():
+        try:
+            height, width = out.video.read(first).shape[:2]
+        except ImageError:
+            continue
+        for image in pictures:
+            if image.location.packet >= first:
+                image.size = (width, height)
+        return
 
 
 def _take(
     out: RecordingContents, chosen: FrameTopics, kind: str, stored: StoredMessage, message: Any, stamp: int
 ) -> None:
-    if kind in (IMAGE, COMPRESSED_IMAGE):
-        where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {format_seconds(stamp)}"
-        size = (int(message.width), int(message.height)) if kind == IMAGE else _encoded_size(message)
-        if size == NO_SIZE and kind == COMPRESSED_IMAGE:
+    where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {format_seconds(stamp)}"
+    if kind in VIDEOS:
+        said = message.encoding if kind == FFMPEG_PACKET else message.format
+        out.order = out.order or PacketOrder(codec_name(said, where))
+        location = RecordedImage(stored.location, kind, where, len(out.packets))
+        out.order.add(bytes(message.data))
+        out.packets.append(location)
+        out.images.append(ImageMessage(stamp, stored.time, NO_SIZE, location))
+    elif kind in IMAGE_TYPES:
+        size = (int(message.width), int(message.height)) if kind in RAW_IMAGES else _encoded_size(message)
+        if size == NO_SIZE and kind in COMPRESSED_IMAGES:
             found = name_format(bytes(message.data[:_HEAD_BYTES])) or str(message.format)
             where += f" ({found or 'format unknown'})"
         out.images.append(ImageMessage(stamp, stored.time, size, RecordedImage(stored.location, kind, where)))
@@ -306,7 +346,7 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
     images = None
     if found.images:
         recorded = [found.images[frame.image].location if frame.image >= 0 else None for frame in frames]
-        images = RecordedImages(recording, found.types, recorded)
+        images = RecordedImages(recording, found.types, recorded, found.video)
     stamp = [NO_STAMP if _is_counted(found.infos.get(frame.stamp)) else frame.stamp for frame in frames]
     return FrameSet.build(
         recording.path.name,

@@ -161,7 +161,10 @@ class SimNode(ManagedNode):
                 self._drive()
                 if self.settings["once"]:
                     break
-                self._stand()
+                self._resting = True
+                while not self.leaving and (self._resets == self._resets_done or not self.active):
+                    time.sleep(_WAKE)
+                self._resting = False
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
         if not self.leaving:
@@ -226,13 +229,6 @@ class SimNode(ManagedNode):
         self._engine.reset()
         self._cameras.restart()
         self._progress.clear()
-
-    def _stand(self) -> None:
-        """Wait for a reset, with time standing still."""
-        self._resting = True
-        while not self.leaving and (self._resets == self._resets_done or not self.active):
-            time.sleep(_WAKE)
-        self._resting = False
 
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, unless scans are driven by, let nothing happen until it is answered."""

@@ -319,10 +319,6 @@ def _ascii_rows(table: Table) -> bytes:
 _SUFFIX = ".pcd"
 
 
-def _files(path: Path) -> list[Path]:
-    return sorted(path.glob(f"*{_SUFFIX}")) if path.is_dir() else [path]
-
-
 def _sniff(source: Source) -> bool:
     if source.is_folder:
         return any(source.path.glob(f"*{_SUFFIX}"))
@@ -330,7 +326,7 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, _topics: Topics) -> CloudSet:
-    files = _files(source.path)
+    files = sorted(source.path.glob(f"*{_SUFFIX}")) if source.path.is_dir() else [source.path]
     names = [file.stem for file in files]
     stamps = np.array([_stamp(name) for name in names], np.int64)
     return CloudSet(source.path.stem, names, stamps, lambda index: read_pcd(files[index]))

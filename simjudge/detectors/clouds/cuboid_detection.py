@@ -70,7 +70,11 @@ def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> 
         ring = np.zeros(len(cloud), np.int64)
         ring[held.seen] = held.ring
     elif cloud.height > 1:
-        ring = _rings_of_rows(len(cloud), cloud.height)
+        # An organized cloud has a row a ring, or a column a ring: there are fewer rings than columns.
+        count = len(cloud)
+        width = count // cloud.height
+        row, column = np.divmod(np.arange(count), width)
+        ring = row if cloud.height <= width else column
     return detect_cuboids(points, ring, settings)
 
 
@@ -122,13 +126,6 @@ class _Ground:
         else:
             found = nearest_z(self.points, places)
         return found
-
-
-def _rings_of_rows(count: int, height: int) -> IntArray:
-    """An organized cloud has a row a ring, or a column a ring: there are fewer rings than columns."""
-    width = count // height
-    row, column = np.divmod(np.arange(count), width)
-    return row if height <= width else column
 
 
 def _own_returns(points: FloatArray, range2: FloatArray, own: OwnCarFields) -> BoolArray:

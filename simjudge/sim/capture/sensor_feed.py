@@ -220,7 +220,10 @@ class _LidarReader:
                 scan = self._scan(stamp)
                 if scan is not None:
                     self._held.put_scan(scan)
-            self._forget(self._clock.next_stamp() - self._window)
+            # Drop keyframes that no turn needs any more: all but the last one at or before its begin.
+            before = self._clock.next_stamp() - self._window
+            while len(self._frames) > 1 and self._frames[1][0] <= before:
+                self._frames.popleft()
 
     def next_time(self) -> int:
         return self._held.next_time()
@@ -235,11 +238,6 @@ class _LidarReader:
         bodies = Keyframes.build(times, [[poses[name] for name in names] for _, poses in frames])
         sensor = Keyframes.build(times, [[poses[self._spec.body] @ self._spec.mount] for _, poses in frames])
         return self._capture.capture(stamp, sensor, BodyMotion(names, bodies))
-
-    def _forget(self, before: int) -> None:
-        """Drop keyframes that no turn needs any more: all but the last one at or before its begin."""
-        while len(self._frames) > 1 and self._frames[1][0] <= before:
-            self._frames.popleft()
 
 
 class _OwnReader:

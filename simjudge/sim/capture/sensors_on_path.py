@@ -252,7 +252,10 @@ class RenderedSensors:
             yield from self._readings.of(index)
         for spec in self._lidars:
             capture = LidarCapture(engine, spec.model(), self._plan.seed, spec.filters)
-            times = _turn_times(round(spec.window * SECOND))
+            # Nanoseconds from the end of a turn at which poses are taken, in order.
+            window = round(spec.window * SECOND)
+            steps = max(-(-window // _KEYFRAME), 1)
+            times = np.unique(-window + np.arange(steps + 1) * window // steps)
             start = (stamp - self._plan.poses.stamp[0]) / SECOND
             motion = scripted_motion(engine.scene, (times / SECOND).tolist(), start)
             scan = capture.capture(stamp, self._during_turn(spec, stamp, times, body), motion)
@@ -273,9 +276,3 @@ class RenderedSensors:
             return Keyframes.build([0.0], [[body @ spec.mount]])
         poses = [[pose @ spec.mount] for pose in path.poses(moved)]
         return Keyframes.build(((moved - stamp) / SECOND).tolist(), poses)
-
-
-def _turn_times(window: int) -> IntArray:
-    """Nanoseconds from the end of a turn at which poses are taken, in order."""
-    steps = max(-(-window // _KEYFRAME), 1)
-    return np.unique(-window + np.arange(steps + 1) * window // steps)

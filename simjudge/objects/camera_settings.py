@@ -18,7 +18,7 @@ FOLLOW_PREDICTIONS = "predictions"
 LEAST_SCORE = 0.25
 """Score below which predictions are ignored, if nothing is said: the default of ultralytics."""
 SAME_AUTO = "auto"
-"""By instance number where all labels of both sets have one and classes agree, else by track."""
+"""By instance number where all labels of both sets have one and classes agree, else by track (pictures) or place (clouds)."""
 SAME_INSTANCE = "instance"
 """Objects of one instance number are the same."""
 SAME_TRACK = "track"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
+from simjudge.objects.camera_settings import SAME_AUTO, SAME_INSTANCE
 from simjudge.objects.occupancy_settings import OccupancySettings
 
 TRUTH_AUTO = "auto"
@@ -19,10 +20,6 @@ TRUTH_SCENE = "scene"
 TRUTH_SURVEY = "survey"
 """Cuboids around what stands in the merged scans of the real set, for both sets."""
 TRUTHS = (TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY)
-SAME_AUTO = "auto"
-"""By instance number where all labels of both sets have one and classes agree, else by place."""
-SAME_INSTANCE = "instance"
-"""Labels of one instance number are the same object."""
 SAME_PLACE = "place"
 """Labels of one class at one place of the fixed frame are the same object."""
 

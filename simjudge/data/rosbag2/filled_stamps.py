@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
-
-log = logging.getLogger(__name__)
 
 # Nanoseconds since 1970 up to which stamps are those of a simulation, where 0 is a time like others.
 SIMULATED_BELOW = 100_000_000 * 1_000_000_000

@@ -78,7 +78,7 @@ def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
     low, high = box[:, :2].min(0), box[:, 2:].max(0)
     every = pixel_stride(low, high)
     box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
-    return every**2 * int(_covered(unlimited_rays(lens, low, high, every), corners, box))
+    return every**2 * int(_covered_by_triangles(unlimited_rays(lens, low, high, every), corners, box))
 
 
 def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
@@ -298,7 +298,7 @@ def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _covered(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
+def _covered_by_triangles(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
     """Pixels whose ray hits a triangle, each triangle tried within its box."""
     hit = np.zeros(rays.shape[:2], np.uint8)
     for i in range(len(corners)):

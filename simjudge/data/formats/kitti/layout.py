@@ -122,9 +122,9 @@ def _object(root: Path, camera: int) -> KittiLayout:
         sorted((root / _SCANS).glob("*.bin")),
         folder,
         images,
-        _texts(root / _LABELS),
-        _texts(root / RESULTS),
-        calibration={name: [file] for name, file in _texts(root / "calib").items()},
+        _text_files(root / _LABELS),
+        _text_files(root / RESULTS),
+        calibration={name: [file] for name, file in _text_files(root / "calib").items()},
     )
 
 
@@ -138,7 +138,7 @@ def _tracking(root: Path, name: str, camera: int) -> KittiLayout:
         _scans(root / _SCANS / name),
         folder,
         images,
-        results=_texts(root / "results" / name / "data"),
+        results=_text_files(root / "results" / name / "data"),
         tracks=_file(root / "label_02" / f"{name}.txt"),
         calibration=_one(calibration),
         oxts=[oxts] if oxts.is_file() else (),
@@ -157,7 +157,7 @@ def _sequence(root: Path, camera: int) -> KittiLayout:
         _scans(root / _SCANS),
         folder,
         images,
-        results=_texts(root / RESULTS),
+        results=_text_files(root / RESULTS),
         tracks=tracks,
         calibration=_one(root / "calib.txt"),
         poses=poses[0] if poses else None,
@@ -180,7 +180,7 @@ def _raw(root: Path, camera: int) -> KittiLayout:
         _scans(root / _RAW_SCANS),
         folder,
         images,
-        results=_texts(root / RESULTS),
+        results=_text_files(root / RESULTS),
         calibration={"": found} if found else {},
         oxts=sorted((root / "oxts" / "data").glob("*.txt")),
         times=_file(root / "velodyne_points" / "timestamps.txt"),
@@ -220,7 +220,7 @@ def _images(root: Path, folders: Sequence[str]) -> tuple[dict[str, Path], str]:
     return {}, ""
 
 
-def _texts(folder: Path) -> dict[str, Path]:
+def _text_files(folder: Path) -> dict[str, Path]:
     return {file.stem: file for file in sorted(folder.glob("*.txt"))}
 
 

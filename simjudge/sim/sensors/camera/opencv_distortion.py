@@ -31,8 +31,8 @@ TERMS = 14  # Numbers of a whole D
 _ANGLES = 180  # Directions around the axis in which a fold is looked for
 _STEEPNESSES = 3600  # Angles off the axis, up to 90 degrees, at which a fold is looked for: every 0.025 degrees
 # Of the inverse: how far the map of what was found may miss, relative to 1 or to the point's own size.
-_TOLERANCE = 1e-12
-_STEPS = 60  # Newton steps at most
+_POINT_TOLERANCE = 1e-12
+_POINT_STEPS = 60  # Newton steps at most
 _HALVINGS = 30  # Times that a Newton step is halved, at most, until it leads nearer
 _STAGES = 16  # Stages in which a point that Newton's steps do not reach at once is approached from the axis
 
@@ -144,8 +144,8 @@ def _solved(u: float, v: float, x: float, y: float, terms: Terms, end: float) ->
     bent = _compiled_bent(x, y, terms)
     miss_x, miss_y = bent[0] - u, bent[1] - v
     miss = math.hypot(miss_x, miss_y)
-    allowed = _TOLERANCE * max(math.hypot(u, v), 1.0)
-    for _ in range(_STEPS):
+    allowed = _POINT_TOLERANCE * max(math.hypot(u, v), 1.0)
+    for _ in range(_POINT_STEPS):
         if not miss > allowed:
             break
         a, b, c, d = _compiled_derivatives(x, y, terms)

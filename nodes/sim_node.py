@@ -30,17 +30,16 @@ from simjudge.sim.driving.drive import (
     drive_limits,
     read_drive_setup,
 )
-from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
+from simjudge.sim.driving.drive_settings import CONES, DRIVERS, LIDAR, MANUAL
 from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import camera_publisher, declared_publisher, declared_service, wait_for_subscriptions
 from .managed import ManagedNode
 from .messages import detection_array
 from .parameters import settings_parameters
-from .runtime import run_node
+from .runtime import camera_publisher, declared_publisher, declared_service, run_node, wait_for_subscriptions
 from .sim_sensors import SimSensors
 from .simulated_camera import SimCameras
 from .simulated_car import SimulatedCar, VehicleInputs

@@ -36,9 +36,8 @@ from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
-from .endpoints import create_publisher
 from .messages import erasing_marker, set_text_height
-from .runtime import SimjudgeNode, message_class
+from .runtime import SimjudgeNode, create_publisher, message_class
 
 
 class SimSensors:

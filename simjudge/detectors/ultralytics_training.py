@@ -32,8 +32,8 @@ from simjudge.core.installed import CHECKPOINT, find_file
 from simjudge.core.object_tables import Objects, row_offsets
 from simjudge.core.progress import Advance
 from simjudge.data.image_geometry import LEAST_SHARE, Windows, cut_boxes
+from simjudge.detectors.detector_settings import SIZES, TrainingSettings
 from simjudge.detectors.training_data import TrainingSplit, write_working_folder
-from simjudge.detectors.training_settings import SIZES, TrainingSettings
 from simjudge.detectors.ultralytics_detector import import_ultralytics, open_checkpoint
 
 

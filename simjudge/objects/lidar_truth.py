@@ -15,8 +15,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
-from simjudge.objects.scan_poses import ScanPoses
+from simjudge.objects.series import ScanPoses
+from simjudge.objects.settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
 
 NO_SUBJECT = -1
 _FAR = 1e9

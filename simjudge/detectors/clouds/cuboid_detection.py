@@ -17,8 +17,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet, lidar_points
 from simjudge.data.sets import Topics, read_clouds, refuse_input_as_output, write_clouds
 from simjudge.detectors.clouds.beam_grid import (
     MOST_RINGS,

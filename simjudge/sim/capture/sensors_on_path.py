@@ -34,17 +34,15 @@ from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
 from simjudge.sim.capture.camera_poses import CameraPoses
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
-from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_feed import LidarCapture, SensorEvent, scripted_motion
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, rolling_wheels
 from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, Readings
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.sensor_messages import TRUTH
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
+from simjudge.sim.sensors.sensor_messages import TF_TOPIC, TRUTH
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages

@@ -39,7 +39,7 @@ from simjudge.sim.engines.chrono.modules import Modules, Release, camera_argumen
 from simjudge.sim.engines.chrono.own_lidar import lidar_arguments
 from simjudge.sim.sensors.camera.camera import ChronoNoise
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 
 _FULL = 255.0
 

@@ -22,7 +22,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.writing import ExtraMessages, write_recording
 from simjudge.geometry.poses import Pose as EnginePose
-from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.capture.camera_poses import camera_mount
 from simjudge.sim.sensors.camera.chain import FilteredImages, Step
 from simjudge.sim.sensors.camera.filters import as_uint8
 from simjudge.sim.vehicle.vehicle import VehicleState

@@ -18,8 +18,7 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.objects.image_quality.colour_histograms import colour_histograms
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.quality_models import niqe, read_niqe_model
-from simjudge.objects.image_quality.quality_series import piqe
+from simjudge.objects.image_quality.quality import niqe, piqe, read_niqe_model
 from simjudge.objects.image_quality.scene_statistics import SIGMA, WINDOW, brisque_features, gray_levels
 
 RUNS = 15

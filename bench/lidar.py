@@ -16,13 +16,12 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.detectors.clouds.cuboid_detection import detect_cuboids
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.scanning import LidarCapture
-from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_feed import LidarCapture, SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import STANDING, Engine
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 AT = Pose.from_euler(0.3, -0.2, 0.4, yaw=0.7)

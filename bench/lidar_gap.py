@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.data.clouds import CloudSet
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import CloudSet, lidar_points
 from simjudge.data.sets import read_clouds
 
 RANGES = ((1, 4), (4, 7), (7, 10), (10, 15), (15, 20))

@@ -19,9 +19,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.default.light import Light
 from simjudge.sim.engines.default.variant import CHOICE
-from simjudge.sim.scene.model import PointLight, Scene, Surface, Thing
+from simjudge.sim.scene.model import PointLight, Scene, Surface, Thing, box
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.solid_meshes import box
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 Row = tuple[str, str, str, str]

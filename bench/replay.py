@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.sim.capture.camera_path import CameraPath, camera_mount
+from simjudge.sim.capture.camera_poses import CameraPath, camera_mount
 from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.replay_plan import ReplayOptions, ReplayPlan, read_source
 from simjudge.sim.capture.replaying import render_missing, write_replay

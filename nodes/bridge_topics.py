@@ -28,9 +28,8 @@ from simjudge.sim.vehicle.vehicle import Command
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
 
 from .ending import wait_until_arrived
-from .endpoints import create_publisher
 from .parameters import Parameter
-from .runtime import SimjudgeNode, load_shared_memory_profile, message_class
+from .runtime import SimjudgeNode, create_publisher, load_shared_memory_profile, message_class
 from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar, VehicleInputs
 

@@ -19,11 +19,10 @@ from simjudge.ros.node_settings import CameraBridgeSettings
 from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion, read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher
 from .image_input import ImageInput
 from .messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, run_node
+from .runtime import SimjudgeNode, declared_publisher, run_node
 
 _DEPTH = 30  # Images that the middleware keeps
 

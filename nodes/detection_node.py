@@ -20,7 +20,6 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DetectionSettings
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, wait_for_subscriptions
 from .image_input import ImageInput
 from .managed import UNDER_WAY, ManagedNode
 from .messages import (
@@ -33,7 +32,7 @@ from .messages import (
     vision_types,
 )
 from .parameters import settings_parameters
-from .runtime import run_node
+from .runtime import declared_publisher, run_node, wait_for_subscriptions
 
 _LIVE_DEPTH = 5  # Images that the middleware keeps in live work
 _BAG_DEPTH = 100  # Images that the middleware keeps with every_frame

@@ -19,7 +19,7 @@ from simjudge.ros.node_settings import DriverSettings
 from simjudge.sim.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, scale_to_lane
 from simjudge.sim.driving.cones import CameraModel, ConeShape, DetectionUncertainty, camera_model_of
-from simjudge.sim.driving.driver_kinds import LIDAR
+from simjudge.sim.driving.drive_settings import LIDAR
 from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import DriveOutput, WantedMotion
 from simjudge.sim.driving.pilots import driving_lidar
@@ -31,7 +31,6 @@ from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, declared_subscription
 from .messages import (
     cone_markers,
     describe_message,
@@ -43,7 +42,7 @@ from .messages import (
     vehicle_state,
 )
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, message_class, run_node
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
 
 _DEPTH = 100  # Detections or scans, and states before the lens is known, that are kept
 _SILENCE = 5.0  # Seconds without a message until the node says what it waits for

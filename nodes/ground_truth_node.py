@@ -16,18 +16,25 @@ from simjudge.data.rosbag2.image_messages import picture_size
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
 from simjudge.sim.capture.ground_truth import Labelling
-from simjudge.sim.capture.simulators.label_messages import ClassNumbers, LabelNames, LabelRow, settle_rows
+from simjudge.sim.capture.simulators.label_messages import (
+    ClassNumbers,
+    LabelFields,
+    LabelNames,
+    LabelRow,
+    SimulatorFile,
+    SolidFields,
+    read_simulator,
+    settle_rows,
+)
 from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels, ThingLabels
 from simjudge.sim.capture.simulators.labelling import LabelReader, image_reader, parse_classes, with_classes
 from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions
-from simjudge.sim.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, declared_subscription
 from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
 from .pose_input import MotionInput, listen_to_images
-from .runtime import SimjudgeNode, run_node
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription, run_node
 
 _NAMES_WAIT = 5  # Messages that may wait for the names of their stamp
 _NAMES_KEPT = 100  # Tables of names that are kept

@@ -15,9 +15,8 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import CompressedImage, Image
 
 from .diagnostics import OK, WARN
-from .endpoints import similar_topics
 from .qos import MessageGaps, image_qos, subscription_events
-from .runtime import SimjudgeNode
+from .runtime import SimjudgeNode, similar_topics
 
 PATIENCE = 5.0  # Seconds without an image until the node says what it waits for; more where images come rarely
 _LONGEST_PATIENCE = 60.0

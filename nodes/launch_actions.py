@@ -21,7 +21,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import need_ros
 from simjudge.core.processes import DONE, EXIT_STOPPED
-from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, Value, normalize_namespace
+from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, normalize_namespace
 from simjudge.ros.viewers import missing_viewers
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
@@ -155,14 +155,12 @@ def _node(process: Process) -> Node:
         name=process.name,
         exec_name=process.name,
         arguments=list(process.arguments),
-        parameters=[{name: _value(value) for name, value in process.parameters.items()}, *process.parameter_files],
+        parameters=[
+            {name: ParameterValue(value, value_type=_KINDS[type(value)]) for name, value in process.parameters.items()},
+            *process.parameter_files,
+        ],
         remappings=list(process.remappings),
         sigterm_timeout=str(process.patience),
         sigkill_timeout=str(CLOSING),
         output="screen",
     )
-
-
-def _value(value: Value) -> ParameterValue:
-    # With its type: launch would take the text "1" for a number.
-    return ParameterValue(value, value_type=_KINDS[type(value)])

@@ -19,11 +19,9 @@ from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 
 from .diagnostics import OK, WARN, ThroughputCounter
-from .endpoints import declared_publisher
 from .messages import describe_message, make_header, message_stamp
-from .runtime import SimjudgeNode
+from .runtime import SimjudgeNode, WorkAbandonedError, declared_publisher
 from .validation_output import ValidationOutput, ValidationOverlay, contexts_message
-from .worker import WorkAbandonedError
 
 # Entries of result.json that take long, and are computed beside the live work.
 _CERTAINTY_NAMES = [field.name for field in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]

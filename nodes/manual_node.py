@@ -19,10 +19,9 @@ from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import declared_publisher, declared_subscription
 from .messages import message_stamp, vehicle_state
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, message_class, run_node
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
 
 _ACKERMANN = "ackermann_cmd"
 

@@ -25,14 +25,13 @@ from simjudge.geometry.trajectories import MotionLimits
 from simjudge.geometry.transforms import LivePoses, exposure_poses
 from simjudge.judging.live.live_objects import SIDES, LiveMaps
 from simjudge.objects.occupancy import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Agreement, OccupancyMap, Rgb, map_agreement
-from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.series_comparison import SeriesComparison
+from simjudge.objects.settings import OccupancySettings
 from simjudge.objects.sightings import Sightings
 from simjudge.ros.node_settings import LIVE_MAPPING
 
-from .endpoints import declared_publisher, declared_subscription
 from .messages import describe_message, erasing_marker, make_header, message_stamp, set_text_height
-from .runtime import SimjudgeNode
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription
 
 
 class ObjectMaps:

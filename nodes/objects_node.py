@@ -23,19 +23,16 @@ from simjudge.judging.live.stream_matching import (
     StreamMatcher,
     UnmatchedMessage,
 )
-from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import FOLLOW_LABELS, CameraObjectSettings, OccupancySettings
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, declared_subscription, remap_hint
 from .messages import make_header, message_stamp
 from .object_maps import ObjectMaps, box_markers, object_summary
 from .parameters import Parameter, settings_parameters
-from .runtime import SimjudgeNode, run_node
-from .validation_settings import image_size, matching_limits
-from .worker import Worker
+from .runtime import SimjudgeNode, Worker, declared_publisher, declared_subscription, remap_hint, run_node
+from .validation_live import image_size, matching_limits
 
 _SIDES = ("real", "virtual")
 _SILENCE = 5.0  # Seconds without a message until the node says what it waits for

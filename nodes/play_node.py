@@ -20,11 +20,10 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import PlaySettings
 
 from .diagnostics import OK, TaskState
-from .endpoints import declared_publisher, declared_service, wait_for_subscriptions
 from .parameters import settings_parameters
 from .qos import publisher_events
 from .recorded_topics import has_installed_definition, playback_qos
-from .runtime import SimjudgeNode, message_class, run_node
+from .runtime import SimjudgeNode, declared_publisher, declared_service, message_class, run_node, wait_for_subscriptions
 
 _WAKE = 0.1  # Seconds between looks whether the node ends
 

@@ -21,9 +21,8 @@ from simjudge.geometry.transforms import LivePoses, LiveTransforms, PoseBuffer, 
 from simjudge.ros.simulation_settings import POSE_TYPES
 from simjudge.sim.capture.simulators.motion_source import LiveMotions
 
-from .endpoints import declared_subscription
 from .recorded_topics import recording_qos
-from .runtime import SimjudgeNode, message_class
+from .runtime import SimjudgeNode, declared_subscription, message_class
 
 TYPES = {word: name for name, word in POSE_TYPES.items()}
 

@@ -17,7 +17,7 @@ from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import ReplaySettings
-from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.sim.capture.camera_poses import CameraPath, camera_mount, parse_pose
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import exposure_span
@@ -28,12 +28,11 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_subscription, wait_for_subscriptions
 from .image_input import ImageInput
 from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
 from .pose_input import PoseInput
-from .runtime import SimjudgeNode, run_node
+from .runtime import SimjudgeNode, declared_subscription, run_node, wait_for_subscriptions
 from .simulated_camera import SimulatedCamera
 
 _DEPTH = 100  # Images that the middleware keeps

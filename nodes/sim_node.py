@@ -30,17 +30,16 @@ from simjudge.sim.driving.drive import (
     drive_limits,
     read_drive_setup,
 )
-from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
+from simjudge.sim.driving.drive_settings import CONES, DRIVERS, LIDAR, MANUAL
 from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import camera_publisher, declared_publisher, declared_service, wait_for_subscriptions
 from .managed import ManagedNode
 from .messages import detection_array
 from .parameters import settings_parameters
-from .runtime import run_node
+from .runtime import camera_publisher, declared_publisher, declared_service, run_node, wait_for_subscriptions
 from .sim_sensors import SimSensors
 from .simulated_camera import SimCameras
 from .simulated_car import SimulatedCar, VehicleInputs
@@ -161,7 +160,10 @@ class SimNode(ManagedNode):
                 self._drive()
                 if self.settings["once"]:
                     break
-                self._stand()
+                self._resting = True
+                while not self.leaving and (self._resets == self._resets_done or not self.active):
+                    time.sleep(_WAKE)
+                self._resting = False
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
         if not self.leaving:
@@ -226,13 +228,6 @@ class SimNode(ManagedNode):
         self._engine.reset()
         self._cameras.restart()
         self._progress.clear()
-
-    def _stand(self) -> None:
-        """Wait for a reset, with time standing still."""
-        self._resting = True
-        while not self.leaving and (self._resets == self._resets_done or not self.active):
-            time.sleep(_WAKE)
-        self._resting = False
 
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, unless scans are driven by, let nothing happen until it is answered."""

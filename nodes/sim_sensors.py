@@ -36,9 +36,8 @@ from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
-from .endpoints import create_publisher
 from .messages import erasing_marker, set_text_height
-from .runtime import SimjudgeNode, message_class
+from .runtime import SimjudgeNode, create_publisher, message_class
 
 
 class SimSensors:
@@ -127,18 +126,15 @@ class SensorViews:
             return
         suffix, kind, make = view
         if topic in self._reference:
-            self._remember(topic, message)
+            place = np.array([[message.latitude, message.longitude, message.altitude]])
+            metres = geodetic_to_enu(place, self._reference[topic])[0].tolist()
+            self._places.setdefault(topic, deque(maxlen=_MOST_FIXES)).append((metres[0], metres[1], metres[2]))
         name = f"{topic}/{suffix}"
         if name not in self._publishers:
             end = Endpoint(name, _TYPES[kind], RELIABLE, "a sensor for RViz", "")
             self._publishers[name] = create_publisher(self._node, end)
         if self._publishers[name].get_subscription_count():
             self._publishers[name].publish(make(topic, message))
-
-    def _remember(self, topic: str, message: Any) -> None:
-        place = np.array([[message.latitude, message.longitude, message.altitude]])
-        metres = geodetic_to_enu(place, self._reference[topic])[0].tolist()
-        self._places.setdefault(topic, deque(maxlen=_MOST_FIXES)).append((metres[0], metres[1], metres[2]))
 
     def _cubes(self, topic: str, message: Any) -> MarkerArray:
         del topic

@@ -28,13 +28,12 @@ from simjudge.sim.capture.capture import Capture, CapturedFrame, CapturedImage
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import FrameEvent
 from simjudge.sim.engines.contract import Engine, Labels
-from simjudge.sim.sensors.camera.camera_messages import LabelImage, label_message_fields
 from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields
 from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.sensor_messages import LabelImage, label_message_fields
 
-from .endpoints import camera_publisher
 from .messages import camera_info_message, image_message, make_header
-from .runtime import SimjudgeNode
+from .runtime import SimjudgeNode, camera_publisher
 from .simulated_car import SimulatedCar
 
 _JPEG_QUALITY = 95  # JPEG quality of compressed images, percent

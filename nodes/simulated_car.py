@@ -30,9 +30,8 @@ from simjudge.sim.vehicle.vehicle_messages import (
     VehicleMessages,
 )
 
-from .endpoints import declared_publisher, declared_subscription
 from .messages import describe_message, message_stamp
-from .runtime import SimjudgeNode, message_class
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class
 
 
 class SimulatedCar:

@@ -16,9 +16,8 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import TrialsSettings
 
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import declared_publisher, declared_subscription
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, run_node
+from .runtime import SimjudgeNode, declared_publisher, declared_subscription, run_node
 
 _JSON = "std_msgs/msg/String"
 

@@ -16,11 +16,16 @@ from simjudge.ros.node_interfaces import NODES
 from .diagnostics import OK, TaskState
 from .managed import ManagedNode
 from .messages import make_header
-from .runtime import run_node
-from .validation_live import DriveValidation, LiveValidation
+from .runtime import WorkAbandonedError, Worker, run_node
+from .validation_live import (
+    VALIDATION_PARAMETERS,
+    DriveValidation,
+    LiveValidation,
+    compare_settings,
+    is_live,
+    refuse_while_configured,
+)
 from .validation_output import ValidationOutput
-from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
-from .worker import WorkAbandonedError, Worker
 
 _PATIENCE = 10.0  # Seconds that deactivation waits for frames that have come to be judged; the rest is judged after it
 _WAKE = 0.05  # Seconds between looks whether the node is active

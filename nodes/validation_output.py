@@ -34,12 +34,10 @@ from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
 
-from .endpoints import declared_publisher
 from .image_input import ImageInput
 from .messages import erasing_marker, image_message, message_stamp, set_text_height, to_rgb
-from .runtime import SimjudgeNode
-from .validation_settings import optional_path
-from .worker import WorkAbandonedError
+from .runtime import SimjudgeNode, WorkAbandonedError, declared_publisher
+from .validation_live import optional_path
 
 _PROGRESS_PERIOD = 5  # Seconds between lines about the progress of long work
 

@@ -16,7 +16,7 @@ from sensor_msgs.msg import CompressedImage
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import lidar_points
 from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
@@ -28,12 +28,11 @@ from simjudge.ros.node_settings import WatchSettings
 from simjudge.sim.sensors.lidar.scan import scan_points
 from simjudge.sim.sensors.recorded_readings import boxes_of_message
 
-from .endpoints import declared_subscription
 from .image_input import ImageInput
 from .messages import describe_message, message_stamp, to_rgb
 from .parameters import settings_parameters
 from .qos import reliable_qos, sensor_data_qos
-from .runtime import SimjudgeNode, message_class, run_node
+from .runtime import SimjudgeNode, declared_subscription, message_class, run_node
 
 _DEEP = 100  # Images that the middleware keeps
 _LABELS = (255, 255, 255)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import skimage.data
 
 from simjudge.core.images import decode_image
-from simjudge.objects.image_quality.quality_models import fit_niqe_model, sharp_features, write_niqe_model
+from simjudge.objects.image_quality.quality import fit_niqe_model, sharp_features, write_niqe_model
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "niqe_open_photographs.json"
 LARGEST = 1920

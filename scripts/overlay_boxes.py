@@ -18,7 +18,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_png
 from simjudge.core.object_tables import Objects
-from simjudge.data.pairing import pair_frames
+from simjudge.data.frame_sequences import pair_frames
 from simjudge.data.sets import read_set
 from simjudge.terminal.common import print_note
 

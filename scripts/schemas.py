@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.detectors.colour_detector import ColourFile
 from simjudge.questions.study.file import StudyFields
-from simjudge.ros.robot_file import RobotFile
-from simjudge.sim.capture.simulators.simulator_file import SimulatorFile
+from simjudge.ros.image_sources import RobotFile
+from simjudge.sim.capture.simulators.label_messages import SimulatorFile
 from simjudge.sim.scene.scene_file import SceneFile
 from simjudge.sim.sensors.camera.calibration import CalibrationFile
 from simjudge.sim.sensors.camera.camera_file import CameraFile

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.clouds import CloudSet as CloudSet
-    from simjudge.data.conversion import convert as convert
     from simjudge.data.rosbag2.recovery import Recovered as Recovered
     from simjudge.data.rosbag2.recovery import recover as recover
     from simjudge.data.set_parts import Split as Split
+    from simjudge.data.set_parts import convert as convert
     from simjudge.data.set_parts import join as join
     from simjudge.data.set_parts import split as split
     from simjudge.data.sets import Topics as Topics
@@ -146,7 +146,7 @@ _HOMES = {
     "compare_objects": "simjudge.questions.objects.run",
     "compare_policies": "simjudge.questions.policies.run",
     "read_policy_trials": "simjudge.questions.policies.run",
-    "convert": "simjudge.data.conversion",
+    "convert": "simjudge.data.set_parts",
     "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
     "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",

@@ -11,7 +11,7 @@ import yaml
 
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
-from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.capture.camera_poses import camera_mount
 from simjudge.sim.scene.read import read_scene
 
 BAGS = Path(__file__).parents[1] / "bags"

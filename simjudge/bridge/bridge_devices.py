@@ -22,11 +22,11 @@ from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, probe
 from simjudge.sim.engines.chrono.views import ChronoViews
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses
-from simjudge.sim.engines.mesh_rays import MeshRays
+from simjudge.sim.engines.still_engine import MeshRays
 from simjudge.sim.scene.model import Mesh, Surface, Thing
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import sensor_from_fields
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import VehicleState

@@ -44,7 +44,7 @@ from simjudge.sim.engines.chrono.modules import frame_pose, identify_release, lo
 from simjudge.sim.engines.chrono.own_lidar import check_own_lidar, check_single_rays
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import camera_from_fields, read_camera
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Command
 

@@ -18,8 +18,8 @@ from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.sensor_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.car_joints import (
     BODY_LINK,

@@ -15,8 +15,14 @@ from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import LONGEST_TIME
 from simjudge.sim.sensors.filter_settings import FilterSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_finite_numbers
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import (
+    exit_if_lost,
+    print_note,
+    print_table,
+    progress,
+    takes_finite_numbers,
+    takes_settings,
+)
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
@@ -94,7 +100,7 @@ def convert(
     (`simjudge render --list` lists them).
     """
     from simjudge.data.clouds import CloudSet
-    from simjudge.data.conversion import convert as run
+    from simjudge.data.set_parts import convert as run
     from simjudge.data.sets import Topics
 
     if simulator is None and (classes or min_visible is not None):

@@ -13,10 +13,8 @@ from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.detectors.detector_settings import DetectSettings
-from simjudge.detectors.training_settings import TrainingSettings
-from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
+from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet

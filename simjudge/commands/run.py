@@ -139,7 +139,7 @@ def watch(
     """
     from simjudge.questions.watch import MISSING, is_installed
     from simjudge.ros.description import Process, Value, normalize_namespace
-    from simjudge.ros.robot_file import read_robot
+    from simjudge.ros.image_sources import read_robot
     from simjudge.ros.runner import Runner
 
     if save is not None and browser:

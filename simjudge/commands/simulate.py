@@ -15,8 +15,7 @@ from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.sim.capture.capture_settings import RenderingSettings, ReplayingSettings
 from simjudge.sim.driving.drive_settings import DrivingSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.sim.driving.closed_loop import DriveOutcome

@@ -19,7 +19,7 @@ with the options that most people use. What does not apply to a question is in n
 To add a setting, add one field to a group, and read it where it acts. These come from the field:
 
 * the keyword of the Python function (`takes_setting_keywords`) and its check (`Settings.__post_init__`),
-* the option of the command (`simjudge.terminal.options`),
+* the option of the command (`simjudge.terminal.common`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
 * the argument of a launch file (`simjudge.ros.description`),
 * the row of a documentation table and the JSON schema (`markdown_table`, `json_schema`).

@@ -21,7 +21,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.text import list_some
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
+from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, is_recording

@@ -26,7 +26,7 @@ from simjudge.data.format_support.image_files import file_stems, image_file, nam
 from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
-from simjudge.data.pairing import attach_predictions
+from simjudge.data.frame_sequences import attach_predictions
 
 _ENTRIES_LOOKED_INTO = 200  # Entries of a folder that are looked into
 # Endings of files that may be data sets of their own.

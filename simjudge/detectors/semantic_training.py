@@ -29,10 +29,10 @@ from simjudge.core.label_pictures import UNLABELLED, LabelPicture
 from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.semantic_classes import SemanticClasses, common_classes, count_unknown
 from simjudge.detectors import nms as torchvision_nms
+from simjudge.detectors.detector_settings import TrainingSettings
 from simjudge.detectors.model_card import TrainedModel, card_page, common_facts, epoch_facts, training_text, write_card
 from simjudge.detectors.semantic_net import TASK, mean_iou, pixel_accuracy, pixel_confusion
 from simjudge.detectors.training_data import TrainingSplit
-from simjudge.detectors.training_settings import TrainingSettings
 
 _CACHE = 2_000_000_000  # Bytes of scaled pictures that are kept; others are read again
 

@@ -12,6 +12,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.detectors.detector_settings import SEMANTIC, TrainingSettings
 from simjudge.detectors.model_card import (
     TrainedModel,
     card_page,
@@ -23,7 +24,6 @@ from simjudge.detectors.model_card import (
 )
 from simjudge.detectors.semantic_training import TrainedSemanticNet, train_net
 from simjudge.detectors.training_data import TrainingSplit, read_split
-from simjudge.detectors.training_settings import SEMANTIC, TrainingSettings
 from simjudge.detectors.ultralytics_training import Epoch, Training, TrainingCallbacks, train_with_ultralytics
 
 

@@ -32,8 +32,8 @@ from simjudge.core.installed import CHECKPOINT, find_file
 from simjudge.core.object_tables import Objects, row_offsets
 from simjudge.core.progress import Advance
 from simjudge.data.image_geometry import LEAST_SHARE, Windows, cut_boxes
+from simjudge.detectors.detector_settings import SIZES, TrainingSettings
 from simjudge.detectors.training_data import TrainingSplit, write_working_folder
-from simjudge.detectors.training_settings import SIZES, TrainingSettings
 from simjudge.detectors.ultralytics_detector import import_ultralytics, open_checkpoint
 
 
@@ -47,7 +47,10 @@ def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) 
         model.export(format="onnx", imgsz=height_width, dynamic=True, simplify=True, device="cpu", verbose=False)
     )
     network = onnx.load(str(exported))
-    _fix_size(network, height_width)
+    # Only the batch stays free.
+    for dim, side in zip(network.graph.input[0].type.tensor_type.shape.dim[2:], height_width, strict=True):
+        dim.Clear()
+        dim.dim_value = side
     del network.graph.value_info[:]  # shapes in between, which every runtime finds out by itself
     for entry in list(network.metadata_props):
         if entry.key == "description":  # it names a temporary folder
@@ -61,13 +64,6 @@ def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) 
     with atomic_file(out) as temporary:
         shutil.copyfile(exported, temporary)
     exported.unlink()
-
-
-def _fix_size(network: Any, height_width: tuple[int, int]) -> None:
-    """Only the batch stays free."""
-    for dim, side in zip(network.graph.input[0].type.tensor_type.shape.dim[2:], height_width, strict=True):
-        dim.Clear()
-        dim.dim_value = side
 
 
 def halve_weights(network: Any, smallest: int = 256) -> int:

@@ -8,7 +8,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
-from simjudge.data.pairing import count_unpaired, pair_frames
+from simjudge.data.frame_sequences import count_unpaired, pair_frames
 from simjudge.detectors.iou import box_iou
 
 

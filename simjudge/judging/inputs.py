@@ -38,7 +38,7 @@ def read_lidar_inputs(
 ) -> tuple[InputSet, InputSet]:
     """Read both sets of clouds as range images; the settings' model runs on both."""
     from simjudge.detectors.assignment import with_object_classes  # noqa: PLC0415 - slow to import
-    from simjudge.detectors.range_image_sets import scan_frames  # noqa: PLC0415
+    from simjudge.detectors.range_images import scan_frames  # noqa: PLC0415
 
     _refuse_settings_of_pictures(settings)
     topics = (settings.a_cloud_topic, settings.b_cloud_topic)

@@ -19,7 +19,6 @@ from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.detectors.iou import box_iou
 from simjudge.geometry.poses import Trajectory
-from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
 from simjudge.objects.object_series import object_series, object_views, standing_in_both
 from simjudge.objects.picture_series import (
     PoleMatcher,
@@ -29,6 +28,7 @@ from simjudge.objects.picture_series import (
     pole_reference,
 )
 from simjudge.objects.series import WHOLE, Series, common_start, common_times, stamps_to_seconds, timed_frames
+from simjudge.objects.settings import FOLLOW_LABELS, CameraObjectSettings
 from simjudge.objects.sightings import Finder, Sightings, label_sightings
 from simjudge.objects.tracking import FollowedObjects, Tracks, follow_objects, instance_tracks
 

@@ -19,13 +19,12 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet, lidar_points
 from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
-from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, TrueCuboids
-from simjudge.objects.scan_poses import ScanPoses
+from simjudge.objects.series import ScanPoses
+from simjudge.objects.settings import LidarObjectSettings
 
 UNITS = ("m^2", "m^4", "m^6")
 

@@ -20,11 +20,10 @@ from simjudge.objects.lidar_measurements import (
     LidarSide,
     measure_scans,
 )
-from simjudge.objects.lidar_settings import TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY, LidarObjectSettings
 from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels, unknown_cuboids
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
-from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
-from simjudge.objects.series import WHOLE, Series
+from simjudge.objects.series import WHOLE, ScanPoses, Series, scan_poses, scan_times
+from simjudge.objects.settings import TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY, LidarObjectSettings
 from simjudge.objects.survey import survey_cuboids
 
 

@@ -15,8 +15,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
-from simjudge.objects.scan_poses import ScanPoses
+from simjudge.objects.series import ScanPoses
+from simjudge.objects.settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
 
 NO_SUBJECT = -1
 _FAR = 1e9
@@ -51,7 +51,7 @@ def match_labels(
 ) -> tuple[TrueCuboids, TrueCuboids]:
     """Find the labelled objects that both sets have."""
     real, virtual = (_labels(clouds) for clouds in sets)
-    numbers = [_by_instance(boxes) for boxes in (real, virtual)]
+    numbers = [(boxes.instance if (boxes.instance != NO_INSTANCE).all() else None) for boxes in (real, virtual)]
     agreed = numbers[0] is not None and numbers[1] is not None and _classes_agree(sets, (real, virtual))
     if settings.same_cuboids_by == SAME_INSTANCE or (settings.same_cuboids_by == SAME_AUTO and agreed):
         return _matched_by_instance(sets, (real, virtual))
@@ -137,10 +137,6 @@ def _labels(clouds: CloudSet) -> CloudBoxes:
     if clouds.boxes is None or not len(clouds.boxes):
         raise SimjudgeError(f"{clouds.name}: holds no labelled cuboid; label it, or take --truth scene or survey")
     return clouds.boxes
-
-
-def _by_instance(boxes: CloudBoxes) -> IntArray | None:
-    return boxes.instance if (boxes.instance != NO_INSTANCE).all() else None
 
 
 def _class_name(clouds: CloudSet, class_id: int) -> str:

@@ -21,7 +21,7 @@ from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects.occupancy_rays import enter_beams
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import OccupancySettings
 
 MOST_CELLS = 150_000_000
 """Of a map; each takes 8 bytes."""

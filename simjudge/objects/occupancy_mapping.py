@@ -11,13 +11,12 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.names import NO_STAMP
-from simjudge.data.clouds import Cloud, CloudSet
-from simjudge.data.lidar_points import ONE_TIME, LidarPoints, lidar_points
+from simjudge.data.clouds import ONE_TIME, Cloud, CloudSet, LidarPoints, lidar_points
 from simjudge.detectors.clouds.ground import fit_ground_plane
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet, MapAgreement, MapExtent, OccupancyMap, common_extent, map_agreement
-from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.objects.scan_poses import ScanPoses, scan_poses, times_from_stamp
+from simjudge.objects.series import ScanPoses, scan_poses, times_from_stamp
+from simjudge.objects.settings import OccupancySettings
 from simjudge.sim.sensors.lidar.scan import deskewed
 
 DEFAULT_SETTINGS = OccupancySettings()

@@ -28,7 +28,7 @@ from simjudge.detectors.detection import detect, load_detector
 from simjudge.detectors.detector import Detector, record_detector
 from simjudge.detectors.iou import pixel_counts
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.objects.camera_settings import (
+from simjudge.objects.settings import (
     FOLLOW_AUTO,
     FOLLOW_LABELS,
     FOLLOW_PREDICTIONS,

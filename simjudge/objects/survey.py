@@ -23,13 +23,12 @@ from scipy.spatial import ConvexHull, QhullError, cKDTree
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds import CloudSet
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import CloudSet, lidar_points
 from simjudge.detectors.clouds.clusters import euclidean_clusters
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import StandingCuboids
-from simjudge.objects.scan_poses import ScanPoses
+from simjudge.objects.series import ScanPoses
+from simjudge.objects.settings import LidarObjectSettings
 
 MOST_CELLS = 4_000_000
 LOW_SLOPE = 5.0

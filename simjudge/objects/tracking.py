@@ -18,8 +18,8 @@ from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.core.progress import Log
 from simjudge.core.text import list_some
 from simjudge.detectors.iou import box_iou
-from simjudge.objects.camera_settings import SAME_INSTANCE, SAME_TRACK, CameraObjectSettings
 from simjudge.objects.series import common_times, stamps_to_seconds
+from simjudge.objects.settings import SAME_INSTANCE, SAME_TRACK, CameraObjectSettings
 from simjudge.objects.sightings import Sightings
 
 _NEVER = 1e6

@@ -13,10 +13,10 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.text import load_json
+from simjudge.data.clouds import CloudSummary, cloud_table
 from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.frame_sequences import find_sequence
-from simjudge.data.lidar_points import CloudSummary, cloud_table
 from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import describe_conflicts

@@ -13,7 +13,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.pairing import pair_frames
+from simjudge.data.frame_sequences import pair_frames
 from simjudge.judging.class_numbering import match_classes
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import Source, detect_input, read_inputs

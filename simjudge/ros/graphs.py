@@ -8,8 +8,7 @@ from dataclasses import replace
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
 from simjudge.judging.compare_settings import CompareSettings
-from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import CameraObjectSettings, OccupancySettings
 from simjudge.ros import method_arguments as method
 from simjudge.ros import replay_arguments as replaying
 from simjudge.ros import sim_arguments as simulated
@@ -39,9 +38,11 @@ from simjudge.ros.image_sources import (
     RECORDER_ARGUMENTS,
     SUBSCRIBER_PATIENCE,
     PlayedTopics,
+    Robot,
     awaited_subscriptions,
     image_processes,
     played_topics,
+    read_robot,
     recorder,
 )
 from simjudge.ros.node_interfaces import MANAGED_NODES, NODES
@@ -56,9 +57,8 @@ from simjudge.ros.node_settings import (
     LiveObjectSettings,
     TrialsSettings,
 )
-from simjudge.ros.robot_file import Robot, read_robot
 from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
-from simjudge.sim.driving.driver_kinds import MANUAL, OTHER
+from simjudge.sim.driving.drive_settings import MANUAL, OTHER
 
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _OF_OBJECTS = (

@@ -1,13 +1,19 @@
-"""Where the images of a graph come from, a recording that is played or a camera; and the recorder of a graph."""
+"""Where a graph's images come from, a recording or a camera; its recorder; and a robot's own names (a YAML file)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
+from pydantic import Field
+from pydantic.json_schema import JsonSchemaValue
+
+from simjudge.core.documents import Fields, read_document
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.installed import CALIBRATION, find_file
+from simjudge.core.field_types import FieldType, Text, refusal
+from simjudge.core.installed import CALIBRATION, ROBOT, find_file
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.interfaces import choose_topics
 from simjudge.data.rosbag2.recording import Recording
@@ -23,7 +29,68 @@ from simjudge.ros.description import (
     parse_float,
 )
 from simjudge.ros.node_settings import PlaySettings, RecordSettings
-from simjudge.ros.robot_file import Robot
+
+
+@dataclass(frozen=True)
+class Robot:
+    """What is different on a robot."""
+
+    # The robot's topic by simjudge's, both relative to the robot's namespace.
+    remappings: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+
+    def apply(self, process: Process) -> Process:
+        """A program as it runs on this robot."""
+        pairs = [(name, to) for name, to in self.remappings.items() if name not in dict(process.remappings)]
+        parameters = {**process.parameters, **self.parameters.get(process.name, {})}
+        return replace(process, parameters=parameters, remappings=(*process.remappings, *pairs))
+
+
+@dataclass(frozen=True)
+class ParameterType(FieldType):
+    """The value of a node's parameter."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a number, a text, a truth or a list of texts"
+
+    def _read(self, value: Any) -> Value:
+        """The value."""
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not texts and not isinstance(value, bool | int | float | str):
+            raise refusal(self.needed)
+        given: Value = value
+        return given
+
+    def schema(self) -> JsonSchemaValue:
+        """Any of them."""
+        scalars = [{"type": kind} for kind in ("boolean", "number", "string")]
+        return {"anyOf": [*scalars, {"type": "array", "items": {"type": "string"}}]}
+
+
+Name = Annotated[str, Text("a name")]
+Topic = Annotated[str, Text("a topic's name")]
+
+
+class RobotFile(Fields):
+    """What is different on a robot."""
+
+    description: Annotated[str, Text()] | None = None
+    """What the robot is, for people."""
+    remappings: dict[Topic, Topic] = Field(default_factory=dict)
+    """The robot's topics by simjudge's, both relative to the robot's namespace."""
+    parameters: dict[Name, dict[Name, Annotated[Any, ParameterType()]]] = Field(default_factory=dict)
+    """Parameters by node, over simjudge's own."""
+
+
+def read_robot(given: str) -> Robot:
+    """Read a robot's file, or the one of a name that comes with simjudge."""
+    if not given:
+        return Robot()
+    file = read_document(find_file(given, ROBOT), RobotFile, "robot").content
+    return Robot(file.remappings, file.parameters)
+
 
 CLOCK_RATE = 50.0  # Hz of /clock while a recording is played
 DRAIN = 3600.0  # Seconds that images of a recording which still wait are given after its end

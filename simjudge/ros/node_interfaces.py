@@ -1,6 +1,6 @@
 """The topics and services of every node: names, types, quality of service, purpose.
 
-The nodes make their publishers, subscriptions and services from these tables (`simjudge.nodes.endpoints`). The tables
+The nodes make their publishers, subscriptions and services from these tables (`simjudge.nodes.runtime`). The tables
 and the drawing of docs/reference/ros.md, and the checks of the RViz layouts, come from the same tables.
 """
 

@@ -20,8 +20,7 @@ from simjudge.core.installed import PARAMETERS, find_file
 from simjudge.core.settings import Setting, chosen, declared
 from simjudge.core.yaml_file import YamlFile, read_yaml
 from simjudge.judging.compare_settings import CompareSettings
-from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import CameraObjectSettings, OccupancySettings
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.ros.description import Graph, parameter_text
 from simjudge.ros.node_settings import (

@@ -15,12 +15,12 @@ from simjudge.data.rosbag2.storage import COMPRESSIONS
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.judging.live.session import COUNT, IGNORE, RESET
-from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
+from simjudge.objects.settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.policies.settings import MARGIN
 from simjudge.questions.policies.trials import REAL, SIM
 from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
-from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
+from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
@@ -348,7 +348,7 @@ class WatchSettings(StageSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LiveObjectSettings(StageSettings):
-    """The settings of objects_node beside those of how objects are followed (`simjudge.objects.camera_settings`)."""
+    """The settings of objects_node beside those of how objects are followed (`simjudge.objects.settings`)."""
 
     sensor: str = setting(
         "camera",

@@ -8,7 +8,7 @@ from simjudge.core.setting_groups import LabelSettings, MotionLimitSettings
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
-from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
+from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.sim.engines.registry import CHOICES, ENGINE_FORM
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME
 

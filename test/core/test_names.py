@@ -14,10 +14,9 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.names import LARGEST_CLASS_ID, DetectorRecord, free_class_id
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.conversion import convert
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.set_parts import join_sets, split
+from simjudge.data.set_parts import convert, join_sets, split
 from simjudge.data.sets import read_predictions, read_set, write_set
 from simjudge.detectors.detection import detect, load_detector
 

@@ -7,7 +7,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.conversion import convert, leave_out_small
+from simjudge.data.set_parts import convert, leave_out_small
 from simjudge.data.sets import read_set
 
 

@@ -9,9 +9,8 @@ import pytest
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
-from simjudge.data.conversion import convert
 from simjudge.data.frame_sequences import ALONE, NUMBERS, STAMPS, find_sequence
-from simjudge.data.set_parts import join_sets, split
+from simjudge.data.set_parts import convert, join_sets, split
 from simjudge.data.sets import read_set, write_set
 
 

@@ -7,8 +7,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Masks, Objects, Predictions
-from simjudge.data.conversion import convert
 from simjudge.data.image_geometry import CropWindow, crop_images
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import read_set
 
 CROP = CropWindow(24, 16, 8, 5)

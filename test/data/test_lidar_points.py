@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.lidar_points import late_points, lidar_points
+from simjudge.data.clouds import late_points, lidar_points
 
 EPOCH = 1_700_000_000
 XYZ = [("x", "f4"), ("y", "f4"), ("z", "f4")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.pairing import (
+from simjudge.data.frame_sequences import (
     attach_labels,
     attach_predictions,
     class_map,

@@ -12,7 +12,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import load_json
-from simjudge.data.pairing import attach_labels
+from simjudge.data.frame_sequences import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
 from simjudge.judging.inputs import read_input
 

@@ -130,7 +130,7 @@ def test_allowed_classes_are_not_called(tmp_path, number):
 
 
 def test_training_from_a_checkpoint_runs_no_code_either(tmp_path):
-    from simjudge.detectors.training_settings import TrainingSettings  # noqa: PLC0415
+    from simjudge.detectors.detector_settings import TrainingSettings  # noqa: PLC0415
     from simjudge.detectors.ultralytics_detector import open_checkpoint  # noqa: PLC0415
     from simjudge.detectors.ultralytics_training import _model  # noqa: PLC0415
 

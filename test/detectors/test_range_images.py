@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.detectors.range_image_sets import FROM_POINTS, scan_frames
 from simjudge.detectors.range_images import (
+    FROM_POINTS,
     cast_cuboids,
     even_grid,
     mark_points,
     measure_grid,
     range_colours,
     range_image,
+    scan_frames,
 )
 
 GRID = even_grid(-0.4, 0.3, 15, 90)

@@ -177,7 +177,7 @@ TARGETS: dict[str, Target] = {
             text_file("robot.yaml", ROOT / "config/art1.yaml"),
             "",
             "yaml",
-            use_reader("simjudge.ros.robot_file", "read_robot"),
+            use_reader("simjudge.ros.image_sources", "read_robot"),
         ),
         *(
             Target(
@@ -185,7 +185,7 @@ TARGETS: dict[str, Target] = {
                 text_file("simulator.yaml", ROOT / f"config/simulators/{name}.yaml"),
                 "",
                 "yaml",
-                use_reader("simjudge.sim.capture.simulators.simulator_file", "read_simulator"),
+                use_reader("simjudge.sim.capture.simulators.label_messages", "read_simulator"),
             )
             for name in ("carla", "chrono_ros")
         ),
@@ -202,21 +202,21 @@ TARGETS: dict[str, Target] = {
             niqe_model("model.json"),
             "",
             "json",
-            use_reader("simjudge.objects.image_quality.quality_models", "read_niqe_model"),
+            use_reader("simjudge.objects.image_quality.quality", "read_niqe_model"),
         ),
         Target(
             "niqe-npz",
             niqe_model("model.npz"),
             "",
             "bytes",
-            use_reader("simjudge.objects.image_quality.quality_models", "read_niqe_model"),
+            use_reader("simjudge.objects.image_quality.quality", "read_niqe_model"),
         ),
         Target(
             "niqe-matlab",
             niqe_model("model.mat"),
             "",
             "bytes",
-            use_reader("simjudge.objects.image_quality.quality_models", "read_niqe_model"),
+            use_reader("simjudge.objects.image_quality.quality", "read_niqe_model"),
             examples=FEWEST,
         ),
         Target("brisque-model", brisque_model, "brisque/allmodel", "text", use_brisque_model),

@@ -128,7 +128,7 @@ def use_brisque_model(path: Path) -> None:
     """Read a model of BRISQUE's and score features."""
     import numpy as np
 
-    from simjudge.objects.image_quality.quality_models import read_brisque_model, regression
+    from simjudge.objects.image_quality.quality import read_brisque_model, regression
 
     model = read_brisque_model(path / "allmodel", path / "allrange")
     with np.errstate(all="ignore"):

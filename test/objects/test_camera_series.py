@@ -12,8 +12,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.objects.camera_series import camera_series, score_frames
-from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.series import WHOLE
+from simjudge.objects.settings import CameraObjectSettings
 from simjudge.objects.sightings import label_sightings, predicted_sightings
 
 PATHS = [steady(100, 100, 5), steady(300, 200, 0, 4), steady(500, 300, -3)]

@@ -12,8 +12,8 @@ from simjudge.core.object_tables import Objects
 from simjudge.core.progress import no_log, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.objects.camera_series import camera_series
-from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.series import WHOLE
+from simjudge.objects.settings import CameraObjectSettings
 from simjudge.objects.sightings import Finder
 
 WIDTH, HEIGHT, COUNT = 160, 120, 6

@@ -20,9 +20,9 @@ from simjudge.objects.lidar_measurements import (
     travel_directions,
 )
 from simjudge.objects.lidar_series import range_tables
-from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import TrueCuboids
-from simjudge.objects.scan_poses import scan_poses, scan_times
+from simjudge.objects.series import scan_poses, scan_times
+from simjudge.objects.settings import LidarObjectSettings
 
 DETECTOR = LidarCuboidFile(
     ground=GroundFields(distance=0.1, contact=0.1, angle=90),

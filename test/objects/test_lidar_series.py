@@ -13,9 +13,9 @@ from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, UNREADABLE, WHOLE_METRICS
 from simjudge.objects.lidar_series import lidar_objects, lidar_series
-from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.occupancy_mapping import UNREADABLE as UNREADABLE_IN_MAP
 from simjudge.objects.series import WHOLE
+from simjudge.objects.settings import LidarObjectSettings
 
 KITTI = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
 HEIGHT = 1.5

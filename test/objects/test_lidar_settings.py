@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simjudge.core.settings import declared, markdown_table
-from simjudge.objects.lidar_settings import LidarObjectSettings
+from simjudge.objects.settings import LidarObjectSettings
 
 PAGE = Path(__file__).parents[2] / "docs/guides/objects_lidar.md"
 

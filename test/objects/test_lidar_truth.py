@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.clouds import CloudBoxes
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, cuboids_in_scans, match_labels, standing_labels
-from simjudge.objects.scan_poses import scan_poses
+from simjudge.objects.series import scan_poses
+from simjudge.objects.settings import LidarObjectSettings
 
 NAMES = {0: "cone", 1: "car"}
 THINGS = [("cone", (5.0, 2.0)), ("cone", (9.0, -2.0)), ("car", (12.0, 4.0))]

@@ -6,7 +6,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects import occupancy as judged
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import OccupancySettings
 
 LEVEL = np.array([0.0, 0.0, 1.0, 0.0])
 SETTINGS = OccupancySettings(cells_per_metre=1.0, map_miss=0.4)

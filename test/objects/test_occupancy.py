@@ -6,7 +6,7 @@ import shapely
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import OccupancySettings
 
 LEVEL = np.array([0.0, 0.0, 1.0, 0.0])
 EXTENT = MapExtent(-6, -5, 12, 10, 2.0)

@@ -6,8 +6,7 @@ from cloud_samples import HEIGHT, cloud_set, ground, table, unstamped
 from public_data import PUBLIC_DATA, needs
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds import Cloud
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy_mapping import (
@@ -20,8 +19,8 @@ from simjudge.objects.occupancy_mapping import (
     occupancy_maps,
     scan_beams,
 )
-from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
+from simjudge.objects.series import JUMPS, scan_poses, scan_times
+from simjudge.objects.settings import OccupancySettings
 
 KITTI = PUBLIC_DATA / "real_lidar/kitti_tracking_0000"
 SETTINGS = OccupancySettings(map_range=15.0)

@@ -12,7 +12,6 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.objects.camera_series import camera_series
-from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.picture_series import (
     KeyPoints,
     PoleMatcher,
@@ -21,6 +20,7 @@ from simjudge.objects.picture_series import (
     on_boxes,
     pole_reference,
 )
+from simjudge.objects.settings import CameraObjectSettings
 
 GROUND, RED, WHITE = (110, 120, 90), (200, 30, 30), (240, 240, 240)
 

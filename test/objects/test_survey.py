@@ -6,8 +6,8 @@ from cloud_samples import HEIGHT, cloud_set, ground, table
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_settings import LidarObjectSettings
-from simjudge.objects.scan_poses import scan_poses
+from simjudge.objects.series import scan_poses
+from simjudge.objects.settings import LidarObjectSettings
 from simjudge.objects.survey import (
     fill_cells,
     ground_points,

@@ -16,8 +16,7 @@ from simjudge.ros.description import (
     ros_arguments,
 )
 from simjudge.ros.graphs import GRAPHS
-from simjudge.ros.image_sources import choose_played_topics
-from simjudge.ros.robot_file import read_robot
+from simjudge.ros.image_sources import choose_played_topics, read_robot
 from simjudge.ros.viewers import missing_viewers
 
 ROOT = Path(__file__).parents[2]

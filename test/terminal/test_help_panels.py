@@ -9,8 +9,7 @@ import typer
 
 from simjudge.commands.app import COMMANDS, app
 from simjudge.core.settings import Settings, declared
-from simjudge.detectors.detector_settings import DetectSettings
-from simjudge.detectors.training_settings import TrainingSettings
+from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.cover.settings import CoverSettings

@@ -16,7 +16,7 @@ from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSe
 from simjudge.questions.compare import result as comparison_result
 from simjudge.questions.compare.command import compare, sweep
 from simjudge.ros.description import argument, given_parameters
-from simjudge.terminal.options import option, option_type, takes_settings
+from simjudge.terminal.common import option, option_type, takes_settings
 
 RENAMES = st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1).map(
     lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())

@@ -29,10 +29,9 @@ from simjudge.data.rosbag2.cloud_messages import (
     read_detected_boxes,
 )
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
-from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.reading import fill_in_stamps, read_recording
 from simjudge.data.rosbag2.recorded_poses import (
     Links,
     decoded_messages,

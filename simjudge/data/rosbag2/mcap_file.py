@@ -213,7 +213,8 @@ def walk_records(stream: BinaryIO, size: int) -> McapContents:
         opcode, length = struct.unpack("<BQ", head) if len(head) == 9 else (0, 0)
         end = at + 9 + length
         bare = opcode in (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE)
-        follows = len(head) == 9 and end <= size and _is_opcode(opcode)
+        # What the specification leaves to come starts with 0x80.
+        follows = len(head) == 9 and end <= size and (0x01 <= opcode <= 0x0F or opcode >= 0x80)
         # Behind chunks, a message that stands alone is more likely a wrong turn than a message.
         follows = follows and not (chunked and opcode == Opcode.MESSAGE)
         if group >= 0 and not (bare and follows and at - group < _GROUP):
@@ -247,11 +248,6 @@ def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
     while contents.data_crc and left > 0 and (block := stream.read(min(left, 1 << 20))):
         crc, left = zlib.crc32(block, crc), left - len(block)
     return crc == contents.data_crc
-
-
-def _is_opcode(opcode: int) -> bool:
-    """Whether a record may start with this; what the specification leaves to come starts with 0x80."""
-    return 0x01 <= opcode <= 0x0F or opcode >= 0x80
 
 
 def _rosbag2_metadata(stream: BinaryIO, index: MetadataIndex) -> str:
@@ -501,7 +497,11 @@ class McapFile:
         known = self._contents.channels.get(channel)
         encoding = "" if known is None else known.message_encoding
         if encoding == _ROS1:
-            return _as_ros2(data, self._type(channel))
+            # The ROS 2 message of that type; empty where they are not alike.
+            try:
+                return standard_types().ros1_to_cdr(bytes(data), self._type(channel))
+            except (SerdeError, TypesysError, *_CONVERSION_ERRORS):
+                return b""
         if known is not None and encoding == _PROTOBUF:
             return _from_protobuf(data, self._contents.schemas.get(known.schema_id), self._type(channel))
         return decompress_message(data)
@@ -518,14 +518,6 @@ class McapFile:
             kind, qos = self._type(number), channel.metadata.get("offered_qos_profiles", "")
             topics.append(StoredTopic(channel.topic, kind, definition, self._counts[number], qos))
         return topics
-
-
-def _as_ros2(data: bytes | memoryview, kind: str) -> bytes | memoryview:
-    """A message of ROS 1 as the message of ROS 2 of that type; empty where they are not alike."""
-    try:
-        return standard_types().ros1_to_cdr(bytes(data), kind)
-    except (SerdeError, TypesysError, *_CONVERSION_ERRORS):
-        return b""
 
 
 def _from_protobuf(data: bytes | memoryview, schema: Schema | None, kind: str) -> bytes | memoryview:

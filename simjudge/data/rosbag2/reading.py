@@ -25,9 +25,8 @@ from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS, ImageError
 from simjudge.core.names import NO_STAMP, DetectorRecord, stamp_to_name
 from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
-from simjudge.data.pairing import pair_stamps
+from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage, add_yolo_detections, settle_classes
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import (
     UNREADABLE,
     RecordedImage,
@@ -417,3 +416,22 @@ def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
         [columns.distance[row] for row in rows.tolist()],
         [columns.visible[row] for row in rows.tolist()],
     )
+
+
+# Nanoseconds since 1970 up to which stamps are those of a simulation, where 0 is a time like others.
+SIMULATED_BELOW = 100_000_000 * 1_000_000_000
+
+
+def fill_in_stamps(stamps: Sequence[int], times: Sequence[int], where: str) -> list[int]:
+    """Give messages whose stamp is 0 the time they were recorded at.
+
+    Where other messages of the topic have stamps, that time is moved by as much as theirs are ahead of recording.
+    """
+    ahead = [stamp - time for stamp, time in zip(stamps, times, strict=True) if stamp]
+    empty = len(stamps) - len(ahead)
+    simulated = any(0 < stamp < SIMULATED_BELOW for stamp in stamps)
+    if not empty or len(stamps) < 2 or simulated:
+        return list(stamps)
+    log.warning("%s: %d messages without a stamp; the time they were recorded at is used", where, empty)
+    offset = int(np.median(np.array(ahead, np.int64))) if ahead else 0
+    return [stamp or time + offset for stamp, time in zip(stamps, times, strict=True)]

@@ -17,9 +17,9 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some
 from simjudge.data.clouds import CameraCalibration
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, recorded_types
+from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
 from simjudge.geometry.poses import Pose, Trajectory

@@ -17,8 +17,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet, lidar_points
 from simjudge.data.sets import Topics, read_clouds, refuse_input_as_output, write_clouds
 from simjudge.detectors.clouds.beam_grid import (
     MOST_RINGS,
@@ -70,7 +69,11 @@ def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> 
         ring = np.zeros(len(cloud), np.int64)
         ring[held.seen] = held.ring
     elif cloud.height > 1:
-        ring = _rings_of_rows(len(cloud), cloud.height)
+        # An organized cloud has a row a ring, or a column a ring: there are fewer rings than columns.
+        count = len(cloud)
+        width = count // cloud.height
+        row, column = np.divmod(np.arange(count), width)
+        ring = row if cloud.height <= width else column
     return detect_cuboids(points, ring, settings)
 
 
@@ -122,13 +125,6 @@ class _Ground:
         else:
             found = nearest_z(self.points, places)
         return found
-
-
-def _rings_of_rows(count: int, height: int) -> IntArray:
-    """An organized cloud has a row a ring, or a column a ring: there are fewer rings than columns."""
-    width = count // height
-    row, column = np.divmod(np.arange(count), width)
-    return row if height <= width else column
 
 
 def _own_returns(points: FloatArray, range2: FloatArray, own: OwnCarFields) -> BoolArray:

@@ -21,15 +21,13 @@ from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.data.set_parts import join_sets
 from simjudge.geometry.poses import Pose
 from simjudge.objects.camera_series import count_series
-from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.object_series import object_series, object_views
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
 from simjudge.objects.occupancy_mapping import EMPTY, LEFT_OUT, NO_GROUND, scan_beams
-from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.picture_series import binary_hu_series
-from simjudge.objects.scan_poses import scan_poses
-from simjudge.objects.series import WHOLE, Series, common_start, stamps_to_seconds
+from simjudge.objects.series import WHOLE, Series, common_start, scan_poses, stamps_to_seconds
 from simjudge.objects.series_comparison import SeriesComparison, compare_series
+from simjudge.objects.settings import CameraObjectSettings, OccupancySettings
 from simjudge.objects.sightings import Finder, Sightings
 from simjudge.objects.tracking import FollowedObjects, follow_objects
 

@@ -1,7 +1,7 @@
 """Two streams of stamped messages, matched one to one by stamp while they come in.
 
 Nothing is ever matched twice or across passes of a looped recording; what finds no partner within bounded waiting is
-handed out as left over. Within the tolerance the nearest come together, as `simjudge.data.pairing` does it afterwards.
+handed out as left over. Within the tolerance the nearest come together, as in `simjudge.data.frame_sequences`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.data.pairing import pair_stamps
+from simjudge.data.frame_sequences import pair_stamps
 
 _RECENT = 4096
 """Stamps that are kept in a dictionary before they are sorted in."""

@@ -7,8 +7,14 @@ from pathlib import Path
 import typer
 
 from simjudge.core.setting_groups import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_finite_numbers
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import (
+    exit_if_lost,
+    print_note,
+    print_table,
+    progress,
+    takes_finite_numbers,
+    takes_settings,
+)
 
 _MOST_PICTURES = 10**9
 

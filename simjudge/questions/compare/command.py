@@ -11,8 +11,7 @@ import typer
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_GAP
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.results.saved_result import GapLimit, NamedComparison

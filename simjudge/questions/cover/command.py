@@ -8,8 +8,7 @@ import typer
 
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_settings
 
 
 @takes_settings

@@ -51,8 +51,7 @@ from simjudge.questions.cover.result import (
     uncovered_rows,
 )
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses
+from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses, camera_mount
 from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
 from simjudge.sim.capture.rendering import render_plans
 from simjudge.sim.engines.registry import make_engine

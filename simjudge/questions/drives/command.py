@@ -10,8 +10,7 @@ from typer.core import TyperCommand
 
 from simjudge.core.errors import UsageError
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
 
 _BETWEEN = "--"
 _KEPT = "\0--"

@@ -33,8 +33,7 @@ from simjudge.page.html import load_template, picture_uri, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results
-from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.camera_poses import choose_camera_poses
+from simjudge.sim.capture.camera_poses import camera_mount, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine, Poses

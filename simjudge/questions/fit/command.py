@@ -9,8 +9,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.judging.comparison import Source

@@ -26,8 +26,8 @@ from simjudge.core.files import atomic_file
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.yaml_file import read_yaml
 from simjudge.judging.comparison import Source
-from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints, RingSamples, RingStatistics
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.beam_estimation import ObjectPoints, RingSamples, RingStatistics
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 _LEAST = 3

@@ -20,7 +20,7 @@ from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.camera.calibration import holds_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step
-from simjudge.sim.sensors.lidar.cloud_statistics import RingStatistics
+from simjudge.sim.sensors.lidar.beam_estimation import RingStatistics
 
 FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
 """Names of the files in the folder of a fit."""

@@ -19,7 +19,7 @@ from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Topics
-from simjudge.data.pairing import pair_stamps
+from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.sets import read_clouds
 from simjudge.detectors.clouds.cuboid_detection import detect_clouds
 from simjudge.judging.compare_settings import CompareSettings
@@ -49,7 +49,7 @@ from simjudge.questions.fit.result import (
 from simjudge.questions.fit.run import search_minimum
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.saved_result import write_json
-from simjudge.sim.sensors.lidar.cloud_statistics import (
+from simjudge.sim.sensors.lidar.beam_estimation import (
     CloudDegradation,
     RingStatistics,
     degraded_clouds,

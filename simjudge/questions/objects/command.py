@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
 
 
 @takes_settings

@@ -24,8 +24,7 @@ from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
-from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
-from simjudge.objects.image_quality.quality_series import image_quality_series
+from simjudge.objects.image_quality.quality import ModelRecord, image_quality_series, read_quality_models
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.lidar_series import RangeMeans, RangeTable, lidar_objects
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps

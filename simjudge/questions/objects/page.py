@@ -18,8 +18,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, decode_image, encode_jpeg, encode_png
-from simjudge.data.clouds import CloudBoxes
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import CloudBoxes, lidar_points
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.geometry.poses import Pose

@@ -26,7 +26,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.quality_series import piqe
+from simjudge.objects.image_quality.quality import piqe
 from simjudge.objects.occupancy import UNKNOWN, agreement_picture
 from simjudge.objects.occupancy_mapping import MapPair
 from simjudge.objects.series import CommonTimes, common_times

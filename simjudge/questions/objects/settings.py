@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simjudge.core.settings import Settings, setting
-from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
-from simjudge.objects.lidar_settings import LidarObjectSettings
+from simjudge.objects.settings import CameraObjectSettings, ImageQualitySettings, LidarObjectSettings
 
 CAMERA, LIDAR = "camera", "lidar"
 SENSORS = (CAMERA, LIDAR)

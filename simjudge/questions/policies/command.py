@@ -10,8 +10,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
 from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
 
 
 @takes_settings

@@ -8,8 +8,7 @@ from pathlib import Path
 import typer
 
 from simjudge.page.report_settings import ReportSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
-from simjudge.terminal.options import takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_settings
 
 
 @takes_settings

@@ -25,8 +25,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.object_tables import Masks, Objects
 from simjudge.core.setting_groups import LabelSettings
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
-from simjudge.sim.capture.silhouette import pixels_alone, sees_beyond
+from simjudge.sim.capture.silhouette import RowStates, pixels_alone, pixels_alone_by_rays, sees_beyond
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Mesh, Scene, Thing

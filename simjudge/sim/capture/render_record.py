@@ -22,7 +22,7 @@ from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.data.rosbag2.writing import FRAME_ID, MessageMaker, frame_messages, optical_frame, write_recording
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.sim.capture.camera_path import parse_pose
+from simjudge.sim.capture.camera_poses import parse_pose
 from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
@@ -30,8 +30,8 @@ from simjudge.sim.capture.replaying import replay_record_path
 from simjudge.sim.capture.sensors_on_path import FIXED_FRAME, RenderedSensors
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset, middle_stamp
-from simjudge.sim.sensors.camera.camera_messages import LABEL_IMAGES, CameraMessages, decode_label_png
 from simjudge.sim.sensors.camera.depth_filters import encode_depth_png
+from simjudge.sim.sensors.sensor_messages import LABEL_IMAGES, CameraMessages, decode_label_png
 
 
 @dataclass(frozen=True)

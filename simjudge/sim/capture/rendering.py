@@ -22,8 +22,14 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
-from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
-from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses, choose_camera_poses
+from simjudge.sim.capture.camera_poses import (
+    DEFAULT_CAR,
+    MOST_FRAMES,
+    CarriedPoses,
+    FilePoses,
+    camera_mount,
+    choose_camera_poses,
+)
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.capture_settings import RenderingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
@@ -35,9 +41,9 @@ from simjudge.sim.engines.registry import limit_threads
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.camera_messages import encode_label_png
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.sensor_messages import encode_label_png
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
 # Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom.

@@ -27,7 +27,7 @@ from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.sim.capture.camera_path import CameraPath
+from simjudge.sim.capture.camera_poses import CameraPath
 from simjudge.sim.capture.replay_plan import CameraPathOptions, ReplaySource, read_camera_path
 from simjudge.sim.capture.simulator_scripts import (
     CARLA_SCRIPT,

@@ -25,7 +25,7 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
-from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.sim.capture.camera_poses import CameraPath, camera_mount, parse_pose
 from simjudge.sim.capture.capture_settings import (
     MountSettings,
     PoseNoiseSettings,

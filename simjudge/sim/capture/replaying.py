@@ -23,7 +23,7 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.capture_settings import ReplayingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
@@ -32,7 +32,6 @@ from simjudge.sim.capture.replay_plan import (
     CameraPathOptions,
     ReplayOptions,
     ReplayPlan,
-    ReplaySource,
     describe_replay,
     frames_without_floor,
     read_camera_path,
@@ -53,10 +52,9 @@ from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.camera_messages import CameraMessages
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.sensors.sensor_messages import sensor_topics
+from simjudge.sim.sensors.sensor_messages import CameraMessages, sensor_topics
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
 FIXED_FRAME = "map"  # Name of the fixed frame where the poses do not say it
@@ -255,7 +253,13 @@ def replay(
     source, path, where = found.source, found.path, found.mounted
     plan = ReplayPlan(source, path, seen_by, Labelling(settings.min_size, settings.min_visible), settings.seed)
     log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
-    _log_other_sizes(source, seen_by, log)
+    # Contexts are patches of pixels: boxes in images of another size do not compare.
+    if source.sizes is not None and source.sizes != {seen_by.lens.size}:
+        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
+        width, height = seen_by.lens.size
+        log(
+            f"the real pictures are {real}, those of camera {seen_by.name} {width}x{height}: their boxes do not compare"
+        )
     cones = None if settings.cones is None else str(settings.cones)
     given = {"bag": str(recording), "cones": cones, "align": settings.align, "mount": where}
     carried = None
@@ -318,14 +322,6 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
         return finish
 
     store.fill(range(len(plan)), observe, advance)
-
-
-def _log_other_sizes(source: ReplaySource, camera: Camera, log: Log) -> None:
-    """Contexts are patches of pixels: boxes in images of another size do not compare."""
-    if source.sizes is not None and source.sizes != {camera.lens.size}:
-        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
-        width, height = camera.lens.size
-        log(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
 
 
 def _log_missing_floor(plan: ReplayPlan, frames: list[int], log: Log) -> None:

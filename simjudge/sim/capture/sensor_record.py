@@ -27,18 +27,18 @@ from simjudge.data.rosbag2.writing import CAMERA, MessageMaker, camera_topics, o
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage
-from simjudge.sim.capture.scanning import CapturedScan, ObjectBoxes
-from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_feed import CapturedScan, ObjectBoxes, SensorEvent
 from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC, CameraMessages
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec, ImuSpec, InertialSpec
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.lidar.scan import makes_laser_scans, point_table, scan_message, true_point_table
 from simjudge.sim.sensors.sensor_messages import (
     BOXES,
+    TF_TOPIC,
     TRUTH,
+    CameraMessages,
     imu_message,
     joint_message,
     laser_topic,

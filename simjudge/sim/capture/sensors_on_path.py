@@ -34,17 +34,15 @@ from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
 from simjudge.sim.capture.camera_poses import CameraPoses
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
-from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_feed import LidarCapture, SensorEvent, scripted_motion
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, rolling_wheels
 from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, Readings
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.sensor_messages import TRUTH
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
+from simjudge.sim.sensors.sensor_messages import TF_TOPIC, TRUTH
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
@@ -252,7 +250,10 @@ class RenderedSensors:
             yield from self._readings.of(index)
         for spec in self._lidars:
             capture = LidarCapture(engine, spec.model(), self._plan.seed, spec.filters)
-            times = _turn_times(round(spec.window * SECOND))
+            # Nanoseconds from the end of a turn at which poses are taken, in order.
+            window = round(spec.window * SECOND)
+            steps = max(-(-window // _KEYFRAME), 1)
+            times = np.unique(-window + np.arange(steps + 1) * window // steps)
             start = (stamp - self._plan.poses.stamp[0]) / SECOND
             motion = scripted_motion(engine.scene, (times / SECOND).tolist(), start)
             scan = capture.capture(stamp, self._during_turn(spec, stamp, times, body), motion)
@@ -273,9 +274,3 @@ class RenderedSensors:
             return Keyframes.build([0.0], [[body @ spec.mount]])
         poses = [[pose @ spec.mount] for pose in path.poses(moved)]
         return Keyframes.build(((moved - stamp) / SECOND).tolist(), poses)
-
-
-def _turn_times(window: int) -> IntArray:
-    """Nanoseconds from the end of a turn at which poses are taken, in order."""
-    steps = max(-(-window // _KEYFRAME), 1)
-    return np.unique(-window + np.arange(steps + 1) * window // steps)

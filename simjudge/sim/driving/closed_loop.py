@@ -24,8 +24,8 @@ from simjudge.sim.driving.course import Clearance, CourseProgress, scene_course
 from simjudge.sim.driving.pilots import Pilot
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera
-from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.sensor_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.car_joints import BODY_LINK, JointTracker, robot_description, wheel_links
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState

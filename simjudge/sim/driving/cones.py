@@ -161,7 +161,8 @@ def locate_cones(
     away = foot - below_camera
     ground = np.linalg.norm(away, axis=1)
     bearing = away / ground[:, None]
-    pixel = _pixel_angle(view, low)
+    half = np.array([0.0, 0.5])
+    pixel = _angle_between(view.rays_at(low - half), view.rays_at(low + half))
     # The lower edge is the near rim of the foot.
     from_floor = ground + shape.radius
     depression = height / (ground**2 + height**2)
@@ -216,12 +217,6 @@ def _whole(found: Detections, view: CameraModel, uncertainty: DetectionUncertain
     )
     good: BoolArray = inside & (found.score >= uncertainty.min_score) & (x1 - x0 >= 1) & (y1 - y0 >= 1)
     return good
-
-
-def _pixel_angle(view: CameraModel, pixels: FloatArray) -> FloatArray:
-    """The angle between rays one pixel apart, up and down, radians."""
-    half = np.array([0.0, 0.5])
-    return _angle_between(view.rays_at(pixels - half), view.rays_at(pixels + half))
 
 
 def _angle_between(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detector
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
@@ -37,8 +37,7 @@ from simjudge.sim.driving.closed_loop import (
 )
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
-from simjudge.sim.driving.drive_settings import DrivingSettings
-from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
+from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT, DrivingSettings
 from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.line_follower import StraightDriver
 from simjudge.sim.driving.pilots import (
@@ -82,7 +81,7 @@ class DriveOptions:
     # File, or name of a set of sensors that comes with simjudge; None for none beside the camera, or DEFAULT_LIDAR
     # where the car drives by lidar.
     sensors: str | Path | None = None
-    driver: str = CONES  # who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`
+    driver: str = CONES  # who drives, one of `simjudge.sim.driving.drive_settings.DRIVERS`
     speed: float | None = None  # that driver straight holds, m/s; None for 5, or half of what the car can do
     labelling: Labelling = field(default_factory=Labelling)  # which things are labelled in the frames
 

@@ -1,4 +1,4 @@
-"""The settings of a drive in closed loop (see `simjudge.core.settings`)."""
+"""Who can drive, and the settings of a drive in closed loop (see `simjudge.core.settings`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from pathlib import Path
 from simjudge.core.setting_groups import EngineSettings, LabelSettings, file_or_name
 from simjudge.core.settings import setting
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
-from simjudge.sim.driving.driver_kinds import CONES
+
+CONES = "cones"  # By cones that a detector finds in the camera's images
+LIDAR = "lidar"  # By a lidar, between two barriers
+MANUAL = "manual"  # By hand: keys, and on a graph a joystick or a wanted speed
+STRAIGHT = "straight"  # Along the course's line by the car's true pose, at a set speed: it looks at nothing
+OTHER = "other"  # By software of somebody else's, on a graph
+DRIVERS = (CONES, LIDAR, MANUAL, STRAIGHT)  # Who can drive without a graph
+DEFAULT_LIDAR = "vlp16"  # The sensors of a car that drives by lidar and whose user names none
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrivingSettings(EngineSettings, LabelSettings, panel="Drive"):
     """The settings of a drive."""
 
-    # Who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`; straight is by the true pose, and its motion is
+    # Who drives, one of `simjudge.sim.driving.drive_settings.DRIVERS`; straight is by the true pose, and its motion is
     # recorded at 200 Hz.
     driver: str = setting(
         CONES,

@@ -16,18 +16,17 @@ from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import Detections, Detector, map_classes
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.scanning import CapturedScan
-from simjudge.sim.capture.sensor_feed import SensorBatch, SensorEvent
+from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorEvent
 from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.course import lane_classes
-from simjudge.sim.driving.driver_kinds import DEFAULT_LIDAR
+from simjudge.sim.driving.drive_settings import DEFAULT_LIDAR
 from simjudge.sim.driving.keyboard import Keyboard
 from simjudge.sim.driving.line_follower import StraightDriver
 from simjudge.sim.driving.manual import ManualDriver
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 

@@ -19,8 +19,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.scanning import CapturedScan
-from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.cones import ConeObservations
 from simjudge.sim.driving.course import LaneClasses
@@ -29,7 +28,7 @@ from simjudge.sim.driving.pilots import FrameDetector, Pilot
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 PERIOD = 0.1

@@ -24,7 +24,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import is_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene import solid_meshes
+from simjudge.sim.scene import model as solid_meshes
 from simjudge.sim.scene.ground import ground_collider, radius_from_above
 from simjudge.sim.scene.mesh_files import MeshFile, face_areas, main_surface, read_mesh
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, MotionPath, Paint, Surface, Thing

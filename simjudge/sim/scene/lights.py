@@ -31,11 +31,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_image_size, decode_image
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene import solid_meshes
-from simjudge.sim.scene.file_content import random_of
+from simjudge.sim.scene import model as solid_meshes
 from simjudge.sim.scene.forms import Form, Forms
 from simjudge.sim.scene.model import Colour, Fog, PointLight, Sky, Sun, Thing
-from simjudge.sim.scene.scene_fields import image_to_linear
+from simjudge.sim.scene.scene_fields import image_to_linear, random_of
 from simjudge.sim.scene.scene_file import FogFields, LightFields, SceneDocument, SunFields
 
 

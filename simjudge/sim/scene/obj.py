@@ -73,7 +73,9 @@ def read_obj(path: Path) -> ObjMesh:
             raise SimjudgeError(f"{where}: {words[0]}: curves are not read; export triangles")
     if not corners:
         raise SimjudgeError(f"{path}: no faces; export the mesh with its faces")
-    position, uv, normal = (_rows(columns[key], width) for key, width in (("v", 3), ("vt", 2), ("vn", 3)))
+    position, uv, normal = (
+        np.array(columns[key], np.float64).reshape(-1, width) for key, width in (("v", 3), ("vt", 2), ("vn", 3))
+    )
     triangles, from_line = _fans(path, corners, lines, position)
     _check_areas(path, position[triangles[:, :, 0]], from_line)
     mesh, has_uv = _mesh(position, uv, normal, triangles)
@@ -114,10 +116,6 @@ def _polygon(where: str, words: list[str], counts: dict[str, int]) -> list[tuple
     if len(corners) < 3:
         raise SimjudgeError(f"{where}: a face needs three corners or more")
     return corners
-
-
-def _rows(rows: list[list[float]], width: int) -> FloatArray:
-    return np.array(rows, np.float64).reshape(-1, width)
 
 
 def _fans(

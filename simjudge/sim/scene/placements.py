@@ -23,11 +23,10 @@ from simjudge.core.documents import Location, field_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import one_line, parse_number, read_text
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.file_content import random_of
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
 from simjudge.sim.scene.ground import Floor, build_line, headings, offset_line, resample, tightest_radius
 from simjudge.sim.scene.model import Course
-from simjudge.sim.scene.scene_fields import FARTHEST
+from simjudge.sim.scene.scene_fields import FARTHEST, random_of
 from simjudge.sim.scene.scene_file import MOST_PLACED, PathFields, RandomFields, SceneDocument, TableFields
 
 _BATCH = 1000  # Points that are tried together

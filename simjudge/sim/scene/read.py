@@ -40,14 +40,20 @@ from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.file_content import FILE_FIELDS, SceneContent, read_content
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
 from simjudge.sim.scene.ground import Floor
 from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_sun
 from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, MotionPath, PointLight, Scene, Thing
 from simjudge.sim.scene.placements import place_all
-from simjudge.sim.scene.scene_fields import MOST_INSTANCES, MotionPathFields, linear_radiance
+from simjudge.sim.scene.scene_fields import (
+    FILE_FIELDS,
+    MOST_INSTANCES,
+    MotionPathFields,
+    SceneContent,
+    linear_radiance,
+    read_content,
+)
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
 from simjudge.sim.scene.thing_fields import SceneThingFields
 

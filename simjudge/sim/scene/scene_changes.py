@@ -13,10 +13,10 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.file_content import read_content
 from simjudge.sim.scene.model import NO_CLASS, Fog, PointLight, Scene, Sky, Sun
 from simjudge.sim.scene.placements import read_positions
 from simjudge.sim.scene.read import build_scene, read_scene
+from simjudge.sim.scene.scene_fields import read_content
 
 # What the colours of the lab's tables are in the shipped scenes: 0 red, 1 green.
 LAB_KINDS = {"0": "red_cone", "1": "green_cone"}

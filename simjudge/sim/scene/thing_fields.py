@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from simjudge.core.documents import Fields
 from simjudge.core.field_types import Choice, Number, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.model import Surface
+from simjudge.sim.scene.model import SEGMENTS, Surface
 from simjudge.sim.scene.scene_fields import (
     FARTHEST,
     MOST_INSTANCES,
@@ -27,7 +27,6 @@ from simjudge.sim.scene.scene_fields import (
     RepeatType,
     Share,
 )
-from simjudge.sim.scene.solid_meshes import SEGMENTS
 
 # The fields of which a thing has one, unless it is of a kind.
 SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")

@@ -13,12 +13,12 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
-from simjudge.data.lidar_points import lidar_points
+from simjudge.data.clouds import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import (
     TRANSFORMS,
     decoded_messages,

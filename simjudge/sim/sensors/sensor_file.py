@@ -33,7 +33,7 @@ from simjudge.sim.sensors.inertial.sensor_tables import (
     ImuFields,
     MagnetometerFields,
 )
-from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
+from simjudge.sim.sensors.lidar.lidar import LidarFields
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 AnySensor = Annotated[

@@ -16,7 +16,7 @@ from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, conflict, is_number, refusal, shown
 from simjudge.geometry.poses import MountFields, Pose, Position
-from simjudge.sim.sensors.reading_filters import STAGES, FilterChain, FilterStep, SensorReading, Stage
+from simjudge.sim.sensors.filter_registry import STAGES, FilterChain, FilterStep, SensorReading, Stage
 
 Source = Literal["simjudge", "chrono"]
 CAR = "vehicle"  # The body of the car that carries sensors unless a file says otherwise; its frame is base_link

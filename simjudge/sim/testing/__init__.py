@@ -18,13 +18,12 @@ import numpy as np
 
 from simjudge.core.progress import Advance
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.camera_poses import choose_camera_poses
+from simjudge.sim.capture.camera_poses import camera_mount, choose_camera_poses
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.testing import body_checks, car_checks, light_checks
+from simjudge.sim.testing import car_checks, light_checks
 from simjudge.sim.testing.checks import (
     CannotBeChecked,
     CheckResult,
@@ -50,7 +49,7 @@ __all__ = [
 # Every promise of the contract, on a small scene made in code.
 ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
     member
-    for module in (body_checks, light_checks, car_checks)
+    for module in (light_checks, car_checks)
     for member in vars(module).values()
     if isinstance(member, EngineCheck)
 )

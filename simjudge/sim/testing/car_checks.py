@@ -11,7 +11,6 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.scene.model import Course
-from simjudge.sim.testing.body_checks import NAMES, run_for
 from simjudge.sim.testing.checks import (
     LENS,
     EngineBuilder,
@@ -23,6 +22,7 @@ from simjudge.sim.testing.checks import (
     expect_refused,
     poses_differ,
 )
+from simjudge.sim.testing.light_checks import NAMES, run_for
 from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = "art1"

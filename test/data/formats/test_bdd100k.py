@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.conversion import convert
 from simjudge.data.formats.bdd100k import CLASSES
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import read_set, sniff_format
 
 CORNERS = {"x1": 3, "y1": 4, "x2": 12, "y2": 23}

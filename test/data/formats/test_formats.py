@@ -11,7 +11,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.data import formats
-from simjudge.data.conversion import convert
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import describe_readable, read_predictions, read_set, sniff_format, write_set
 
 NEW_FORMAT = """

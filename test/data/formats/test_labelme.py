@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.conversion import convert
 from simjudge.data.formats.labelme import read_labelme
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import read_set, sniff_format
 
 

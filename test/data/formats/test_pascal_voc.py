@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.conversion import convert
 from simjudge.data.formats.pascal_voc import read_pascal_voc, sniff_pascal_voc
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import read_set
 
 SIDES = ("xmin", "ymin", "xmax", "ymax")

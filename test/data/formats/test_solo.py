@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.conversion import convert
+from simjudge.data.set_parts import convert
 from simjudge.data.sets import read_set, sniff_format
 
 KIND = "type.unity.com/unity.solo."

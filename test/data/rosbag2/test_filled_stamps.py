@@ -6,7 +6,7 @@ from bag_samples import SECOND, TYPES, header, image, write_mcap
 
 from simjudge.data.drive_logs import read_drive
 from simjudge.data.rosbag2 import read_recording
-from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
+from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import read_poses
 
 START = 1_700_000_000 * SECOND

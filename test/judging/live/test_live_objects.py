@@ -5,7 +5,7 @@ import pytest
 from object_sets import PERIOD, START, cone_set
 
 from simjudge.judging.live.live_objects import OBJECT_METRICS, LiveObjects
-from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.objects.settings import CameraObjectSettings
 from simjudge.questions.objects.run import compare_by_objects
 from simjudge.questions.objects.settings import ObjectSettings
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simjudge.data.pairing import pair_stamps
+from simjudge.data.frame_sequences import pair_stamps
 from simjudge.judging.live.stream_matching import (
     DUPLICATE,
     NO_PARTNER,

@@ -15,7 +15,7 @@ from project_file import ROOT
 from skimage import data
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.image_quality.quality_models import (
+from simjudge.objects.image_quality.quality import (
     NiqeModel,
     brisque,
     fit_niqe_model,

@@ -11,11 +11,18 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.objects.image_quality import piqe_class
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.quality_models import brisque, niqe, read_quality_models
-from simjudge.objects.image_quality.quality_series import Piqe, image_quality_series, picture_quality, piqe
-from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
+from simjudge.objects.image_quality.quality import (
+    Piqe,
+    brisque,
+    image_quality_series,
+    niqe,
+    picture_quality,
+    piqe,
+    read_quality_models,
+)
 from simjudge.objects.image_quality.scene_statistics import gray_levels, half_scale, normalized_luminance
 from simjudge.objects.series import WHOLE
+from simjudge.objects.settings import ImageQualitySettings
 
 
 def frame_set(pictures, **more):

@@ -17,12 +17,11 @@ from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.questions.fit.lidar_estimates import fit_divergence
 from simjudge.questions.fit.result import DIVERGENCE
-from simjudge.sim.capture.scanning import LidarCapture
+from simjudge.sim.capture.sensor_feed import LidarCapture
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import Scene, Surface, Thing
-from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints, points_on_objects
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.scene.model import Scene, Surface, Thing, box
+from simjudge.sim.sensors.lidar.beam_estimation import ObjectPoints, points_on_objects
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 WIDTHS = (0.0, 1.0, 2.0, 4.0, 6.0)

@@ -23,7 +23,7 @@ from simjudge.questions.fit.page import (
 )
 from simjudge.questions.fit.result import PAGE_FILES, CameraFit, HeldOutW1, LidarFit, ParameterFit
 from simjudge.sim.sensors.camera.chain import Step
-from simjudge.sim.sensors.lidar.cloud_statistics import RingSamples
+from simjudge.sim.sensors.lidar.beam_estimation import RingSamples
 
 FLOOR = {"noise": 0.02, "noise_q95": 0.03}
 

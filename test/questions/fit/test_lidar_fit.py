@@ -15,7 +15,7 @@ from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.questions.fit.lidar_estimates import ring_distributions
 from simjudge.questions.fit.result import DIVERGENCE, LIDAR_PAGE_FILES
 from simjudge.questions.fit.run_lidar import fit_lidar, take_clouds
-from simjudge.sim.sensors.lidar.cloud_statistics import (
+from simjudge.sim.sensors.lidar.beam_estimation import (
     CloudDegradation,
     RingSamples,
     degraded_cloud,
@@ -23,7 +23,7 @@ from simjudge.sim.sensors.lidar.cloud_statistics import (
     ring_samples,
     ring_statistics,
 )
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2")])

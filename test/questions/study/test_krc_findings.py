@@ -11,7 +11,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.judging.study_findings import StudyFinding, read_findings, write_findings
 from simjudge.objects.occupancy import MapExtent, OccupancyMap, map_agreement
-from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.objects.settings import OccupancySettings
 from simjudge.questions.study.krc_findings import (
     alignment_finding,
     barrier_finding,

@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.sim.capture.camera_path import CameraPath, parse_mount, parse_pose
+from simjudge.sim.capture.camera_poses import CameraPath, parse_mount, parse_pose
 
 SECOND = 10**9
 STAMP = np.arange(0, 11, dtype=np.int64) * SECOND // 10

@@ -12,7 +12,7 @@ from simjudge.core.errors import Losses
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.questions.engines.run import capture_views
-from simjudge.sim.capture.camera_path import CameraPath
+from simjudge.sim.capture.camera_poses import CameraPath
 from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.ground_truth import Labelling

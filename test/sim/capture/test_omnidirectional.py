@@ -6,8 +6,8 @@ from light_scenes import ball, plain, scene, thing
 
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.sim.capture.ground_truth import Labelling, ground_truth, without_smaller_parts
+from simjudge.sim.capture.silhouette import RowStates, pixels_alone_by_rays
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.sensors.camera.lens import lens_with_field

@@ -10,9 +10,8 @@ from trimesh import creation
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at, timed_exposure
-from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.sim.capture.ground_truth import Labelling, ground_truth
-from simjudge.sim.capture.silhouette import pixels_alone
+from simjudge.sim.capture.silhouette import RowStates, pixels_alone, pixels_alone_by_rays
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, middle_stamp, ready_stamp
 from simjudge.sim.sensors.camera.camera_file import read_camera

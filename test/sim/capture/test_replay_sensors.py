@@ -24,8 +24,7 @@ from simjudge.sim.capture.sensors_on_path import (
 )
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box
 from simjudge.sim.sensors.lidar.scan import POINT
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import read_vehicle

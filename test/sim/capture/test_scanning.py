@@ -8,11 +8,10 @@ import pytest
 
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.scanning import LidarCapture
+from simjudge.sim.capture.sensor_feed import LidarCapture
 from simjudge.sim.engines.contract import BodyMotion
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.scene.solid_meshes import box, cylinder
+from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box, cylinder
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarNoise, lidar_beams
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.scanning import LidarCapture
+from simjudge.sim.capture.sensor_feed import LidarCapture
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams

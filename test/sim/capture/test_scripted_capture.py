@@ -15,8 +15,7 @@ from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.rendering import render
-from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
-from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.capture.sensor_feed import LidarCapture, SensorFeed, scripted_motion
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera

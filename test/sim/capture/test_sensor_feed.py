@@ -10,12 +10,10 @@ from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
-from simjudge.sim.capture.scanning import CapturedScan
-from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
+from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.scene.solid_meshes import box, plane
+from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box, plane
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_file import read_sensors

@@ -7,8 +7,7 @@ import yaml
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box
 from simjudge.sim.sensors.camera.rig import read_rig
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.mesh_rays import MeshRays
+from simjudge.sim.engines.still_engine import MeshRays
 from simjudge.sim.scene.model import Mesh
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.mesh_rays import ThingRays, labels_of_rays
+from simjudge.sim.engines.still_engine import ThingRays, labels_of_rays
 from simjudge.sim.scene.model import Mesh, Surface, Thing
 from simjudge.sim.sensors.camera.lens import lens_with_field
 

@@ -13,10 +13,9 @@ from scipy.spatial.distance import pdist
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.ground import Floor, headings
-from simjudge.sim.scene.model import Collider, Surface, Thing
+from simjudge.sim.scene.model import Collider, Surface, Thing, box, plane
 from simjudge.sim.scene.placements import scatter
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.solid_meshes import box, plane
 
 COURSE = {
     "waypoints": [[-3, 0], [-1, 0.6], [1, -0.6], [3, 0]],

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simjudge.sim.scene.model import box, cone, join, plane
 from simjudge.sim.scene.read import winding_number
-from simjudge.sim.scene.solid_meshes import box, cone, join, plane
 
 
 def test_inside_and_outside_of_many_points():

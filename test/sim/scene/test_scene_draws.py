@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from simjudge.sim.scene.file_content import read_content
+from simjudge.sim.scene.scene_fields import read_content
 
 
 def drawn(tmp_path, content, seed=0):

@@ -11,9 +11,8 @@ from scene_files import TRIANGLE, scene_file
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.forms import Form, Piece, PlacedForm
-from simjudge.sim.scene.model import Collider, Surface
+from simjudge.sim.scene.model import Collider, Surface, plane
 from simjudge.sim.scene.read import _numbered, read_scene
-from simjudge.sim.scene.solid_meshes import plane
 
 NAN = float("nan")
 CONE = {"kind": "red_cone", "at": [0, 0]}

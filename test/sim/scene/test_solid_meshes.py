@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene import solid_meshes
+from simjudge.sim.scene import model as solid_meshes
 from simjudge.sim.scene.read import winding_number
 
 N = solid_meshes.SEGMENTS

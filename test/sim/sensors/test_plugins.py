@@ -13,14 +13,13 @@ from simjudge.core.errors import UsageError
 from simjudge.sim.sensors import filter_registry
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
-from simjudge.sim.sensors.filter_registry import add_plugin, load_plugins
-from simjudge.sim.sensors.reading_filters import READING_FILTERS, FilterChain, SensorReading
+from simjudge.sim.sensors.filter_registry import READING_FILTERS, FilterChain, SensorReading, add_plugin, load_plugins
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 OWN = '''
 from dataclasses import replace
 from simjudge.sim.sensors.camera.filters import camera_filter
-from simjudge.sim.sensors.reading_filters import reading_filter
+from simjudge.sim.sensors.filter_registry import reading_filter
 
 @reading_filter
 def shift_by(reading, *, metres: float):

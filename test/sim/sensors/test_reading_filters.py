@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors import reading_filters
-from simjudge.sim.sensors.reading_filters import FilterChain, FilterStep, SensorReading
+from simjudge.sim.sensors import filter_registry as reading_filters
+from simjudge.sim.sensors.filter_registry import FilterChain, FilterStep, SensorReading
 
 
 def reading(values, stamp=0):

@@ -291,7 +291,8 @@ def read_tracklets(
         if not kind or size is None or min(size) <= 0 or first is None or not first[0].is_integer():
             losses.add("malformed tracklets", f"{where} (needs objectType, first_frame, and h, w, l above 0)")
             continue
-        class_id = ids.setdefault(_class_name(kind), len(ids))
+        # The type as KITTI's other benchmarks write it: Person_sitting for Person (sitting).
+        class_id = ids.setdefault("_".join(kind.replace("(", "").replace(")", "").split()), len(ids))
         for number, element in enumerate(item.findall("poses/item")):
             frame, pose, state = int(first[0]) + number, _numbers(element, _POSE), _numbers(element, ("state",))
             at = f"{where}: frame {frame}"
@@ -318,11 +319,6 @@ def _boxes(rows: list[tuple[int, int, int, list[float], list[float]]]) -> CloudB
     up = np.zeros_like(size)
     up[:, 2] = size[:, 2] / 2
     return CloudBoxes(scan, class_id, instance, pose[:, :3] + turn.apply(up), turn.as_quat(), size)
-
-
-def _class_name(kind: str) -> str:
-    """The type as KITTI's other benchmarks write it: Person_sitting for Person (sitting)."""
-    return "_".join(kind.replace("(", "").replace(")", "").split())
 
 
 def _numbers(element: Element, names: tuple[str, ...]) -> list[float] | None:

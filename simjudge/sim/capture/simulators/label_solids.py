@@ -20,11 +20,18 @@ from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import InstanceImage, distance_to, instance_extents, visible_shares
 from simjudge.sim.capture.silhouette import meeting_point, pixels_alone, triangle_boxes, triangle_terms
-from simjudge.sim.capture.simulators.label_messages import ClassKey, ClassLookup, LabelRow, instance_of
+from simjudge.sim.capture.simulators.label_messages import (
+    CAMERA_FRAME,
+    ClassKey,
+    ClassLookup,
+    ImageFields,
+    LabelRow,
+    RecordedThingFields,
+    SolidFields,
+    instance_of,
+)
 from simjudge.sim.capture.simulators.motion_source import MotionPoses, MotionSource
-from simjudge.sim.capture.simulators.simulator_file import CAMERA_FRAME, ImageFields, RecordedThingFields, SolidFields
-from simjudge.sim.scene.model import Mesh
-from simjudge.sim.scene.solid_meshes import box, cone, cylinder, move
+from simjudge.sim.scene.model import Mesh, box, cone, cylinder, move
 from simjudge.sim.sensors.camera.calibration import message_calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera

@@ -18,8 +18,8 @@ from simjudge.core.images import ImageError
 from simjudge.core.installed import SIMULATOR, shipped_files
 from simjudge.core.object_tables import Objects
 from simjudge.data.format_support.format import Topics
+from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.image_geometry import flip_vertically
-from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, LABELS, VISION_BOXES, VISION_BOXES_3D
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_poses import POSE_TYPES, decoded_messages, header_stamp
@@ -29,24 +29,22 @@ from simjudge.data.sets import refuse_input_as_output
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.simulators.label_messages import (
     WEBOTS_BOXES,
+    BoxFields,
     BoxLabels,
     ClassNumbers,
+    LabelFields,
     LabelNames,
     LabelRow,
+    PictureFields,
     PictureLabels,
+    SimulatorFile,
+    SolidFields,
     build_objects,
+    read_simulator,
     settle_rows,
 )
 from simjudge.sim.capture.simulators.label_solids import CARLA_OBJECTS, CameraView, SolidLabels, ThingLabels
 from simjudge.sim.capture.simulators.motion_source import RecordedMotions
-from simjudge.sim.capture.simulators.simulator_file import (
-    BoxFields,
-    LabelFields,
-    PictureFields,
-    SimulatorFile,
-    SolidFields,
-    read_simulator,
-)
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from simjudge.sim.engines.chrono.cameras import ChronoCameras, probe, rays_of_a_
 from simjudge.sim.engines.chrono.modules import STEP, Modules, identify_release, load_modules, whole_steps
 from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_body, plan_scene
 from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.mesh_rays import ThingRays, labels_of_rays
+from simjudge.sim.engines.still_engine import ThingRays, labels_of_rays
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.vehicle.car_appearance import car_things
 from simjudge.sim.vehicle.vehicle import Vehicle
 

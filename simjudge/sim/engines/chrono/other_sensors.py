@@ -37,7 +37,7 @@ from simjudge.sim.engines.chrono.modules import STEP
 from simjudge.sim.engines.chrono.own_lidar import asked_scans, check_own_lidar, check_own_returns, points
 from simjudge.sim.sensors.inertial.noise import NoiseSource
 from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 
 _TOLERANCE = 1e-9

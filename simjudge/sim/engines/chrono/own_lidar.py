@@ -28,8 +28,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.lidar.lidar import Lidar, Returns, unit_directions
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarSpec, Returns, unit_directions
 
 Ranges = npt.NDArray[np.float32]
 

@@ -39,7 +39,7 @@ from simjudge.sim.engines.chrono.modules import Modules, Release, camera_argumen
 from simjudge.sim.engines.chrono.own_lidar import lidar_arguments
 from simjudge.sim.sensors.camera.camera import ChronoNoise
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarSpec
 
 _FULL = 255.0
 
@@ -205,7 +205,9 @@ class ChronoViews:
         if isinstance(asked, SensorRequest):
             sensor = self._deep(asked) if kind == "deep" else self._camera(kind, asked)
         elif isinstance(asked, LidarSpec):
-            sensor = self._lidar(asked)
+            sensor = self._sensor.ChLidarSensor(
+                self._rig, 1.0, self._core.ChFramed(), *lidar_arguments(self._sensor, asked.model())
+            )
         elif isinstance(asked, Noisy):
             sensor = self._camera("camera", asked.asked, asked.side)
             sensor.PushFilter(noise_filter(self._sensor, asked.noise))
@@ -252,11 +254,6 @@ class ChronoViews:
 
     def _deep(self, asked: SensorRequest) -> Any:
         return make_deep_camera(self._sensor, self._core, asked, self._rig)
-
-    def _lidar(self, spec: LidarSpec) -> Any:
-        return self._sensor.ChLidarSensor(
-            self._rig, 1.0, self._core.ChFramed(), *lidar_arguments(self._sensor, spec.model())
-        )
 
     def _filters(self, kind: Kind, sensor: Any) -> Path | None:
         """What makes its data readable; the folder, where they go through files."""

@@ -85,7 +85,9 @@ def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence
     """Lay a grid on every face of what stands."""
     spacing = SPACING
     steps = [_steps(thing, spacing) for thing in things]
-    count = sum(_count(step) for step, still in zip(steps, stands, strict=True) if still)
+    count = sum(
+        int(((step[:, 0] + 1) * (step[:, 1] + 1)).sum()) for step, still in zip(steps, stands, strict=True) if still
+    )
     if count > MOST:
         spacing *= math.sqrt(count / MOST)
         steps = [_steps(thing, spacing) for thing in things]
@@ -102,10 +104,6 @@ def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence
     stacked = [np.concatenate([np.zeros((0, 3)), *column]) for column in zip(*parts, strict=True)] if parts else []
     point, normal, facet = (column.astype(np.float32) for column in stacked or [np.zeros((0, 3))] * 3)
     return SampleGrid(np.concatenate([np.zeros((0, FACE)), *faces]).astype(np.int32), point, normal, facet)
-
-
-def _count(steps: IntArray) -> int:
-    return int(((steps[:, 0] + 1) * (steps[:, 1] + 1)).sum())
 
 
 def _steps(thing: Thing, spacing: float) -> IntArray:

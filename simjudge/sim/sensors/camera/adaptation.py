@@ -20,7 +20,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import Images
 from simjudge.core.progress import ProgressBar
-from simjudge.data.pairing import pair_frames
+from simjudge.data.frame_sequences import pair_frames
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, frame_seed
 from simjudge.sim.sensors.camera.filters import (
     FULL_SCALE,

@@ -215,7 +215,9 @@ def filter_images(
     if out is None:
         return seen
     with progress("filtering") as advance:
-        written = write_where_asked(_watched(seen, advance), out, to)
+        written = write_where_asked(
+            seen if seen.images is None else replace(seen, images=_WatchedImages(seen.images, advance)), out, to
+        )
     facts = _provenance(source, frames, steps, settings, described)
     _write_provenance(Path(out), {**facts, "losses": losses.lines()})
     return replace(written, images=seen.images)
@@ -358,10 +360,6 @@ def _named(path: Path) -> dict[str, str]:
 def _write_provenance(out: Path, content: dict[str, object]) -> None:
     with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-
-
-def _watched(frames: FrameSet, advance: Advance) -> FrameSet:
-    return frames if frames.images is None else replace(frames, images=_WatchedImages(frames.images, advance))
 
 
 @dataclass(frozen=True)

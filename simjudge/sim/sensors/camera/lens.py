@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.camera import opencv_distortion
+from simjudge.sim.sensors.camera import distortion as opencv_distortion
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.distortion import (
     Coefficients,

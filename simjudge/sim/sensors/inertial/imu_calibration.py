@@ -75,18 +75,14 @@ def allan_deviation(readings: FloatArray, rate: float) -> AllanDeviation:
     values = readings.reshape(len(readings), -1)
     values = values - values.mean(axis=0)
     summed = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-    sizes = _cluster_sizes(len(values))
+    largest = len(values) // _FEWEST_CLUSTERS
+    steps = np.arange(int(math.log10(max(largest, 1)) * _PER_DECADE + 1e-9) + 1) / _PER_DECADE
+    sizes = np.unique(np.rint(10**steps).astype(np.int64))
     rows = []
     for size in sizes.tolist():
         second = summed[2 * size :] - 2 * summed[size:-size] + summed[: -2 * size]
         rows.append(np.sqrt(np.mean(np.square(second), axis=0) / 2) / size)
     return AllanDeviation(sizes / rate, np.array(rows).reshape(len(sizes), -1), sizes, len(values))
-
-
-def _cluster_sizes(count: int) -> IntArray:
-    largest = count // _FEWEST_CLUSTERS
-    steps = np.arange(int(math.log10(max(largest, 1)) * _PER_DECADE + 1e-9) + 1) / _PER_DECADE
-    return np.unique(np.rint(10**steps).astype(np.int64))
 
 
 def fit_noise(allan: AllanDeviation, axis: int) -> FittedNoise:

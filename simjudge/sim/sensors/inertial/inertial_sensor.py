@@ -25,6 +25,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
+from simjudge.sim.sensors.filter_registry import STAGES, FilterChain, SensorReading
 from simjudge.sim.sensors.inertial.motion import (
     SECOND,
     Motion,
@@ -38,7 +39,6 @@ from simjudge.sim.sensors.inertial.motion import (
 )
 from simjudge.sim.sensors.inertial.noise import NoiseSource
 from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, ImuSpec, InertialSpec, MagnetometerSpec
-from simjudge.sim.sensors.reading_filters import STAGES, FilterChain, SensorReading
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 

@@ -13,9 +13,8 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.names import NO_STAMP
-from simjudge.data.clouds import CloudSet, Table
+from simjudge.data.clouds import CloudSet, Table, lidar_points
 from simjudge.data.format_support.format import Topics
-from simjudge.data.lidar_points import lidar_points
 from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording

@@ -21,8 +21,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.filter_registry import FilterRegistry
-from simjudge.sim.sensors.reading_filters import FilterStep, Stage
+from simjudge.sim.sensors.filter_registry import FilterRegistry, FilterStep, Stage
 
 
 @dataclass(frozen=True, eq=False, repr=False)

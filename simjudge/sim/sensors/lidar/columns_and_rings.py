@@ -255,7 +255,9 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
         value[rows] = np.unwrap(sense * points.azimuth[rows]) if in_order else sense * points.azimuth[rows]
     beat = find_beat(points.turn, points.ring, value, _LEAST_AZIMUTH)
     if in_order:
-        single = _first_returns(order, same, value)
+        # Further returns of a beam are left out: some devices list these as columns of their own.
+        single = np.ones(len(value), np.bool_)
+        single[order[1:]] = ~same | (np.abs(np.diff(value[order])) > _LEAST_AZIMUTH)
         kept = replace(points, turn=points.turn[single], ring=points.ring[single])
         whole, position = _whole_columns(kept, (value - beat.offset[points.ring])[single], beat.step)
         offset = _first_ring(beat.offset + beat.step * whole, position, beat.step)
@@ -264,13 +266,6 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
         offset = wrapped(beat.offset, beat.step)
     begin, column = count_columns(points.turn, value - offset[points.ring], beat.begin, beat.step)
     return sense, Beat(beat.step, begin, beat.offset, column), sense * offset
-
-
-def _first_returns(order: Indices, same: npt.NDArray[np.bool_], value: FloatArray) -> npt.NDArray[np.bool_]:
-    """The points (N,) without further returns of the same beams: some devices list these as columns of their own."""
-    single = np.ones(len(value), np.bool_)
-    single[order[1:]] = ~same | (np.abs(np.diff(value[order])) > _LEAST_AZIMUTH)
-    return single
 
 
 def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:

@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.names import NO_STAMP
-from simjudge.data.clouds import CloudSet
-from simjudge.data.lidar_points import late_points
+from simjudge.data.clouds import CloudSet, late_points
 from simjudge.sim.sensors.lidar.checked_scans import (
     INFINITE,
     MOST_SCANS,

@@ -22,8 +22,7 @@ from simjudge.data.sets import refuse_input_as_output
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.beam_estimation import BeamEstimate, estimate_beams
 from simjudge.sim.sensors.lidar.columns_and_rings import wrapped
-from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarFields, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, MeasuredTurn, read_turns
 
 _WIDTH = 120

@@ -8,9 +8,9 @@ from space_worlds import STAMPS, camera_at, head, isaac, new, pose_message, tran
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
+from simjudge.sim.capture.simulators.label_messages import read_simulator
 from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels
 from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions, RecordedMotions
-from simjudge.sim.capture.simulators.simulator_file import read_simulator
 
 MS = 1_000_000
 

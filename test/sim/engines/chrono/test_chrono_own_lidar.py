@@ -18,8 +18,7 @@ from simjudge.sim.engines.chrono.own_lidar import (
     lidar_arguments,
     points,
 )
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, LidarSpec, lidar_beams, unit_directions
 
 VULKAN = SimpleNamespace(LidarBeamShape_ELLIPTICAL="grid", LidarReturnMode_FIRST_RETURN="first")
 OPTIX = SimpleNamespace(ChOptixSensor=object)

@@ -20,7 +20,7 @@ from simjudge.sim.engines.chrono.cameras import (
 )
 from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes
 from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS, Release
-from simjudge.sim.engines.mesh_rays import MeshRays
+from simjudge.sim.engines.still_engine import MeshRays
 
 HEAD = Release("10.0.0", "head", cameras=True, semantic_buffer=False, random_seed=True, phys_camera=True, vehicles=True)
 

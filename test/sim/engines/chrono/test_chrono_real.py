@@ -26,8 +26,7 @@ from simjudge.sim.scene.model import Scene, Surface, Thing
 from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sim.sensors.inertial.noise import NoiseModel
-from simjudge.sim.sensors.lidar.lidar import LidarNoise
-from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.lidar import LidarNoise, LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.testing.checks import contract_scene
 from simjudge.sim.vehicle.vehicle import Command, read_vehicle

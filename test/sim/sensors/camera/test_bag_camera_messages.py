@@ -10,8 +10,8 @@ from bag_samples import SECOND, TYPES, sample
 from simjudge.data.rosbag2 import read_recording, write_recording
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.camera.camera_messages import CameraMessages
 from simjudge.sim.sensors.camera.lens import lens_with_field
+from simjudge.sim.sensors.sensor_messages import CameraMessages
 
 LENS = lens_with_field("radial", (64, 48), 70, (-0.2, 0.02, 0.0))
 

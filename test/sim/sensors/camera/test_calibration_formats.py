@@ -11,7 +11,7 @@ from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration, holds_calibration, plain_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, CameraMessages
+from simjudge.sim.sensors.sensor_messages import CAMERA_INFO_TOPIC, CameraMessages
 
 
 def recording(path, topics=(CAMERA_INFO_TOPIC,)):

@@ -14,7 +14,6 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.camera_messages import CameraMessages
 from simjudge.sim.sensors.camera.depth_filters import (
     DEPTH_FILTERS,
     DepthCamera,
@@ -23,6 +22,7 @@ from simjudge.sim.sensors.camera.depth_filters import (
     encode_depth_png,
 )
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sim.sensors.sensor_messages import CameraMessages
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -1,4 +1,4 @@
-"""The models that pictures' quality is scored by, and the scores: NIQE and BRISQUE.
+"""Quality of whole pictures: NIQE and BRISQUE by models, PIQE without one, and each over time.
 
 NIQE says how far the features of a picture's blocks lie from those of pristine photographs. Its models are JSON of
 simjudge's own, and the authors' parameters as MATLAB or NumPy files. BRISQUE is a support vector regression of 36
@@ -16,19 +16,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from simjudge.core.arrays import NO_ARRAYS, FloatArray
+from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, read_bytes
-from simjudge.core.images import RgbImage
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import FileKind, find_file
 from simjudge.core.isolated_readers import NIQE_NAMES
 from simjudge.core.processes import read_isolated
+from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
-from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
-from simjudge.objects.image_quality.scene_statistics import FEATURES, brisque_features, niqe_features
+from simjudge.objects.image_quality import piqe_class
+from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, BLOCK, NOISY_BLOCK, piqe_blocks
+from simjudge.objects.image_quality.scene_statistics import (
+    FEATURES,
+    brisque_features,
+    gray_levels,
+    niqe_features,
+    normalized_luminance,
+)
+from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
+from simjudge.objects.settings import ImageQualitySettings
 
 SHARP = 0.75
 """Share of the sharpest block's sharpness above which a block of a pristine photograph counts for the model."""
@@ -351,3 +363,120 @@ def read_quality_models(settings: ImageQualitySettings) -> QualityModels:
     if settings.brisque_model is None or settings.brisque_range is None:
         return QualityModels(niqe, None)
     return QualityModels(niqe, read_brisque_model(settings.brisque_model, settings.brisque_range))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Piqe(ShortRepr):
+    """What PIQE says of a picture."""
+
+    score: float  # 0 is best, 100 worst; 100 for a picture without an active block
+    # uint8 (ceil(H / 16), ceil(W / 16)), bits of ACTIVE_BLOCK, ARTIFACT_BLOCK and NOISY_BLOCK
+    blocks: npt.NDArray[np.uint8]
+    width: int  # width, height: of the picture, pixels
+    height: int
+
+    def has(self, kind: int) -> BoolArray:
+        """Which blocks are of a kind."""
+        found: BoolArray = (self.blocks & kind) != 0
+        return found
+
+    def share(self, kind: int) -> float:
+        """The share of all blocks that are of a kind, 0 to 1."""
+        return float(np.mean(self.has(kind)))
+
+    def mask(self, kind: int) -> BoolArray:
+        """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask.
+
+        Returns bool (H, W).
+        """
+        pixels = self.has(kind).repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
+        return pixels[: self.height, : self.width]
+
+    @property
+    def word(self) -> str:
+        """The class of the score."""
+        return piqe_class(self.score)
+
+
+def piqe(pixels: RgbImage) -> Piqe:
+    """Rate a picture by PIQE, as MATLAB's piqe does.
+
+    The picture is continued by its mirror image to a multiple of 16. A block of 16 x 16 whose variance v of MSCN is
+    above 0.1 is active. An active block has an artifact where six neighbours along one of its edges deviate by less
+    than 0.1. It has noise where its deviation s is above 2 |s - r| / max(s, r); r is the deviation of its two middle
+    columns over the one of the others. The score is 100 (1 + sum D) / (1 + N) over the N active blocks, with D = 1 - v
+    for an artifact plus v for noise.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+
+    Source:
+        Venkatanath et al., Blind image quality evaluation using perception based features, NCC 2015.
+    """
+    height, width = pixels.shape[:2]
+    gray = np.pad(gray_levels(pixels), ((0, -height % BLOCK), (0, -width % BLOCK)), mode="symmetric")
+    mscn, _ = normalized_luminance(gray, "repeat")
+    blocks, variance = piqe_blocks(mscn)
+    return Piqe(_score(blocks, variance), blocks, width, height)
+
+
+def _score(blocks: npt.NDArray[np.uint8], variance: FloatArray) -> float:
+    artifact, noise = (blocks & ARTIFACT_BLOCK) != 0, (blocks & NOISY_BLOCK) != 0
+    distortion = (1.0 - variance[artifact]).sum() + variance[noise].sum()
+    return float(100.0 * (1.0 + distortion) / (1.0 + np.count_nonzero(blocks & ACTIVE_BLOCK)))
+
+
+_DEFAULTS = ImageQualitySettings()
+
+
+def image_quality_series(
+    frames: FrameSet,
+    settings: ImageQualitySettings = _DEFAULTS,
+    *,
+    losses: Losses | None = None,
+    progress: ProgressBar = no_progress,
+) -> list[Series]:
+    """Measure the quality of every picture of a set.
+
+    `frames`: the set, ascending in time. Without stamps, the frame's number stands for the time; returns series of the
+    whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the shares of PIQE's
+    blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where the set has no
+    pictures.
+    """
+    images = frames.images
+    if images is None:
+        return []
+    models = read_quality_models(settings)
+    losses = Losses() if losses is None else losses
+    rows: list[dict[str, float]] = []
+    with progress("image quality") as advance:
+        for index in range(len(frames)):
+            try:
+                rows.append(picture_quality(images.read(index), models))
+            except ImageError as error:
+                losses.add("pictures that cannot be read", str(error))
+                rows.append({})
+            advance(index + 1, len(frames))
+    time = _frame_times(frames)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [Series(name, "", WHOLE, time, np.array([row.get(name, np.nan) for row in rows])) for name in names]
+
+
+def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]:
+    """Measure one picture. `pixels`: uint8 (H, W, 3), red first."""
+    found = piqe(pixels)
+    values = {
+        "piqe": found.score,
+        "piqe active share": found.share(ACTIVE_BLOCK),
+        "piqe artifact share": found.share(ARTIFACT_BLOCK),
+        "piqe noise share": found.share(NOISY_BLOCK),
+        "niqe": niqe(pixels, models.niqe),
+    }
+    return values if models.brisque is None else {**values, "brisque": brisque(pixels, models.brisque)}
+
+
+def _frame_times(frames: FrameSet) -> FloatArray:
+    """Stamps in seconds; frames' numbers where not all frames have one."""
+    if frames.stamped.all():
+        return stamps_to_seconds(frames.stamp)
+    return np.arange(len(frames), dtype=np.float64)

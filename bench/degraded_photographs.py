@@ -16,11 +16,11 @@ import numpy as np
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import IMAGE_SUFFIXES, ArrayImages, RgbImage, decode_image
-from simjudge.objects.settings import ImageQualitySettings
 from simjudge.objects.image_quality.colour_histograms import colour_histograms, histogram_distance
 from simjudge.objects.image_quality.quality import picture_quality, read_quality_models
 from simjudge.objects.image_quality.scene_statistics import brisque_features, gray_levels
 from simjudge.objects.picture_series import hu_moments
+from simjudge.objects.settings import ImageQualitySettings
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 
 LARGE = 0.8

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from render import Row
 
-from simjudge.objects.settings import OccupancySettings
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
+from simjudge.objects.settings import OccupancySettings
 
 HEIGHT, RANGE = 1.5, 30.0
 RINGS, COLUMNS = 16, 1800

@@ -31,7 +31,7 @@ FORMATS = (
         "Video",
         "a video (.mp4)",
         lambda source: not source.is_folder and source.path.suffix.lower() in _SUFFIXES,
-        60,
+        65,
         read=lambda source, _options: read_video(source.path),
     ),
 )

@@ -29,7 +29,7 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import FOXGLOVE_COMPRESSED, FOXGLOVE_IMAGE, FOXGLOVE_VIDEO, standard_types
 from simjudge.data.rosbag2.storage import (
     ZSTD_MAGIC,
     MessageLocation,
@@ -326,7 +326,12 @@ _END_OF_TIME = 2**63  # Nanoseconds; recorders write them as 64 bits with a sign
 _MESSAGE_HEAD = 22  # Bytes of a message's record before its content: channel, number in the channel, two times
 _ROS1 = "ros1"  # The encoding of messages in recordings of ROS 1
 _PROTOBUF = "protobuf"  # The encoding of messages of Foxglove's own programs
-_RENAMED = {"tf/msg/tfMessage": "tf2_msgs/msg/TFMessage"}
+_RENAMED = {
+    "tf/msg/tfMessage": "tf2_msgs/msg/TFMessage",
+    "foxglove.RawImage": FOXGLOVE_IMAGE,
+    "foxglove.CompressedImage": FOXGLOVE_COMPRESSED,
+    "foxglove.CompressedVideo": FOXGLOVE_VIDEO,
+}
 _CONVERSION_ERRORS = (ValueError, IndexError, KeyError, AssertionError, struct.error, MemoryError, OverflowError)
 _FORMATS = {
     "ros2msg": MessageDefinitionFormat.MSG,
@@ -488,8 +493,6 @@ class McapFile:
         """The name of a channel's message type in ROS 2."""
         schema = self._contents.schemas.get(self._contents.channels[channel].schema_id)
         name = full_type_name(schema.name if schema else "")
-        if name.startswith("foxglove."):
-            name = f"foxglove_msgs/msg/{name.removeprefix('foxglove.')}"
         return _RENAMED.get(name, name)
 
     def _message(self, data: bytes | memoryview, channel: int) -> bytes | memoryview:

@@ -76,11 +76,8 @@ def recording(path, *topics):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("foxglove_msgs/msg/CompressedVideo", "is video"),
-        ("foxglove.CompressedVideo", "is video"),
-        ("ffmpeg_image_transport_msgs/msg/FFMPEGPacket", "is video"),
+        ("zed_msgs/msg/CompressedVideo", "is video"),
         ("theora_image_transport/msg/Packet", "is video"),
-        ("foxglove.CompressedImage", "images of Foxglove's own type"),
         ("foxglove.ImageAnnotations", "may hold labels or detections"),
         ("art_perception_msgs/msg/ObjectArray", "positions of objects without sizes"),
         ("darknet_ros_msgs/msg/BoundingBoxes", "may hold labels or detections"),

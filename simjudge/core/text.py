@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -185,18 +184,3 @@ def near_name(given: object, known: Collection[str]) -> str:
 def nearest_name(given: object, known: Collection[str]) -> str:
     """The end of a message about a name that does not exist: the nearest one, or all there are."""
     return near_name(given, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
-
-
-if sys.version_info >= (3, 11):
-    from enum import StrEnum
-else:
-    from enum import Enum
-
-    class StrEnum(str, Enum):
-        """As in the standard library of Python 3.11: a member prints as its value."""
-
-        __str__ = str.__str__
-        __format__ = str.__format__
-
-
-__all__ = ["StrEnum"]

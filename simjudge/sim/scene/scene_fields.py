@@ -1,4 +1,4 @@
-"""What a scene's file says, with what it extends, and the types of its fields: points, areas, references, light, paths."""
+"""What a scene file says, with what it extends, and the types of its fields: points, areas, names, light, paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A KITTI folder, in all layouts of its benchmarks, as a set of images, and as a set of clouds with all that belongs."""
+"""A KITTI folder, in all layouts of its benchmarks, as a set of images, and as a set of clouds with all about them."""
 
 from __future__ import annotations
 

@@ -254,7 +254,6 @@ class LiveComparison:
         return output.out is not None
 
     def _give_out(self, session: LiveSession, found: Comparison) -> None:
-        """Save and publish a result."""
         if self._output.out is not None:
             self._output.save(found, self._output.out)
         certain = 0 if found.parameters.get("certainty") == NOT_YET else session.judge.frame_count

@@ -72,7 +72,6 @@ class ManualNode(SimjudgeNode):
         return {**{f"{name} received": count for name, count in self._received.items()}, "commands": self._commands}
 
     def _listen(self, topic: str, convert: Callable[[Any], Command | WantedMotion]) -> None:
-        """Obey the messages of a topic, by a function that converts them."""
 
         def take(message: Any) -> None:
             self._received[topic] += 1

@@ -85,7 +85,6 @@ class RecordNode(SimjudgeNode):
             raise SimjudgeError(f"parameter {name}: {text!r} is no regular expression: {error}") from error
 
     def _look(self) -> None:
-        """Subscribe to topics that have come up."""
         for name, types in self.get_topic_names_and_types():
             if name in self._taken or name in self._refused or not self._wanted(name):
                 continue

@@ -140,7 +140,6 @@ class SimNode(ManagedNode):
 
     @property
     def _asking(self) -> str:
-        """What commands answer in lock-step."""
         return "scans" if self._lidar else "frames"
 
     def _drive_options(self) -> DriveOptions:
@@ -170,7 +169,6 @@ class SimNode(ManagedNode):
             self.finish()
 
     def _drive(self) -> None:
-        """One drive from the start to its end, or to a reset."""
         setup, round_number = self._setup, self._resets
         self._resets_done = round_number
         given = self.settings

@@ -114,7 +114,6 @@ class ValidationNode(ManagedNode):
         self.fail(error)
 
     def _compare(self, settings: CompareSettings) -> None:
-        """Compare the two sets, save and publish."""
         output = self._output
         try:
             compared = compare_sets(

@@ -77,7 +77,6 @@ class SummaryRepr(ABC):
         return self.summary().text()
 
     def _repr_html_(self) -> str:
-        """The summary for notebooks."""
         return self.summary().html()
 
 

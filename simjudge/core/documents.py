@@ -205,7 +205,6 @@ def _fields_at(location: Location, model: type[BaseModel]) -> list[tuple[str, Fi
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that an annotation is, or is made of."""
     plain = isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias)
     if plain and issubclass(annotation, BaseModel):
         if annotation.__pydantic_root_model__:

@@ -201,14 +201,7 @@ class Objects(ShortRepr):
         return cls.build([], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Objects:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
+        """Take some rows."""
         return _take(self, rows)
 
 
@@ -272,14 +265,7 @@ class Predictions(ShortRepr):
         return cls.build([], [], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Predictions:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
+        """Take some rows."""
         return _take(self, rows)
 
 

@@ -143,7 +143,6 @@ class ConcatenatedImages(ShortRepr):
 
 
 def _same_classes(sets: Sequence[FrameSet]) -> tuple[list[FrameSet], dict[int, str]]:
-    """The sets with one numbering of classes, and its names."""
     if not any(s.class_names for s in sets):
         return list(sets), {}
     for frames in sets:

@@ -114,12 +114,7 @@ class Detector(Protocol):
 
 
 def check_scores(model: str, image: int, score: npt.ArrayLike) -> None:
-    """Check a net's scores before those below a threshold are dropped: NaN is below no threshold, and above none.
-
-    Args:
-        image: the number of the image in what the detector was given.
-        score: all scores of one image, of any shape.
-    """
+    """Check a net's scores before those below a threshold are dropped: NaN is below no threshold, and above none."""
     values = np.asarray(score)
     if not np.isfinite(values).all():
         raise BadAnswerError(

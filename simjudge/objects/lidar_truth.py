@@ -185,7 +185,6 @@ def _truth_of_both(
 
 
 def _labelled(clouds: CloudSet, boxes: CloudBoxes) -> IntArray:
-    """The numbers of the clouds that somebody labelled."""
     if clouds.labelled is None:
         return np.unique(boxes.cloud)
     return np.union1d(boxes.cloud, np.flatnonzero(clouds.labelled))

@@ -112,7 +112,6 @@ class _Tracker:
         return len(self.last)
 
     def advance(self, stamp: int, rows: IntArray) -> None:
-        """Give the sightings of the next frame their tracks."""
         alive = np.flatnonzero(stamp - self.stamp <= self.gap)
         i, j = self._assign(alive, rows, stamp)
         found, seen = alive[i], rows[j]

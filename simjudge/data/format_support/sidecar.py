@@ -345,7 +345,6 @@ def _column_to_json(column: npt.NDArray[Any]) -> list[float | int | None]:
 
 
 def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
-    """Whether classes, boxes and masks are the same."""
     close = np.abs(mine.box - theirs.box).max(initial=0) <= _TOLERANCE
     return bool(close and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
 

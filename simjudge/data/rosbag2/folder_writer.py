@@ -153,7 +153,6 @@ class FolderWriter(Writer):
         super().abort()
 
     def _begin(self) -> None:
-        """Start a storage file with the topics so far."""
         stem = self.path.name if self._form.max_bytes is None else f"{self.path.name}_{len(self._parts)}"
         self.storage = _STORAGES[self.storage_plugin](self.path, self.compression_mode, stem)
         known, self.connections = self.connections, []
@@ -166,7 +165,6 @@ class FolderWriter(Writer):
             )
 
     def _end(self) -> None:
-        """Finish the storage file in progress."""
         for future in self._compressed:
             if future.done():
                 future.result()

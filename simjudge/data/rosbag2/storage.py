@@ -196,7 +196,6 @@ def _is_rosbag2_metadata(path: Path) -> bool:
 
 
 def _metadata(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """What metadata.yaml says, or why it says nothing."""
     damaged = f"{METADATA} is cut off or damaged"
     if not is_file(path):
         return None, f"there is no {METADATA}"

@@ -247,7 +247,6 @@ class LockStep:
         return replace(self._engine.vehicle_state(), time=self.time / SECOND)
 
     def _instant(self, time: int) -> _Instant:
-        """The world at a time between the last two observations."""
         before, now = self._before, self._now
         if time == now.time:
             return now

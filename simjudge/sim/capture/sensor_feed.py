@@ -160,7 +160,6 @@ def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyM
 
 
 def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:
-    """Rotation and position of a thing at the end of the turn."""
     if thing.name in motion.names:
         (rotation,), (position,) = motion.keyframes.at(np.zeros(1), motion.names.index(thing.name))
         return rotation, position

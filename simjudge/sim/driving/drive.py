@@ -206,7 +206,6 @@ def drive(
 
 
 def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
-    """Drive to the end."""
     with progress("driving, metres") as advance:
         for event in loop.run():
             if recorder is not None:
@@ -303,7 +302,6 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
 
 
 def _tell_on_terminal(line: str) -> None:
-    """Show a line in the place of the last one."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()

@@ -238,7 +238,6 @@ def read_mtl(path: Path) -> dict[str, MtlMaterial]:
 
 
 def _take(material: MtlMaterial, words: list[str], path: Path, number: int) -> None:
-    """What a line says of a material."""
     key, where = words[0], f"{path}:{number}"
     if key in _NUMBERS:
         _take_numbers(material, key, _values(where, words))

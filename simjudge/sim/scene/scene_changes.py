@@ -75,7 +75,6 @@ def _check_kinds(path: Path, content: Mapping[str, Any], kinds: Mapping[str, str
 
 
 def _is_labelled(scene: Scene, placement: str) -> bool:
-    """Whether a placement of a scene places things that have a class."""
     return any(thing.class_id != NO_CLASS and thing.name.startswith(f"{placement}_") for thing in scene.things)
 
 

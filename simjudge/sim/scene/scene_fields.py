@@ -83,7 +83,6 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tup
 
 
 def _with_whole_paths(content: Any, folder: Path) -> Any:
-    """A copy whose fields of files hold whole paths."""
     if isinstance(content, list):
         return [_with_whole_paths(item, folder) for item in content]
     if not isinstance(content, dict):
@@ -222,7 +221,6 @@ class PointType(Vector):
     largest: float = FARTHEST
 
     def _read(self, value: Any) -> Any:
-        """The point."""
         flat = isinstance(value, list | tuple) and len(value) == 2
         return super()._read([*value, 0.0] if flat and all(map(is_number, value)) else value)
 
@@ -241,7 +239,6 @@ class ColourType(FieldType):
         return 'a colour "#rrggbb" or [red, green, blue] from 0 to 1 (sRGB)'
 
     def _read(self, value: Any) -> Any:
-        """The linear values."""
         given = parse_srgb(value)
         if given is None:
             raise refusal(self.needed)
@@ -267,7 +264,6 @@ class AreaType(Vector):
         return "[x0, y0, x1, y1] with x0 < x1 and y0 < y1"
 
     def _read(self, value: Any) -> Any:
-        """The rectangle."""
         x0, y0, x1, y1 = super()._read(value)
         if not (x0 < x1 and y0 < y1):
             raise refusal(self.needed)
@@ -284,7 +280,6 @@ class RepeatType(FieldType):
         return "a number above 0, or two of them [across, up],"
 
     def _read(self, value: Any) -> Any:
-        """Across and up."""
         pair = value if isinstance(value, list | tuple) else [value, value]
         if len(pair) != 2 or not all(is_number(number, FARTHEST) and number > 0 for number in pair):
             raise refusal(self.needed)
@@ -306,7 +301,6 @@ class ClassType(FieldType):
         return Whole(1, MOST_CLASSES).needed
 
     def _read(self, value: Any) -> Any:
-        """The name or the number."""
         return Text().read(value) if isinstance(value, str) else Whole(1, MOST_CLASSES).read(value)
 
     def schema(self) -> JsonSchemaValue:
@@ -324,7 +318,6 @@ class NameType(FieldType):
         return "a name without /"
 
     def _read(self, value: Any) -> Any:
-        """The name."""
         if not isinstance(value, str) or not value or "/" in value:
             raise conflict(f"{one_line(repr(value))} is no name; a text without / is needed")
         return value

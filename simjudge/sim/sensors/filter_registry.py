@@ -30,11 +30,7 @@ VARIABLE = "SIMJUDGE_PLUGINS"
 
 
 def add_plugin(module: str) -> None:
-    """Import a module, here and in child processes.
-
-    Args:
-        module: its name, as in an import statement; the working folder counts too.
-    """
+    """Import a module by name (the working folder counts too), here and in child processes."""
     known = _named_modules()
     if module not in known:
         os.environ[VARIABLE] = os.pathsep.join([*known, module])
@@ -81,11 +77,7 @@ class FilterRegistry(Generic[AnyFilter]):
     """
 
     def __init__(self, noun: str, supplied: frozenset[str]) -> None:
-        """Begin without filters.
-
-        Args:
-            supplied: parameters that simjudge gives where a filter has them; a file cannot.
-        """
+        """Begin without filters; `supplied`: parameters that simjudge gives where a filter has them, and a file cannot."""
         self.functions: dict[str, AnyFilter] = {}
         self._noun, self._supplied = noun, supplied
 
@@ -237,11 +229,7 @@ def quantize(reading: SensorReading, *, step: float) -> SensorReading:
 
 @reading_filter
 def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -> SensorReading:
-    """Smooth as a first-order filter does: each reading moves towards the new value by 1 - exp(-2 pi cutoff dt).
-
-    Args:
-        cutoff: Hz, above 0: the frequency that is weakened by 3 dB.
-    """
+    """Smooth as a first-order filter of cutoff Hz: each reading moves to the new value by 1 - exp(-2 pi cutoff dt)."""
     _require_positive("low_pass", "cutoff", cutoff)
     values = reading.values
     if memory:
@@ -259,11 +247,7 @@ def scale(reading: SensorReading, *, factor: float) -> SensorReading:
 
 @reading_filter
 def drop(reading: SensorReading, *, probability: float, random: np.random.Generator) -> SensorReading | None:
-    """Lose readings at random, each on its own.
-
-    Args:
-        probability: 0 to 1, of losing a reading.
-    """
+    """Lose readings at random, each on its own with a probability from 0 to 1."""
     if not 0 <= probability <= 1:
         raise UsageError(f"filter drop: probability {probability}; a number from 0 to 1 is needed")
     return None if random.random() < probability else reading

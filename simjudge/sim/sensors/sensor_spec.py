@@ -69,7 +69,6 @@ class FilterSteps(FieldType):
         return f"{filters}, or {{{', '.join(STAGES)}}} with a list each,"
 
     def _read(self, value: Any) -> Any:
-        """The steps of all stages, in the order in which they act."""
         stages = value if isinstance(value, dict) else {"filter": value}
         if any(stage not in STAGES for stage in stages):
             raise refusal(self.needed)

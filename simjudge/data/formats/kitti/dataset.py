@@ -267,7 +267,6 @@ class _Content:
     losses: Losses
 
     def calibration(self, name: str) -> KittiCalibration | None:
-        """That of a frame."""
         return self.calibrations.get(name, self.calibrations.get(""))
 
 
@@ -371,7 +370,6 @@ def _read_texts(path: Path, camera: int) -> _Content:
 
 
 def _frame_numbers(names: Sequence[str]) -> dict[int, int]:
-    """The place of each name that is a number, by that number."""
     return {int(name): at for at, name in enumerate(names) if name.isascii() and name.isdecimal()}
 
 
@@ -418,7 +416,6 @@ def _predictions(
 
 
 def _boxes(content: _Content, rows: KittiLabels, names: list[str]) -> tuple[CloudBoxes, list[int]]:
-    """The boxes of scans in the lidar's frame, and their rows."""
     index = {name: at for at, name in enumerate(names)}
     kept, clouds, centres, turns = [], [], [], []
     in_camera, rotations = rows.centres(), rows.rotations()
@@ -491,7 +488,6 @@ def _distances(content: _Content, kept: IntArray, names: list[str]) -> list[floa
 
 
 def _poses(content: _Content, names: list[str]) -> tuple[str, Pose | None, list[Pose]]:
-    """The body whose poses are known, the lidar on it, and the poses."""
     layout, losses = content.layout, content.losses
     calibration = content.calibrations.get("")
     if calibration is None or (layout.poses is None and not layout.oxts):

@@ -93,7 +93,6 @@ def _scan_bytes(cloud: Cloud, losses: Losses) -> bytes:
 
 
 def _write_images(clouds: CloudSet, folder: Path, stems: dict[int, str], losses: Losses) -> None:
-    """Write images by their frames' numbers."""
     images = None if clouds.frames is None else clouds.frames.images
     if images is None:
         return

@@ -141,7 +141,6 @@ def find_labelled_images(folder: Path) -> Path | None:
 
 
 def _texts_for(images: Path, files: Sequence[Path]) -> Path | None:
-    """The first folder with a text file for one of the images."""
     for folder in _candidates(images):
         if folder.is_dir() and any((folder / f"{file.stem}.txt").is_file() for file in files):
             return folder

@@ -127,9 +127,6 @@ def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
         kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
 
     with ART-1's g = 1/3, twice the ratio and half the stall torque.
-
-    Args:
-        vehicle: its top wheel speed (rad/s), stall torque (N m) and gear ratio.
     """
     top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
     return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
@@ -295,7 +292,6 @@ class ChronoCar:
         self._spins.append(wheel_spins(self._car.wheeled))
 
     def _velocity(self) -> FloatArray:
-        """Of base_link, world axes."""
         point = self._core.ChVector3d(*self._stance.base.position)
         speed = self._car.wheeled.GetPointVelocity(point)
         return np.array([speed.x, speed.y, speed.z])
@@ -313,7 +309,6 @@ def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[Car
 
 @cache
 def _art_stance(modules: Modules) -> Stance:
-    """Of an ARTcar, measured once in a process."""
     return measure_stance(modules, ArtCar(modules))
 
 

@@ -245,7 +245,6 @@ class BakedIntegrator(Integrator):
         return _Cell(known, (row, row + right, below, below + right), weights)
 
     def _step(self, part: Any, steps: Any) -> tuple[Any, Any]:
-        """The cell along a side, and the place within it."""
         t = self._t
         at = t.xp.minimum(t.xp.maximum(part, 0.0), 1.0) * t.decimal(steps)
         cell = t.xp.maximum(t.xp.minimum(t.whole(at), steps - 1), 0)

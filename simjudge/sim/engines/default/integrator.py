@@ -140,7 +140,6 @@ class Integrator:
         return self._t.means(self._seen(hit, start, direction, rays, view), block, rays.places)
 
     def _seen(self, hit: Hit, start: Any, direction: Any, rays: Rays, view: View) -> Any:
-        """What a camera sees along rays that hit something first."""
         t = self._t
         spread, shift_x, shift_y = t.same([view.spread, *view.grain_shift])
         grain = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
@@ -173,7 +172,6 @@ class Integrator:
         return around.through_fog(light, start, direction, hit.distance, hit.valid)
 
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Origin and directions in the world."""
         if rays.origin is not None:
             return rays.origin, rays.direction
         r = self._t.same(view.rotation.ravel().tolist())
@@ -195,7 +193,6 @@ class Integrator:
         return self._normalized(self._rotated(r, smooth)), self._facet(hit)
 
     def _facet(self, hit: Hit) -> Any:
-        """The hit faces' own normals in the world."""
         r = self._t.row(self._rotations, hit.thing, 16, hit.valid)
         return self._rotated(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 

@@ -175,7 +175,6 @@ class Surroundings:
         return light * clear + self._fog_radiance * (1 - clear)
 
     def _coordinates(self, direction: Any) -> tuple[Any, Any]:
-        """Texture coordinates of directions in a panorama."""
         t = self._t
         x, y, z = direction[0], direction[1], direction[2]
         yaw = 0.0 if self._sky is None else self._sky.yaw

@@ -400,7 +400,6 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
 
 
 def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: Any, together: bool) -> Found:  # noqa: FBT001
-    """What rays hit first, also in another tree."""
     limit = dr.select(known.valid, known.distance, dr.inf)
     found = tree.first(origin, direction, limit, active, together=together)
     rest = [dr.select(found.valid, new, old) for new, old in zip(found[1:], known[1:], strict=True)]

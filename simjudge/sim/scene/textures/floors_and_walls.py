@@ -269,7 +269,6 @@ def _fill(out: Image, area: tuple[float, float, float, float], colour: Srgb, uni
 
 
 def _figure(random: np.random.Generator, at: FloatArray) -> FloatArray:
-    """A box, a circle or a curve."""
     kind, reach = random.integers(3), random.uniform(0.04, 0.12)
     t = np.linspace(0, 1, 40)
     if kind == 0:

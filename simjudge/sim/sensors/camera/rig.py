@@ -209,7 +209,6 @@ def rig_path(given: str | Path) -> Path | None:
 
 
 def _cameras(document: Document[RigFile], name: str) -> Iterator[tuple[MountedCamera, Pose | None]]:
-    """The camera of a name, or the two of a pair."""
     fields = document.content.cameras[name]
     if isinstance(fields, str):
         fields = RigCameraFields(camera=fields)

@@ -244,7 +244,6 @@ def _rate(series: ImuSeries) -> tuple[float, int]:
 
 
 def _check_standing(series: ImuSeries, part: str, values: FloatArray, rate: float) -> None:
-    """Refuse an IMU that moves, or whose readings are in other units."""
     count = max(1, round(rate))
     blocks = values[: len(values) // count * count].reshape(-1, count, 3)
     means, middle = blocks.mean(axis=1), np.median(values, axis=0)

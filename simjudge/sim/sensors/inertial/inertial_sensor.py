@@ -217,7 +217,6 @@ class InertialSensor:
         return (turn_rate if spec.kind == "gyroscope" else specific_force)(motion, spec.mount)
 
     def _finish(self, stamp: IntArray, truth: FloatArray) -> Readings:
-        """Noise, filters, and the unit of a reading."""
         noise = np.hstack([source.draw(len(stamp)) for source in self._noise])
 
         def measure(truth: FloatArray, rows: slice) -> FloatArray:

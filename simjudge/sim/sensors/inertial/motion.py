@@ -149,7 +149,6 @@ def motion_of_trajectory(
 
 
 def _through(trajectory: Trajectory, stamp: IntArray, seconds: FloatArray) -> Motion:
-    """The motion that goes through every pose."""
     at = (stamp - trajectory.stamp[0]) / SECOND
     way = CubicSpline(seconds, trajectory.position)
     turn = RotationSpline(seconds, Rotation.from_quat(trajectory.orientation))

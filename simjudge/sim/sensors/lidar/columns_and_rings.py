@@ -213,7 +213,6 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
 
 
 def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:
-    """Rings by gaps between elevations."""
     order = np.argsort(elevation)
     gaps = np.diff(elevation[order])
     if rings is not None:

@@ -166,7 +166,6 @@ def _of_rings(values: tuple[float, ...], rings: int) -> FloatArray:
 
 
 def _wrapped(angle: FloatArray) -> FloatArray:
-    """Angles in [-pi, pi)."""
     wrapped: FloatArray = (angle + np.pi) % (2 * np.pi) - np.pi
     return wrapped
 
@@ -305,7 +304,6 @@ class LidarFields(SensorFields):
 
     @model_validator(mode="after")
     def _check_unused(self) -> LidarFields:
-        """Refuse what would have no effect."""
         if self.elevation is not None and not self.elevation:
             raise conflict("a list that is not empty is needed; leave it out for one level ring", "elevation")
         if self.window == 0 and any(self.ring_delay):

@@ -98,10 +98,7 @@ class TurnDistance(ShortRepr):
 
 
 def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[MeasuredTurn]) -> TurnDistance:
-    """Compare recorded turns with the beams of a lidar.
-
-    Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
-    """
+    """Compare recorded turns with a lidar's beams, each turn set to its own begin in time and azimuth."""
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.
     order = np.lexsort((beams.ring, beams.column))

@@ -14,6 +14,7 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
@@ -307,7 +308,7 @@ class SimNode(ManagedNode):
         self._factor.publish(Float64(data=self._real_time_factor()))
 
     def _report(self) -> TaskState:
-        values: dict[str, Any] = {
+        values: Json = {
             "real-time factor": f"{self._real_time_factor():.2f}",
             "frames": self._cameras.published,
             "commands": self._inputs.received,

@@ -29,6 +29,7 @@ from simjudge.core.images import ImageError
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, ProgressLines
 from simjudge.core.settings import declared
+from simjudge.core.text import JsonMapping
 from simjudge.judging.compare_settings import CAMERA, CompareSettings
 from simjudge.judging.comparison import Comparison
 from simjudge.judging.live.judge import JudgedFrame, LiveMemory
@@ -156,7 +157,7 @@ class ValidationOutput:
         head: Header,
         numbers: ComparisonNumbers,
         reverse: ComparisonNumbers | None,
-        about: Mapping[str, Any],
+        about: JsonMapping,
         losses: list[str],
         certainty_frames: int,
     ) -> list[SummaryLine]:
@@ -205,7 +206,7 @@ def summary_message(
     head: Header,
     numbers: ComparisonNumbers,
     backward: ComparisonNumbers | None,
-    about: Mapping[str, Any],
+    about: JsonMapping,
     losses: list[str],
     certainty_frames: int,
 ) -> ValidationSummary:
@@ -281,12 +282,12 @@ def _entry(numbers: EntryNumbers | None, class_id: int, class_name: str) -> Clas
     return out
 
 
-def _set(described: Mapping[str, Any]) -> SetSummary:
+def _set(described: JsonMapping) -> SetSummary:
     fields = SetSummary.get_fields_and_field_types()
     return SetSummary(**{name: described[name] for name in fields if described[name] is not None})
 
 
-def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
+def _parameters(parameters: JsonMapping) -> ComparisonParameters:
     height, width = parameters["patch"]
     out = ComparisonParameters(patch_height=height, patch_width=width)
     for name in ComparisonParameters.get_fields_and_field_types():

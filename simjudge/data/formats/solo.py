@@ -17,7 +17,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.text import load_json, one_line, parse_integer, parse_number
+from simjudge.core.text import Json, load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import (
     AnnotatedFrame,
     LabelledShape,
@@ -136,9 +136,7 @@ def _by_instance(annotations: Iterator[dict[str, object]]) -> dict[int, dict[str
     return found
 
 
-def _shape(
-    value: dict[str, Any], where: str, cuboids: Mapping[int, dict[str, Any]], shown: Mapping[int, dict[str, Any]]
-) -> LabelledShape | None:
+def _shape(value: Json, where: str, cuboids: Mapping[int, Json], shown: Mapping[int, Json]) -> LabelledShape | None:
     name, number = value.get("labelName"), parse_integer(value.get("instanceId"))
     x, y = (parse_number(part) for part in _pair(value.get("origin")))
     width, height = (parse_number(part) for part in _pair(value.get("dimension")))

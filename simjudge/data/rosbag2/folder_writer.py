@@ -22,6 +22,7 @@ from rosbags.rosbag2.enums import CompressionFormat, CompressionMode
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.files import sync_file
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.storage import METADATA, RecordingForm
 
 
@@ -112,7 +113,7 @@ class FolderWriter(Writer):
             self.set_compression(mode, CompressionFormat.ZSTD)
         # What rosbags says of one file; metadata.yaml comes last and speaks of all. Until then every file is read.
         self.metapath = folder / ".part.yaml"
-        self._parts: list[dict[str, Any]] = []
+        self._parts: list[Json] = []
         self._earlier: Counter[int] = Counter()
         self._bytes = 0
         self._compressor = ThreadPoolExecutor(1)
@@ -193,7 +194,7 @@ def _compress(file: Path) -> None:
     file.unlink()
 
 
-def _joined(parts: list[dict[str, Any]], custom_data: dict[str, str]) -> dict[str, Any]:
+def _joined(parts: list[Json], custom_data: dict[str, str]) -> Json:
     """What metadata.yaml says of a recording, from what it would say of each storage file alone."""
     files = [file for part in parts for file in part["files"]]
     begin = min(file["starting_time"]["nanoseconds_since_epoch"] for file in files)

@@ -33,7 +33,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.files import is_file
 from simjudge.core.installed import SCENE, find_file
-from simjudge.core.text import one_line
+from simjudge.core.text import Json, one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 
 FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
@@ -43,7 +43,7 @@ _DEEPEST = 8  # Files that extend one another at most
 class SceneContent(NamedTuple):
     """What a scene's file says, with all that it extends and everything drawn."""
 
-    content: dict[str, Any]
+    content: Json
     sources: tuple[YamlFile, ...]  # the file and those it extends, the most particular first
 
 
@@ -59,13 +59,13 @@ def random_of(seed: int, where: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(where.encode())])
 
 
-def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tuple[YamlFile, ...]]:
+def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFile, ...]]:
     file = read_yaml(path)
     if len(before) > _DEEPEST or path.resolve() in before:
         raise SimjudgeError(f"{before[0]}: extends: it comes back to itself through {path.name}; break the circle")
     if not isinstance(file.content, dict):
         raise SimjudgeError(f"{path}: no scene: fields such as things and lights are needed")
-    content: dict[Any, Any] = _with_whole_paths(file.content, path.parent)
+    content: Json = _with_whole_paths(file.content, path.parent)
     if "extends" not in content:
         return content, (file,)
     given = content.pop("extends")
@@ -78,7 +78,7 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tup
         raise error_at(path, (file,), ("extends",), str(error)) from error
     found, sources = _extended(base, (*before, path.resolve()))
     found.pop("name", None)
-    merged: dict[Any, Any] = _merged(found, content)
+    merged: Json = _merged(found, content)
     return merged, (file, *sources)
 
 
@@ -99,7 +99,7 @@ def _merged(base: Any, change: Any) -> Any:
     return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
 
 
-def _is_draw(content: dict[Any, Any]) -> bool:
+def _is_draw(content: Json) -> bool:
     return set(content) in ({"between"}, {"one_of"})
 
 

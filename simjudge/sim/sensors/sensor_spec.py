@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, conflict, is_number, refusal, shown
+from simjudge.core.text import Json
 from simjudge.geometry.poses import MountFields, Pose, Position
 from simjudge.sim.sensors.filter_registry import STAGES, FilterChain, FilterStep, SensorReading, Stage
 
@@ -185,7 +186,7 @@ class SensorFields(Fields):
         """Seconds that a reading is averaged over where the file does not say."""
         return 0.0
 
-    def common(self, name: str) -> dict[str, Any]:
+    def common(self, name: str) -> Json:
         """What a `SensorSpec` of any kind is made of."""
         return {
             "name": name,

@@ -17,6 +17,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
+from simjudge.core.text import Json
 from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.sets import refuse_input_as_output
 from simjudge.geometry.poses import Pose
@@ -34,7 +35,7 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
     rate = estimate.rate
     window = estimate.columns * estimate.period
     full = estimate.field_of_view > 2 * math.pi - 1e-9
-    table: dict[str, Any] = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
+    table: Json = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
     if mount is not None:
         table["mount"] = {
             "position": [round(coordinate, _DIGITS) for coordinate in mount.position],

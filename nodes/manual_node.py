@@ -34,7 +34,6 @@ class ManualNode(SimjudgeNode):
     PARAMETERS = settings_parameters(ManualSettings)
 
     def __init__(self) -> None:
-        """Set up the topics, and take the keyboard where there is one."""
         super().__init__()
         given = self.settings
         self._vehicle = read_vehicle(given["vehicle"])

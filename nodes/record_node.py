@@ -38,7 +38,6 @@ class RecordNode(SimjudgeNode):
     PARAMETERS = settings_parameters(RecordSettings)
 
     def __init__(self) -> None:
-        """Create the recording and look for topics from now on."""
         super().__init__()
         self._named = {self.resolve_topic_name(name) for name in self.settings["topics"]}
         self._pattern, self._exclude = self._expression("pattern"), self._expression("exclude")

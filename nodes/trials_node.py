@@ -31,7 +31,6 @@ class TrialsNode(SimjudgeNode):
     PARAMETERS = settings_parameters(TrialsSettings)
 
     def __init__(self) -> None:
-        """Open the table, take in what it holds, and listen."""
         super().__init__()
         given = self.settings
         self._table = TrialTable(given["out"])

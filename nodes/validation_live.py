@@ -60,7 +60,6 @@ class LiveValidation:
     """The live half of the validation node; all its methods are called on the executor's thread."""
 
     def __init__(self, node: SimjudgeNode, output: ValidationOutput, worker: Worker) -> None:
-        """Subscribe, offer the services, and begin to load the reference."""
         self._node, self._output, self._worker = node, output, worker
         settings = node.settings
         self._options = live_options(settings)
@@ -262,7 +261,6 @@ class DriveValidation:
     """The half of the validation node that compares drives; all its methods are called on the executor's thread."""
 
     def __init__(self, node: SimjudgeNode, output: ValidationOutput, worker: Worker) -> None:
-        """Offer topic and services, and begin to read the reference drives."""
         self._node, self._output, self._worker = node, output, worker
         self._settings = drive_settings(node.settings.__getitem__)
         self._jump_ns = round(node.settings["jump_back"] * 1e9)

@@ -160,11 +160,9 @@ class ChronoBridge:
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
-        """The bridge itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Finish the recording."""
         self.close()
 
     # What there is.

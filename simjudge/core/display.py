@@ -73,7 +73,6 @@ class SummaryRepr(ABC):
         """What the object holds, for a person to read."""
 
     def __repr__(self) -> str:
-        """The summary as text."""
         return self.summary().text()
 
     def _repr_html_(self) -> str:

@@ -77,7 +77,6 @@ class Losses:
                 self.examples[kind] = list(other.examples.get(kind, [])[: self.named_per_kind])
 
     def __bool__(self) -> bool:
-        """True where anything was lost."""
         return bool(self.counts)
 
     @property

@@ -72,11 +72,9 @@ class FieldType(ABC):
         """The JSON schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads it."""
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """How editors read it."""
         return self.schema()
 
 
@@ -280,7 +278,6 @@ class Choice(FieldType):
     """One of the words of a `Literal`: `Annotated[Literal["free", "static"], Choice()]`."""
 
     def __init__(self, *words: str) -> None:
-        """Take the words from the annotation unless they are given."""
         self.words = words
 
     @property

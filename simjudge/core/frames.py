@@ -129,7 +129,6 @@ class FrameSet(SummaryRepr):
     independent: bool = False
 
     def __post_init__(self) -> None:
-        """Check that the arrays fit each other."""
         count = len(self.frame_name)
         for label, array in (("size", self.size), ("stamp", self.stamp), ("labelled", self.labelled)):
             if len(array) != count:
@@ -211,7 +210,6 @@ class FrameSet(SummaryRepr):
         )
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.frame_name)
 
     def summary(self) -> Summary:

@@ -149,7 +149,6 @@ class Objects(ShortRepr):
     cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
-        """The number of objects."""
         return len(self.frame)
 
     @classmethod
@@ -222,7 +221,6 @@ class Predictions(ShortRepr):
     cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
-        """The number of predictions."""
         return len(self.frame)
 
     @classmethod

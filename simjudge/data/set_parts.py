@@ -269,15 +269,12 @@ class Split:
     losses: Losses
 
     def __len__(self) -> int:
-        """The number of parts."""
         return len(self.parts)
 
     def __iter__(self) -> Iterator[FrameSet]:
-        """The parts, one after the other."""
         return iter(self.parts)
 
     def __getitem__(self, index: int) -> FrameSet:
-        """The part of a number, from 0."""
         return self.parts[index]
 
 

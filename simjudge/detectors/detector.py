@@ -31,7 +31,6 @@ class BadAnswerError(SimjudgeError):
     """
 
     def __init__(self, model: str, image: int, problem: str) -> None:
-        """Say which detector gave the answer, for which image, and what is wrong with it."""
         super().__init__(f"{model}, image {image} of those given at once: {problem}")
         self.model, self.image, self.problem = model, image, problem
 
@@ -87,7 +86,6 @@ class Detections(ShortRepr):
         )
 
     def __len__(self) -> int:
-        """The number of detections."""
         return len(self.class_id)
 
 

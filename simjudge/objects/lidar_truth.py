@@ -42,7 +42,6 @@ class StandingCuboids(ShortRepr):
     size: FloatArray  # float64 (K, 3), metres, along each one's x, y and z
 
     def __len__(self) -> int:
-        """The number of cuboids."""
         return len(self.pose)
 
 

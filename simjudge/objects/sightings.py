@@ -54,7 +54,6 @@ class Sightings(ShortRepr):
     masks: Masks | None = None  # the regions; None where there are boxes only
 
     def __len__(self) -> int:
-        """The number of sightings."""
         return len(self.frame)
 
     def take(self, rows: IntArray) -> Sightings:

@@ -37,7 +37,6 @@ class Tracks(ShortRepr):
     class_name: tuple[str, ...]  # by track, the class that most of its sightings have
 
     def __len__(self) -> int:
-        """The number of tracks."""
         return len(self.name)
 
     def by_frame(self) -> IntArray:

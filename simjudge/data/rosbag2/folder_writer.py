@@ -106,7 +106,6 @@ class FolderWriter(Writer):
     """Writes a rosbag2 folder; rosbags' own writer makes each of its storage files."""
 
     def __init__(self, folder: Path, form: RecordingForm | None = None) -> None:
-        """Take the folder to make, and how it is stored."""
         self._form = form or RecordingForm()
         super().__init__(folder, version=9, storage_plugin=_PLUGINS[self._form.storage])
         if mode := _MODES.get(self._form.compression):

@@ -33,7 +33,6 @@ class FollowCamera:
     """
 
     def __init__(self, follow: Follow) -> None:
-        """Begin at the place behind the car where it is first seen."""
         self._follow = follow
         self._time = 0
         self._place: FloatArray | None = None

@@ -47,7 +47,6 @@ class KnownPoses:
     moving: bool = False  # whether the camera goes on from frame to frame; else it stands still for each
 
     def __post_init__(self) -> None:
-        """Check that there is a pose and a stamp for each frame."""
         if not len(self.frame_name) == len(self.stamp) == len(self.cameras) > 0:
             raise SimjudgeError(f"{self.name}: one pose and one stamp for each frame are needed")
 

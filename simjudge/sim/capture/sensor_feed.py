@@ -425,7 +425,6 @@ class SensorFeed:
     """All sensors of a car but its camera."""
 
     def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int = 0) -> None:
-        """Begin where the engine is."""
         start = round(engine.time * SECOND)
         self._readers = make_readers(engine, specs, seed, start)
         self.observe(start)

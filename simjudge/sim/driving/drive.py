@@ -86,7 +86,6 @@ class DriveOptions:
     labelling: Labelling = field(default_factory=Labelling)  # which things are labelled in the frames
 
     def __post_init__(self) -> None:
-        """Check who drives, and give who drives by lidar one."""
         if self.driver not in DRIVERS:
             raise UsageError(f"driver {self.driver}: one of {', '.join(DRIVERS)} is needed")
         if self.driver != CONES and self.detector != GROUND_TRUTH:

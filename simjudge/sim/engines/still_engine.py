@@ -36,7 +36,6 @@ class StillEngine(ABC):
     name = "still"
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:  # noqa: ARG002
-        """Take the scene."""
         if vehicle is not None:
             raise NotOfferedError(f"engine {self.name} has no car: take engine default, or a scene without a car")
         self.scene = scene

@@ -211,7 +211,6 @@ class Forms:
     """The forms of a scene: its kinds, and those that things spell out."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make all kinds, so that what is wrong with one is known even where nothing uses it."""
         self._document = document
         self._surfaces = Surfaces(document)
         self._stuff = {self.class_id(stuff, ("stuff", n)) for n, stuff in enumerate(document.content.stuff)}

@@ -63,7 +63,6 @@ class EngineCheck:
     function: Callable[[EngineBuilder], None]
 
     def __str__(self) -> str:
-        """The name, which pytest shows too."""
         return self.name
 
     def __call__(self, builder: EngineBuilder) -> None:

@@ -107,7 +107,6 @@ class CameraView:
     """Where the camera of a simulator looks, and through which lens."""
 
     def __init__(self, source: MotionSource, images: ImageFields) -> None:
-        """Remember where to look."""
         self._source, self._images = source, images
         self._motions: dict[str, MotionPoses] = {}
 

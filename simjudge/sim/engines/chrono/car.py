@@ -77,7 +77,6 @@ class ArtCar:
     drop = _RADIUS - _REAR[2]
 
     def __init__(self, modules: Modules) -> None:
-        """Remember where Chrono is."""
         self._modules = modules
 
     def braking(self, vehicle: Vehicle) -> float:

@@ -204,7 +204,6 @@ class JsonCar:
     settle_time = 3.0
 
     def __init__(self, modules: Modules, parts: ChronoParts) -> None:
-        """Build one, to see where its wheels are."""
         self._modules = modules
         self._data = parts.data or vehicle_data(modules)
         self._files = check_chrono_files(parts, self._data)

@@ -156,7 +156,6 @@ class Car:
     def __init__(
         self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle, things: Sequence[Thing] = ()
     ) -> None:
-        """Find the car's parts in the model, and the uneven grounds among the things of the scene."""
         self.vehicle = vehicle
         self._model, self._data = model, data
         base = model.joint(VEHICLE)

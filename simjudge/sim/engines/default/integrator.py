@@ -50,7 +50,6 @@ class Integrator:
     """A scene's surfaces and lamps on a tracer."""
 
     def __init__(self, tracer: Tracer, packed: Packed) -> None:
-        """Bring the scene's tables to where the tracer computes."""
         self._t, self._lamp_count = tracer, packed.lamp_count
         self._corners, self._facets = tracer.table(packed.corners), tracer.table(packed.facets)
         self._surfaces, self._lookups = tracer.table(packed.surfaces), tracer.table(packed.lookups)

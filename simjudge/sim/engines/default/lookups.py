@@ -80,7 +80,6 @@ class Bumps:
     """The normal maps of a scene."""
 
     def __init__(self, tracer: Tracer, packed: PackedBumps) -> None:
-        """Bring them to where the tracer computes."""
         self._t = tracer
         self._lookups, self._tangents = tracer.table(packed.lookups), tracer.table(packed.tangents)
         self._maps = TextureLookup(tracer, packed.levels, packed.texels)
@@ -122,7 +121,6 @@ class Surroundings:
     """
 
     def __init__(self, tracer: Tracer, packed: PackedSurroundings) -> None:
-        """Bring it to where the tracer computes."""
         self._t, self._sky = tracer, packed.sky
         self._ambient = tracer.vector(tracer.same(packed.ambient.tolist()))
         self._background = tracer.vector(tracer.same(packed.background.tolist()))
@@ -258,7 +256,6 @@ class Glass:
     """The clear things of a scene."""
 
     def __init__(self, tracer: Tracer, rows: Floats, normals: Callable[[Hit], tuple[Any, Any]]) -> None:
-        """Bring them to where the tracer computes."""
         self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
 
     def follow(self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False) -> GlassPath:

@@ -79,7 +79,6 @@ class RebuiltTree:
     """See `RayTree`: built anew when something of it moves."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Build it where the things are."""
         self._scene, self._ids, self.shapes = _scene(parts, [part.vertices for part in parts])
         self._parameters = mi.traverse(self._scene)
 

@@ -1,7 +1,5 @@
 """Wavefront OBJ files: triangles, what of their materials can be shown, and textures from the files of images.
 
-Triangles from Wavefront OBJ files: positions, texture coordinates, normals, faces, and their materials' names.
-
 Read by code of ours rather than by trimesh, which was tried: it reads degenerate triangles, polygons that are not
 convex, curves and NaN without a word, names no line where it refuses a file, and smooths normals across sharp edges
 where the file has none. Triangles and texture coordinates are the same.

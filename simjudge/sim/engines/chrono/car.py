@@ -1,7 +1,5 @@
 """A car in Chrono that answers in base_link: the ARTcar, or a vehicle of JSON files, on ground that may be a mesh.
 
-Chrono::Vehicle's ARTcar: how it is made, and told what our vehicle YAML says.
-
 What ARTcar is by itself (src/chrono_models/vehicle/artcar, 9.0.1 to head): wheelbase 0.465 m, wheel radius 0.085 m,
 masses and hardpoints; a vehicle file may not differ in wheelbase and radius. What it takes: the part of its battery's
 voltage at full throttle and the stall torque (`motor_settings`), the tyres' rolling resistance (set always: the
@@ -10,8 +8,6 @@ constructor that takes a system leaves it uninitialised), and the ground's frict
 
 Chrono's reference frame is between the axles, 0.1426 m behind the front one and at hub height, not on the front axle
 as a comment in ARTcar_Vehicle.cpp says.
-
-Ground that is a mesh: what tyres feel of it (RigidTerrain), and what free things feel.
 
 Against Chrono's own triangles, cylinders creep by some millimetres a second on a slope; against hulls they stand.
 docs/measurements/chrono.md has the numbers.

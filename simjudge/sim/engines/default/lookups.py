@@ -1,10 +1,8 @@
 """What rays look up on a tracer: textures, bumps, light from far away and from other surfaces, ways through glass.
 
-Light that surfaces throw on each other, by paths of rays (Kajiya, "The rendering equation", 1986).
-
-It takes the place of ambient light where a scene asks for bounces. Each ray of the camera goes on from where it hits,
-in a direction drawn by the cosine, as often as the scene says. At each surface on the way it gathers the light of lamps
-and sun; behind the last one ambient light stands for the rest.
+Paths of rays (Kajiya, "The rendering equation", 1986) take the place of ambient light where a scene asks for bounces.
+Each ray of the camera goes on from where it hits, in a direction drawn by the cosine, as often as the scene says. At
+each surface on the way it gathers the light of lamps and sun; behind the last one ambient light stands for the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Rays in Mitsuba's arrays: trees of meshes that Embree or OptiX searches, kernels that Dr.Jit compiles once.
 
-Trees of meshes for rays in Mitsuba's arrays: one that is built anew when something moves, one that never is.
-
 A new tree for a car takes longer than all rays that come near it. So each of the few things that move all the time
 stands still in a place of its own, far enough from the others, and rays are brought there: into the frame of the
 thing, cut to its box.

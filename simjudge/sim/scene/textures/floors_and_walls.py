@@ -1,7 +1,4 @@
-"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), without a seam.
-
-Sizes are in pixels, colours sRGB from 0 to 1, strengths and shares from 0 to 1.
-"""
+"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), without a seam."""
 
 from __future__ import annotations
 

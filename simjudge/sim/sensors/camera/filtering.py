@@ -1,7 +1,5 @@
 """A data set as another camera would have seen it: images filtered or bent by a lens, labels kept.
 
-Images bent by a lens after they were made: pinhole images, their label pictures and boxes, at equal size.
-
 What a pinhole camera made is looked up again through another lens. The corners of the image stay where they are, so
 that no pixel is empty; towards the middle the lens's own distortion shows. Label pictures take the nearest pixel.
 """

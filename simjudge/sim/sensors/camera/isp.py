@@ -3,8 +3,6 @@
 They are the parts of the camera that Elmquist, Serban and Negrut take apart in "Camera simulation for robot
 simulation: how important are various camera model components?"; shot and read noise are Chrono::Sensor's.
 
-Noise of an image sensor as physics has it: photons come at random, the electronics add their own.
-
 A pixel collects a Poisson number of electrons; the amplifier multiplies them; the converter adds noise behind it:
 
     variance = Phi t g^2 + s_read^2 g^2 + s_adc^2

@@ -1,7 +1,5 @@
 """The noise of an IMU from readings of it while it stands, by overlapping Allan deviations, and its sensor file.
 
-Overlapping Allan deviation, and the noise that it tells: white noise N and a bias that walks at random K.
-
 For readings y of a constant, averaged over clusters of m readings (tau = m / rate), the Allan variance is half the
 mean square of the difference of neighbouring clusters; overlapping: of all clusters, wherever they begin. White noise
 of density N gives N^2 / tau (slope -1/2 of the deviation), a random walk K of the bias gives K^2 tau / 3 (slope +1/2).

@@ -35,7 +35,6 @@ class Diagnostics:
     """The tasks of a node and their states."""
 
     def __init__(self, node: Node) -> None:
-        """Publish every second from now on."""
         self._node = node
         self._reports: dict[str, TaskState] = {}
         self._sources: dict[str, Callable[[], TaskState]] = {}

@@ -37,7 +37,6 @@ class StopSignals:
     """
 
     def __init__(self) -> None:
-        """None has come."""
         self.asked = self.hurried = False
         self._first = 0.0
 

@@ -78,7 +78,6 @@ class GroundTruthNode(SimjudgeNode):
     def _readers(
         self, simulator: SimulatorFile, fields: LabelFields | None
     ) -> tuple[ThingLabels | None, LabelReader | None]:
-        """What reads things, or messages of another form."""
         self._view = CameraView(self._motions, simulator.images)
         if self._form in (SOLIDS, THINGS) and simulator.images.body is not None:
             self._motions.topic_motion(simulator.images.body)
@@ -131,7 +130,6 @@ class GroundTruthNode(SimjudgeNode):
         self._settle_all()
 
     def _settle_all(self) -> None:
-        """Label the messages that have what they need."""
         self._settle(_NAMES_WAIT if self._waits_for_names else 0, self.settings["wait"])
 
     def _settle(self, most: int, patience: float) -> None:
@@ -153,7 +151,6 @@ class GroundTruthNode(SimjudgeNode):
             self._waiting.popleft()
 
     def _label(self, message: Any) -> None:
-        """Label a message."""
         begin = time.monotonic()
         where = describe_message(message, self._topic)
         kinds = set(self.losses.counts)

@@ -69,7 +69,6 @@ class _GraphLaunch:
         self._failure = ""
 
     def actions(self, context: LaunchContext) -> list[Action]:
-        """The programs, and what to do when they end."""
         at_the_end = [
             RegisterEventHandler(OnShutdown(on_shutdown=self._say_failure)),
             RegisterEventHandler(EventHandler(matcher=_is_failure, entities=[OpaqueFunction(function=self._raise)])),

@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.text import JsonMapping
 from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.judging.background import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.judging.comparison import Comparison
@@ -254,7 +255,6 @@ class LiveComparison:
         return output.out is not None
 
     def _give_out(self, session: LiveSession, found: Comparison) -> None:
-        """Save and publish a result."""
         if self._output.out is not None:
             self._output.save(found, self._output.out)
         certain = 0 if found.parameters.get("certainty") == NOT_YET else session.judge.frame_count
@@ -269,7 +269,7 @@ class LiveComparison:
         session: LiveSession,
         numbers: ComparisonNumbers,
         reverse: ComparisonNumbers | None,
-        inputs: Mapping[str, Any],
+        inputs: JsonMapping,
         certainty_frames: int,
     ) -> None:
         names = {str(k): name for k, name in session.judge.class_names.items()}

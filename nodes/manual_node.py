@@ -34,7 +34,6 @@ class ManualNode(SimjudgeNode):
     PARAMETERS = settings_parameters(ManualSettings)
 
     def __init__(self) -> None:
-        """Set up the topics, and take the keyboard where there is one."""
         super().__init__()
         given = self.settings
         self._vehicle = read_vehicle(given["vehicle"])
@@ -72,7 +71,6 @@ class ManualNode(SimjudgeNode):
         return {**{f"{name} received": count for name, count in self._received.items()}, "commands": self._commands}
 
     def _listen(self, topic: str, convert: Callable[[Any], Command | WantedMotion]) -> None:
-        """Obey the messages of a topic, by a function that converts them."""
 
         def take(message: Any) -> None:
             self._received[topic] += 1

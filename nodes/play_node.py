@@ -36,7 +36,6 @@ class PlayNode(SimjudgeNode):
     PARAMETERS = settings_parameters(PlaySettings)
 
     def __init__(self) -> None:
-        """Open the recording, set up its topics and start playing."""
         super().__init__()
         self._path = Path(self.settings["bag"])
         self._played: dict[str, Publisher[Any]] = {}

@@ -19,7 +19,6 @@ from simjudge.core.processes import EXIT_FAILED, EXIT_STOPPED
 
 
 def _program(name: str) -> Callable[[], None]:
-    """The program of a node."""
 
     def main() -> None:
         # Who starts a program with Ctrl-C ignored, as `simjudge run` does, has it ignored until the node listens.

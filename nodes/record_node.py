@@ -38,7 +38,6 @@ class RecordNode(SimjudgeNode):
     PARAMETERS = settings_parameters(RecordSettings)
 
     def __init__(self) -> None:
-        """Create the recording and look for topics from now on."""
         super().__init__()
         self._named = {self.resolve_topic_name(name) for name in self.settings["topics"]}
         self._pattern, self._exclude = self._expression("pattern"), self._expression("exclude")
@@ -85,7 +84,6 @@ class RecordNode(SimjudgeNode):
             raise SimjudgeError(f"parameter {name}: {text!r} is no regular expression: {error}") from error
 
     def _look(self) -> None:
-        """Subscribe to topics that have come up."""
         for name, types in self.get_topic_names_and_types():
             if name in self._taken or name in self._refused or not self._wanted(name):
                 continue

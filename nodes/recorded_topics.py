@@ -123,7 +123,6 @@ def has_installed_definition(topic: StoredTopic) -> bool:
 
 
 def _collect(name: str, found: dict[str, Any]) -> None:
-    """Add a type and all types in it."""
     if name in found:
         return
     package, _, stem = name.partition("/msg/")

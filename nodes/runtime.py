@@ -364,7 +364,6 @@ def wait_for_subscriptions(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Node and topic of an item of `wait_for`."""
     name, _, topic = text.partition(" ")
     if not name or not topic.strip():
         raise SimjudgeError(f"parameter wait_for: {text!r}: write each item as `NODE TOPIC`")

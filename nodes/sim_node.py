@@ -14,6 +14,7 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
@@ -140,7 +141,6 @@ class SimNode(ManagedNode):
 
     @property
     def _asking(self) -> str:
-        """What commands answer in lock-step."""
         return "scans" if self._lidar else "frames"
 
     def _drive_options(self) -> DriveOptions:
@@ -170,7 +170,6 @@ class SimNode(ManagedNode):
             self.finish()
 
     def _drive(self) -> None:
-        """One drive from the start to its end, or to a reset."""
         setup, round_number = self._setup, self._resets
         self._resets_done = round_number
         given = self.settings
@@ -309,7 +308,7 @@ class SimNode(ManagedNode):
         self._factor.publish(Float64(data=self._real_time_factor()))
 
     def _report(self) -> TaskState:
-        values: dict[str, Any] = {
+        values: Json = {
             "real-time factor": f"{self._real_time_factor():.2f}",
             "frames": self._cameras.published,
             "commands": self._inputs.received,

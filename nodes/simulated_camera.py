@@ -154,14 +154,12 @@ class SimulatedCamera:
 
 
 def _label_message(kind: str, values: LabelImage, header: Header) -> Image:
-    """A class or instance image."""
     fields = label_message_fields(kind, values)
     data = array("B", fields.pop("data").tobytes())
     return Image(header=header, data=data, **fields)
 
 
 def _depth_message(depth: DepthImage, header: Header) -> Image:
-    """A depth image in metres."""
     fields = depth_message_fields(depth)
     data = array("B", fields.pop("data").tobytes())
     return Image(header=header, data=data, **fields)

@@ -9,6 +9,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.text import Json
 from simjudge.questions.policies.sequence import SequenceVerdict
 from simjudge.questions.policies.trial_table import TrialTable, read_simulated, trial_of_values
 from simjudge.questions.policies.watch import SequenceWatch
@@ -30,7 +31,6 @@ class TrialsNode(SimjudgeNode):
     PARAMETERS = settings_parameters(TrialsSettings)
 
     def __init__(self) -> None:
-        """Open the table, take in what it holds, and listen."""
         super().__init__()
         given = self.settings
         self._table = TrialTable(given["out"])
@@ -110,7 +110,7 @@ class TrialsNode(SimjudgeNode):
         return TaskState(OK, self._watch.line().strip(), {"written": self._received})
 
 
-def _values(message: Any) -> dict[str, Any]:
+def _values(message: Any) -> Json:
     """Names and values of a message: keys of a DiagnosticStatus, or a JSON object in a String."""
     if isinstance(message, DiagnosticStatus):
         found = {each.key: each.value for each in message.values}

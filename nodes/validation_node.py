@@ -17,15 +17,14 @@ from .diagnostics import OK, TaskState
 from .managed import ManagedNode
 from .messages import make_header
 from .runtime import WorkAbandonedError, Worker, run_node
-from .validation_live import (
+from .validation_live import DriveValidation, LiveValidation
+from .validation_output import (
     VALIDATION_PARAMETERS,
-    DriveValidation,
-    LiveValidation,
+    ValidationOutput,
     compare_settings,
     is_live,
     refuse_while_configured,
 )
-from .validation_output import ValidationOutput
 
 _PATIENCE = 10.0  # Seconds that deactivation waits for frames that have come to be judged; the rest is judged after it
 _WAKE = 0.05  # Seconds between looks whether the node is active
@@ -115,7 +114,6 @@ class ValidationNode(ManagedNode):
         self.fail(error)
 
     def _compare(self, settings: CompareSettings) -> None:
-        """Compare the two sets, save and publish."""
         output = self._output
         try:
             compared = compare_sets(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -23,21 +24,113 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.images import ImageError
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, ProgressLines
+from simjudge.core.settings import declared
+from simjudge.core.text import JsonMapping
+from simjudge.judging.compare_settings import CAMERA, CompareSettings
 from simjudge.judging.comparison import Comparison
-from simjudge.judging.live.judge import JudgedFrame
+from simjudge.judging.live.judge import JudgedFrame, LiveMemory
+from simjudge.judging.live.session import LiveOptions
+from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
+from simjudge.ros.node_parameters import DRIVE_ROWS
+from simjudge.ros.node_settings import ValidationSettings
 
 from .image_input import ImageInput
 from .messages import erasing_marker, image_message, message_stamp, set_text_height, to_rgb
+from .parameters import Parameter, ParameterValues, settings_parameters
 from .runtime import SimjudgeNode, WorkAbandonedError, declared_publisher
-from .validation_live import optional_path
+
+_ALL = (
+    *settings_parameters(ValidationSettings),
+    *settings_parameters(CompareSettings),
+    *(Parameter.of(row) for row in DRIVE_ROWS),
+)
+# The parameters of the validation node: what `configure` reads may change while the node is unconfigured.
+VALIDATION_PARAMETERS = tuple(replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL)
+_AT_REST = frozenset(row.name for row in VALIDATION_PARAMETERS if row.at_rest)
+
+
+def refuse_while_configured(name: str, node: str) -> None:
+    """Refuse a new value of what counts for a whole comparison."""
+    if name in _AT_REST:
+        raise SimjudgeError(
+            f"{name} is read when {node} is configured: all frames of a result are compared by the same rules. To begin"
+            f" a new result with another value: ros2 lifecycle set {node} deactivate;"
+            f" ros2 lifecycle set {node} cleanup;"
+            f" ros2 param set {node} {name} VALUE; ros2 lifecycle set {node} configure; ros2 lifecycle set {node}"
+            " activate. The result so far is written at cleanup; another out keeps it"
+        )
+
+
+def is_live(settings: ParameterValues) -> bool:
+    """Whether live streams, of frames or of a drive, are to be compared, rather than two sets."""
+    sets = [bool(settings[name]) for name in ("a", "b")]
+    if settings["reference_drives"]:
+        if settings["reference"] or any(sets):
+            raise SimjudgeError("give either reference_drives, or reference, or a and b; not several of them")
+        return True
+    if settings["reference"] and any(sets):
+        raise SimjudgeError("give either a and b, or reference; not both")
+    if not settings["reference"] and not all(sets):
+        raise SimjudgeError(
+            "give two sets as a and b, or a reference to compare camera/ground_truth and camera/detections with"
+        )
+    return bool(settings["reference"])
+
+
+def compare_settings(settings: ParameterValues) -> CompareSettings:
+    """The settings of the comparison, as the library has them."""
+    return CompareSettings(**{row.name: settings[row.name] for row in declared(CompareSettings)})
+
+
+def live_options(settings: ParameterValues) -> LiveOptions:
+    """How live frames are to be compared."""
+    out = optional_path(settings["out"])
+    of_live = compare_settings(settings)
+    if of_live.sensor != CAMERA:
+        raise UsageError("sensor: live streams are of pictures; compare two sets of clouds with a and b")
+    return LiveOptions(
+        replace(of_live, a_predictions=None, b_predictions=None, a_image_topic=None, b_image_topic=None, paired=False),
+        live_is_a=settings["live_is"] == "a",
+        on_jump=settings["on_jump"],
+        memory=LiveMemory(settings["window"], settings["keep"], of_live.seed),
+        journal=None if out is None else out.with_name(f"{out.name}.journal"),
+        resume=settings["resume"],
+    )
+
+
+def matching_limits(settings: ParameterValues) -> MatchingLimits:
+    """How the streams are to be matched."""
+    return MatchingLimits(
+        tolerance_ns=round(settings["tolerance"] * 1e9),
+        wait=settings["wait"],
+        max_waiting=settings["wait_count"],
+        jump_ns=round(settings["jump_back"] * 1e9),
+    )
+
+
+def image_size(settings: ParameterValues) -> tuple[int, int]:
+    """The size of the images, width and height, where the messages do not say it; (0, 0) where it is not given."""
+    text = settings["image_size"]
+    if not text:
+        return 0, 0
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) > 0):
+        raise SimjudgeError(f"parameter image_size {text!r}: write width x height in pixels, as in 1280x720")
+    return int(width), int(height)
+
+
+def optional_path(text: str | None) -> Path | None:
+    """A path, None for no text."""
+    return Path(text) if text else None
+
 
 _PROGRESS_PERIOD = 5  # Seconds between lines about the progress of long work
 
@@ -64,7 +157,7 @@ class ValidationOutput:
         head: Header,
         numbers: ComparisonNumbers,
         reverse: ComparisonNumbers | None,
-        about: Mapping[str, Any],
+        about: JsonMapping,
         losses: list[str],
         certainty_frames: int,
     ) -> list[SummaryLine]:
@@ -113,7 +206,7 @@ def summary_message(
     head: Header,
     numbers: ComparisonNumbers,
     backward: ComparisonNumbers | None,
-    about: Mapping[str, Any],
+    about: JsonMapping,
     losses: list[str],
     certainty_frames: int,
 ) -> ValidationSummary:
@@ -189,12 +282,12 @@ def _entry(numbers: EntryNumbers | None, class_id: int, class_name: str) -> Clas
     return out
 
 
-def _set(described: Mapping[str, Any]) -> SetSummary:
+def _set(described: JsonMapping) -> SetSummary:
     fields = SetSummary.get_fields_and_field_types()
     return SetSummary(**{name: described[name] for name in fields if described[name] is not None})
 
 
-def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
+def _parameters(parameters: JsonMapping) -> ComparisonParameters:
     height, width = parameters["patch"]
     out = ComparisonParameters(patch_height=height, patch_width=width)
     for name in ComparisonParameters.get_fields_and_field_types():

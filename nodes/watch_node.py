@@ -191,7 +191,6 @@ class SensorWatch:
         self._look()
 
     def _look(self) -> None:
-        """Subscribe to what is new."""
         below = self._node.get_namespace().rstrip("/") + "/"
         for topic, types in self._node.get_topic_names_and_types():
             kind = next((type_name for type_name in types if type_name in self._show), None)

@@ -18,7 +18,7 @@ import atexit
 import logging
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import version
 from simjudge.core.processes import leave_closed_terminal, stop_signals
+from simjudge.core.text import Json, JsonMapping
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import Labelling
@@ -74,7 +75,7 @@ def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
 
 
 def choose_camera(
-    given: str | Path | Camera | None, name: str, fields: Mapping[str, Any], filters: str | Path | tuple[Any, ...]
+    given: str | Path | Camera | None, name: str, fields: JsonMapping, filters: str | Path | tuple[Any, ...]
 ) -> Camera:
     """The camera of a file or name with its fields replaced: those that are not None, and `filters`."""
     stated = {key: value for key, value in fields.items() if value is not None}
@@ -159,11 +160,9 @@ class ChronoBridge:
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
-        """The bridge itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Finish the recording."""
         self.close()
 
     # What there is.
@@ -204,7 +203,7 @@ class ChronoBridge:
         size: tuple[int, int] | None = None,
         field_of_view: float | None = None,
         rate: float | None = None,
-        lens: dict[str, Any] | None = None,
+        lens: Json | None = None,
         filters: str | Path | tuple[Any, ...] = (),
         camera: str | Path | Camera | None = None,
         name: str = CAMERA,
@@ -397,7 +396,7 @@ class ChronoBridge:
         if self._ros:
             self._outputs.publish(setup, self._time)
 
-    def _describe(self, setup: BridgeSetup) -> dict[str, Any]:
+    def _describe(self, setup: BridgeSetup) -> Json:
         """All that the recording depends on and the bridge knows of, as JSON has it."""
         limits = self._labelling
         return {
@@ -411,7 +410,7 @@ class ChronoBridge:
             "seed": self._seed,
         }
 
-    def _sensor(self, kind: str, body: Any, pose: Any, name: str, fields: dict[str, Any]) -> SensorSpec:
+    def _sensor(self, kind: str, body: Any, pose: Any, name: str, fields: Json) -> SensorSpec:
         self._check_new(name)
         return self._devices.add_sensor(name, body, _pose(pose), {"kind": kind, **fields})
 

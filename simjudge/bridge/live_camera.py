@@ -115,7 +115,6 @@ class LiveCamera:
         self._begin()
 
     def _begin(self) -> None:
-        """Plan the next frame."""
         self._number += 1
         camera, due = self.mounted.camera, self._start + frame_stamp_offset(self.mounted.camera.rate, self._number)
         self._due, self._stamp = due, -1

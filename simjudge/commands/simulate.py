@@ -125,7 +125,6 @@ def replay(
 def _write_script(
     simulator: str, bag: Path, out: Path, camera: str, scene: str | None, settings: ReplayingSettings
 ) -> None:
-    """Write the files for another simulator, in which no scene of ours stands."""
     from simjudge.sim.capture.replay_elsewhere import write_replay_script
     from simjudge.sim.capture.replay_plan import CameraPathOptions
 

@@ -73,11 +73,9 @@ class SummaryRepr(ABC):
         """What the object holds, for a person to read."""
 
     def __repr__(self) -> str:
-        """The summary as text."""
         return self.summary().text()
 
     def _repr_html_(self) -> str:
-        """The summary for notebooks."""
         return self.summary().html()
 
 

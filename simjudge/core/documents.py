@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import FieldType, conflict, finite, need, refusal, shown
-from simjudge.core.text import nearest_name, one_line
+from simjudge.core.text import Json, nearest_name, one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 
 Location = Sequence[int | str]
@@ -61,7 +61,7 @@ class Fields(BaseModel):
             raise conflict(f"{subject} needs one of {', '.join(names)}; {found}")
         return given[0]
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Json:
         """The fields that the file has, by their names in Python."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
@@ -205,7 +205,6 @@ def _fields_at(location: Location, model: type[BaseModel]) -> list[tuple[str, Fi
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that an annotation is, or is made of."""
     plain = isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias)
     if plain and issubclass(annotation, BaseModel):
         if annotation.__pydantic_root_model__:

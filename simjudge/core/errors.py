@@ -63,29 +63,20 @@ class Losses:
             examples.append(where)
 
     def extend(self, other: Losses) -> None:
-        """Take over all of another collection's counts and examples.
-
-        Args:
-            other: the collection; it stays as it is.
-        """
+        """Take over all of another collection's counts and examples."""
         for kind, count in other.counts.items():
             self.counts[kind] += count
             room = self.named_per_kind - len(self.examples.setdefault(kind, []))
             self.examples[kind].extend(other.examples.get(kind, [])[: max(room, 0)])
 
     def count_once(self, other: Losses) -> None:
-        """Take over the kinds of which another collection counts more: the same pieces, lost in another view of them.
-
-        Args:
-            other: the collection; it stays as it is.
-        """
+        """Take over kinds of which another collection counts more: the same pieces, lost in another view of them."""
         for kind, count in other.counts.items():
             if count > self.counts[kind]:
                 self.counts[kind] = count
                 self.examples[kind] = list(other.examples.get(kind, [])[: self.named_per_kind])
 
     def __bool__(self) -> bool:
-        """True where anything was lost."""
         return bool(self.counts)
 
     @property

@@ -72,11 +72,9 @@ class FieldType(ABC):
         """The JSON schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads it."""
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """How editors read it."""
         return self.schema()
 
 
@@ -108,7 +106,6 @@ class Number(FieldType):
         return " ".join(words)
 
     def _read(self, value: Any) -> Any:
-        """The number."""
         inside = (
             is_number(value, self.largest)
             and (self.ge is None or value >= self.ge)
@@ -139,7 +136,6 @@ class Whole(FieldType):
         return f"a whole number from {self.ge} to {self.le}"
 
     def _read(self, value: Any) -> Any:
-        """The number."""
         if type(value) is not int or not self.ge <= value <= self.le:
             raise refusal(self.needed)
         return value
@@ -169,7 +165,6 @@ class Vector(FieldType):
         return f"{len(names)} {'whole ' if self.whole else ''}numbers{number} [{', '.join(names)}]"
 
     def _read(self, value: Any) -> Any:
-        """The numbers."""
         one = Number(self.ge, self.le, self.gt, largest=self.largest)
         if not isinstance(value, list | tuple) or len(value) != len(self.names.split()):
             raise refusal(self.needed)
@@ -200,7 +195,6 @@ class Text(FieldType):
         return self.of
 
     def _read(self, value: Any) -> Any:
-        """The text."""
         if not isinstance(value, str) or not value:
             raise refusal(self.needed)
         return value
@@ -220,7 +214,6 @@ class Label(FieldType):
         return "a text"
 
     def _read(self, value: Any) -> Any:
-        """The text."""
         if not isinstance(value, str | int | float) or not str(value):
             raise refusal(self.needed)
         return str(value)
@@ -246,7 +239,6 @@ class NumberList(FieldType):
         return f"a list of numbers{limits}" + (f" (at most {self.most})" if self.most is not None else "")
 
     def _read(self, value: Any) -> Any:
-        """The numbers."""
         if not isinstance(value, list | tuple) or (self.most is not None and len(value) > self.most):
             raise refusal(self.needed)
         if not all(is_number(number) and self._inside(number) for number in value):
@@ -273,7 +265,6 @@ class Flag(FieldType):
         return "true or false"
 
     def _read(self, value: Any) -> Any:
-        """The truth."""
         if not isinstance(value, bool):
             raise refusal(self.needed)
         return value
@@ -287,7 +278,6 @@ class Choice(FieldType):
     """One of the words of a `Literal`: `Annotated[Literal["free", "static"], Choice()]`."""
 
     def __init__(self, *words: str) -> None:
-        """Take the words from the annotation unless they are given."""
         self.words = words
 
     @property
@@ -296,7 +286,6 @@ class Choice(FieldType):
         return f"one of {', '.join(self.words)}"
 
     def _read(self, value: Any) -> Any:
-        """The word."""
         if not isinstance(value, str):
             raise refusal(self.needed)
         if value not in self.words:

@@ -129,7 +129,6 @@ class FrameSet(SummaryRepr):
     independent: bool = False
 
     def __post_init__(self) -> None:
-        """Check that the arrays fit each other."""
         count = len(self.frame_name)
         for label, array in (("size", self.size), ("stamp", self.stamp), ("labelled", self.labelled)):
             if len(array) != count:
@@ -211,7 +210,6 @@ class FrameSet(SummaryRepr):
         )
 
     def __len__(self) -> int:
-        """The number of frames."""
         return len(self.frame_name)
 
     def summary(self) -> Summary:
@@ -225,25 +223,11 @@ class FrameSet(SummaryRepr):
         return stamped
 
     def describe_frame(self, index: int) -> str:
-        """Name a frame to a person.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            "SET: frame NAME", the beginning of a message.
-        """
+        """Name a frame to a person."""
         return f"{self.name}: frame {self.frame_name[index]}"
 
     def class_name(self, class_id: int) -> str:
-        """Name a class.
-
-        Args:
-            class_id: the class.
-
-        Returns:
-            Its name, or its number where it has no name.
-        """
+        """Name a class."""
         return self.class_names.get(class_id, str(class_id))
 
     def with_predictions(
@@ -266,14 +250,7 @@ class FrameSet(SummaryRepr):
         return replace(self, predictions=predictions, predicted=on, detector=detector, predicted_semantic=None)
 
     def take(self, frames: npt.ArrayLike) -> FrameSet:
-        """Take some frames with their objects, predictions and images.
-
-        Args:
-            frames: frame numbers, each at most once, or bool (F,).
-
-        Returns:
-            The frames in the given order, numbered from 0.
-        """
+        """Take some frames with their objects, predictions and images."""
         chosen = np.asarray(frames)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         number = np.full(len(self), -1, np.int64)

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.text import one_line, parse_integer
+from simjudge.core.text import Json, one_line, parse_integer
 
 LARGEST_CLASS_ID = 2**31 - 1  # A class id beyond is a slip; messages hold no larger one
 
@@ -76,7 +76,7 @@ class DetectorRecord:
         facts += [f"{key} {_plain(value)}" for key, value in self.settings.items()]
         return f"{self.name} ({', '.join(facts)})" if facts else self.name
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The record as JSON and result.json hold it."""
         return {"name": self.name, "sha256": self.sha256, "settings": dict(self.settings)}
 

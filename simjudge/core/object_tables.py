@@ -149,7 +149,6 @@ class Objects(ShortRepr):
     cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
-        """The number of objects."""
         return len(self.frame)
 
     @classmethod
@@ -201,14 +200,7 @@ class Objects(ShortRepr):
         return cls.build([], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Objects:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
+        """Take some rows."""
         return _take(self, rows)
 
 
@@ -229,7 +221,6 @@ class Predictions(ShortRepr):
     cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
-        """The number of predictions."""
         return len(self.frame)
 
     @classmethod
@@ -272,14 +263,7 @@ class Predictions(ShortRepr):
         return cls.build([], [], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Predictions:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
+        """Take some rows."""
         return _take(self, rows)
 
 

@@ -225,7 +225,6 @@ class Settings:
     _panel: ClassVar[str] = ""
 
     def __init_subclass__(cls, *, panel: str = "") -> None:
-        """Name the group of the fields that the class itself declares."""
         cls._panel = panel
 
     def __post_init__(self) -> None:

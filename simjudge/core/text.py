@@ -8,8 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -20,6 +19,10 @@ from defusedxml.ElementTree import fromstring
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, read_bytes
+
+# A JSON or YAML object as it stands in a file: what it holds is checked where it is used.
+Json = dict[str, Any]
+JsonMapping = Mapping[str, Any]
 
 MOST_LEVELS = 64  # Levels of lists and tables within each other that a JSON or YAML file may have
 _BLOCK = 1 << 20  # Bytes whose brackets are counted at once
@@ -185,18 +188,3 @@ def near_name(given: object, known: Collection[str]) -> str:
 def nearest_name(given: object, known: Collection[str]) -> str:
     """The end of a message about a name that does not exist: the nearest one, or all there are."""
     return near_name(given, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
-
-
-if sys.version_info >= (3, 11):
-    from enum import StrEnum
-else:
-    from enum import Enum
-
-    class StrEnum(str, Enum):
-        """As in the standard library of Python 3.11: a member prints as its value."""
-
-        __str__ = str.__str__
-        __format__ = str.__format__
-
-
-__all__ = ["StrEnum"]

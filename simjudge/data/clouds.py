@@ -362,15 +362,12 @@ class CloudSet(ShortRepr):
     predicted: BoolArray | None = None
 
     def __len__(self) -> int:
-        """The number of clouds."""
         return len(self.cloud_name)
 
     def __getitem__(self, index: int) -> Cloud:
-        """Read a cloud."""
         return self.read(range(len(self))[index])
 
     def __iter__(self) -> Iterator[Cloud]:
-        """Read the clouds one by one."""
         return (self.read(index) for index in range(len(self)))
 
     def has_stamp(self, index: int) -> bool:

@@ -160,7 +160,6 @@ def crop_images(frames: FrameSet, crop: CropWindow) -> FrameSet:
 
 
 def _cut(table: Table, crop: CropWindow) -> tuple[Table, npt.NDArray[np.int64]]:
-    """A table with its boxes and masks inside the rectangle, and the rows that are not."""
     corner, size = np.array([crop.x, crop.y]), np.array([crop.width, crop.height])
     box, share = cut_boxes(table.box, corner, size)
     kept = table.take(np.flatnonzero(share >= LEAST_SHARE))

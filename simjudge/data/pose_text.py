@@ -107,7 +107,6 @@ def read_scene_seeds(path: str | Path) -> dict[int, int]:
 
 
 def _read_quaternions(table: _PoseTable, length: int, losses: Losses) -> Trajectory:
-    """Rows of stamp, position and quaternion."""
     columns = table.columns or _unnamed_columns(table, length)
     table = replace(table, columns=columns)
     places = [table.find(name) for name in _COLUMNS]

@@ -143,7 +143,6 @@ class ConcatenatedImages(ShortRepr):
 
 
 def _same_classes(sets: Sequence[FrameSet]) -> tuple[list[FrameSet], dict[int, str]]:
-    """The sets with one numbering of classes, and its names."""
     if not any(s.class_names for s in sets):
         return list(sets), {}
     for frames in sets:
@@ -270,15 +269,12 @@ class Split:
     losses: Losses
 
     def __len__(self) -> int:
-        """The number of parts."""
         return len(self.parts)
 
     def __iter__(self) -> Iterator[FrameSet]:
-        """The parts, one after the other."""
         return iter(self.parts)
 
     def __getitem__(self, index: int) -> FrameSet:
-        """The part of a number, from 0."""
         return self.parts[index]
 
 

@@ -59,7 +59,6 @@ def data_sets_in(folder: Path) -> list[str]:
 
 
 def _formats_of(path: Path) -> list[Format]:
-    """The formats that a path could be read as, the one that is taken first."""
     source = Source(path)
     return [form for form in all_formats() if form.read is not None and _takes(form, source)]
 
@@ -275,7 +274,6 @@ def describe_readable() -> str:
 
 
 def _unknown(source: Source) -> SimjudgeError:
-    """What to say of something of no known format."""
     what = "not a data set that simjudge knows"
     if source.json is not None:
         what = name_labels(source.json) or "JSON, but neither COCO annotations nor a list of frames"
@@ -319,7 +317,6 @@ def _find_format(source: Source) -> Format | None:
 
 
 def _detector_beside(source: Source, target: FrameSet, found: Predictions) -> DetectorRecord | None:
-    """The detector that a sidecar in the folder of predictions, or in the one above, names."""
     folder = source.path.absolute() if source.is_folder else source.path.absolute().parent
     stems = file_stems(target.frame_name)
     known = (load_sidecar(place).detector(stems, found) for place in (folder, folder.parent))

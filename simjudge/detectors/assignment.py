@@ -178,7 +178,6 @@ def _best_one_to_one(
 
 
 def _dense_assignment(i: IntArray, j: IntArray, iou: FloatArray) -> IntArray:
-    """The pairs that are chosen, by a table of all rows and columns."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - see above
 
     number = np.full((i.max() + 1, j.max() + 1), -1, np.int64)

@@ -126,13 +126,6 @@ def close_with_disk(hit: npt.NDArray[np.uint8], radius: int) -> npt.NDArray[np.u
     near it by default. What lies beyond the picture's edge takes no part. Distances to the nearest pixel stand for the
     disk, so that the time does not grow with it.
 
-    Args:
-        hit: (H, W), 0 or 1.
-        radius: pixels.
-
-    Returns:
-        uint8 (H, W), 0 or 1.
-
     Source:
         Closing: J. Serra, Image Analysis and Mathematical Morphology, 1982. Distances: P. F. Felzenszwalb and
         D. P. Huttenlocher, Distance transforms of sampled functions, 2012.

@@ -31,7 +31,6 @@ class BadAnswerError(SimjudgeError):
     """
 
     def __init__(self, model: str, image: int, problem: str) -> None:
-        """Say which detector gave the answer, for which image, and what is wrong with it."""
         super().__init__(f"{model}, image {image} of those given at once: {problem}")
         self.model, self.image, self.problem = model, image, problem
 
@@ -87,7 +86,6 @@ class Detections(ShortRepr):
         )
 
     def __len__(self) -> int:
-        """The number of detections."""
         return len(self.class_id)
 
 
@@ -114,12 +112,7 @@ class Detector(Protocol):
 
 
 def check_scores(model: str, image: int, score: npt.ArrayLike) -> None:
-    """Check a net's scores before those below a threshold are dropped: NaN is below no threshold, and above none.
-
-    Args:
-        image: the number of the image in what the detector was given.
-        score: all scores of one image, of any shape.
-    """
+    """Check a net's scores before those below a threshold are dropped: NaN is below no threshold, and above none."""
     values = np.asarray(score)
     if not np.isfinite(values).all():
         raise BadAnswerError(

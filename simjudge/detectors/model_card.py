@@ -15,6 +15,7 @@ from simjudge.core.display import Summary, SummaryRepr
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.installed import version
+from simjudge.core.text import Json, JsonMapping
 from simjudge.detectors.training_data import TrainingSplit
 
 
@@ -41,7 +42,7 @@ class TrainingRun(Protocol):
     def versions(self) -> dict[str, str]: ...  # noqa: D102 - see the class
 
 
-def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, training: TrainingRun) -> dict[str, Any]:
+def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, training: TrainingRun) -> Json:
     """What the cards of all models say first, ready for JSON."""
     return {
         "model": model.name,
@@ -60,7 +61,7 @@ def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, tr
     }
 
 
-def epoch_facts(training: TrainingRun) -> dict[str, Any]:
+def epoch_facts(training: TrainingRun) -> Json:
     """What the cards of all models say last, ready for JSON."""
     return {
         "stopped_early": training.stopped,
@@ -76,7 +77,7 @@ def card_paths(model: Path) -> tuple[Path, Path]:
     return model.with_suffix(".json"), model.with_suffix(".md")
 
 
-def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Path]:
+def write_card(facts: Json, page: str, model: Path) -> tuple[Path, Path]:
     """Write a card beside its model, as JSON and as Markdown."""
     as_json, as_text = card_paths(model)
     with atomic_file(as_json) as temporary:
@@ -86,13 +87,13 @@ def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Pat
     return as_json, as_text
 
 
-def side_counts(data: Mapping[str, Any], side: str) -> str:
+def side_counts(data: JsonMapping, side: str) -> str:
     """How many pictures, and objects where objects are learnt, one side of the split has."""
     pictures, objects = data[f"{side}_pictures"], data.get(f"{side}_objects")
     return f"{pictures} pictures" if objects is None else f"{pictures} pictures, {objects} objects"
 
 
-def training_text(facts: Mapping[str, Any], how: str) -> str:
+def training_text(facts: JsonMapping, how: str) -> str:
     """How a model was trained, in one line."""
     options = facts["options"]
     return (
@@ -101,7 +102,7 @@ def training_text(facts: Mapping[str, Any], how: str) -> str:
     )
 
 
-def card_page(facts: Mapping[str, Any], what: str, rows: Mapping[str, str], scores: Mapping[str, str]) -> str:
+def card_page(facts: JsonMapping, what: str, rows: Mapping[str, str], scores: Mapping[str, str]) -> str:
     """Format a card as a page."""
     data = facts["data"]
     table = {
@@ -133,7 +134,7 @@ class TrainedModel(SummaryRepr):
     """A model that was just trained."""
 
     path: Path  # the ONNX file; its card lies beside it as .json and .md
-    card: dict[str, Any]  # the content of the model card
+    card: Json  # the content of the model card
     losses: Losses
     kind: ClassVar[str]  # What was trained, in a few words
 

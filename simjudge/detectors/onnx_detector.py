@@ -191,14 +191,12 @@ class OnnxDetector(ShownDetector):
 
 
 def _scores(raw: Any, head: Head) -> Any:
-    """Every score in the output of one image, the objectness with them."""
     if head == "classes":
         return raw[4:]
     return raw[:, 4:] if head == "objectness" else raw[:, 4]
 
 
 def _candidates(raw: Any, head: Head, min_score: float) -> tuple[Any, Any, Any]:
-    """Corner boxes in the input, scores and classes of what scores above `min_score`."""
     if head == "end to end":
         kept = raw[raw[:, 4] > min_score][:MAX_DETECTIONS]
         return kept[:, :4], kept[:, 4], kept[:, 5]

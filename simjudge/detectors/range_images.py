@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -26,6 +26,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, RgbImage
 from simjudge.core.object_tables import BoolImage, Masks, Objects, Predictions
 from simjudge.core.progress import Advance
+from simjudge.core.text import Json
 from simjudge.data.clouds import CloudBoxes, CloudSet, LidarPoints, lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids
 
@@ -78,7 +79,7 @@ class RangeGrid(ShortRepr):
         height = (self.elevation[0] - self.elevation[-1]) / (len(self.elevation) - 1)
         return float(height / (2 * math.pi / self.columns))
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Json:
         """What result.json says of it."""
         return {
             "rows": len(self.elevation),

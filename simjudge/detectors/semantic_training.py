@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.label_pictures import UNLABELLED, LabelPicture
 from simjudge.core.progress import Advance, Log, ProgressBar
+from simjudge.core.text import Json, JsonMapping
 from simjudge.data.semantic_classes import SemanticClasses, common_classes, count_unknown
 from simjudge.detectors import nms as torchvision_nms
 from simjudge.detectors.detector_settings import TrainingSettings
@@ -171,7 +172,7 @@ def export_net(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> 
             dynamo=False,
         )
         network = onnx.load(str(file))
-    metadata: Mapping[str, Any] = {
+    metadata: JsonMapping = {
         "task": TASK,
         "names": dict(enumerate(names)),
         "imgsz": [size[1], size[0]],
@@ -256,7 +257,7 @@ def train_semantic(
     device = torch.device(f"cuda:{settings.device}" if settings.device.isdecimal() else settings.device or "cpu")
     net.to(device)
     begin = time.monotonic()
-    best: dict[str, Any] = {}
+    best: Json = {}
     try:
         with free_core(torch):
             for epoch, confusion in _epochs(net, train, valid, settings, advance):
@@ -420,7 +421,7 @@ def train_net(
 
 def _card(
     model: Path, data: Path, command: str, split: TrainingSplit, settings: TrainingSettings, training: SemanticTraining
-) -> dict[str, Any]:
+) -> Json:
     best = training.best
     assert best is not None  # noqa: S101 - there is an exported model
     common = common_facts(model, data, command, split, training)
@@ -447,7 +448,7 @@ def _card(
     }
 
 
-def _page(facts: dict[str, Any]) -> str:
+def _page(facts: Json) -> str:
     options, valid = facts["options"], facts["valid"]
     rows = {
         "architecture": f"{options['architecture']}, channels x {options['width']:g}, random weights",

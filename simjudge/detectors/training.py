@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import Json, JsonMapping
 from simjudge.detectors.detector_settings import SEMANTIC, TrainingSettings
 from simjudge.detectors.model_card import (
     TrainedModel,
@@ -29,7 +29,7 @@ from simjudge.detectors.ultralytics_training import Epoch, Training, TrainingCal
 
 def make_card(
     model: Path, data: Path, command: str, split: TrainingSplit, settings: TrainingSettings, training: Training
-) -> dict[str, Any]:
+) -> Json:
     """Everything worth knowing about a freshly trained detector, ready for JSON."""
     best = training.best
     return {
@@ -51,7 +51,7 @@ def make_card(
     }
 
 
-def format_markdown(facts: dict[str, Any]) -> str:
+def format_markdown(facts: Json) -> str:
     """Format a card as a page."""
     options, valid = facts["options"], facts["valid"]
     rows = {
@@ -72,7 +72,7 @@ def format_markdown(facts: dict[str, Any]) -> str:
     return card_page(facts, "A detector", rows, scores) + f"\n{licence}\n"
 
 
-def _image_use(options: dict[str, Any]) -> str:
+def _image_use(options: Json) -> str:
     side = options["imgsz"]
     if options["windows"]:
         return f"{options['windows']} windows of {side} x {side} pixels cut out of each, for training and validation"
@@ -190,6 +190,6 @@ def _log_split(split: TrainingSplit, log: Log, *, semantic: bool) -> None:
         log(f"warning: {split.kept_from_test} pictures not used: variants of their photograph are on the test side")
 
 
-def _as_call(data: Path, out: Path, settings: Mapping[str, Any]) -> str:
+def _as_call(data: Path, out: Path, settings: JsonMapping) -> str:
     given = "".join(f", {name}={value!r}" for name, value in settings.items())
     return f"simjudge.train({str(data)!r}, {str(out)!r}{given})"

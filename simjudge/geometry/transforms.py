@@ -150,7 +150,6 @@ class TransformTree:
         return down[::-1], _until(above_parent, top, parent)
 
     def _above(self, frame: str) -> list[TransformLink]:
-        """The links from a frame up to its root."""
         out: list[TransformLink] = []
         while frame in self.links:
             link = self.links[frame]
@@ -192,7 +191,6 @@ def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -
 
 
 def _until(links: Iterable[TransformLink], top: str, start: str) -> list[TransformLink]:
-    """The links from `start` up to `top`."""
     out: list[TransformLink] = []
     for link in links:
         if start == top:

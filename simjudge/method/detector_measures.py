@@ -16,7 +16,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.text import StrEnum
+from simjudge.core.string_enum import StrEnum
 from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.core.text import StrEnum
+from simjudge.core.string_enum import StrEnum
 
 
 class Verdict(StrEnum):

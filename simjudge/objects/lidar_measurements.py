@@ -194,7 +194,6 @@ class _Scan(ShortRepr):
 
 
 def _of_cloud(predictions: CloudPredictions, index: int) -> CloudPredictions:
-    """The predictions of one cloud."""
     rows = predictions.cloud == index
     return replace(predictions, **{name: column[rows] for name, column in vars(predictions).items()})
 

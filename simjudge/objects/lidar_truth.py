@@ -42,7 +42,6 @@ class StandingCuboids(ShortRepr):
     size: FloatArray  # float64 (K, 3), metres, along each one's x, y and z
 
     def __len__(self) -> int:
-        """The number of cuboids."""
         return len(self.pose)
 
 
@@ -185,7 +184,6 @@ def _truth_of_both(
 
 
 def _labelled(clouds: CloudSet, boxes: CloudBoxes) -> IntArray:
-    """The numbers of the clouds that somebody labelled."""
     if clouds.labelled is None:
         return np.unique(boxes.cloud)
     return np.union1d(boxes.cloud, np.flatnonzero(clouds.labelled))

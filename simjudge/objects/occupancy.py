@@ -71,7 +71,6 @@ class BeamSet(ShortRepr):
     returned: BoolArray  # bool (N,), whether something was there; else the beam was free up to its end
 
     def __len__(self) -> int:
-        """The number of beams."""
         return len(self.end)
 
 
@@ -79,7 +78,6 @@ class OccupancyMap:
     """A map that scans are entered into, one by one. `log_odds`: float32 (rows, columns); row 0 lies lowest in y."""
 
     def __init__(self, extent: MapExtent, settings: OccupancySettings) -> None:
-        """Begin with a map that knows nothing."""
         self.extent, self.settings, self.scans = extent, settings, 0
         self.log_odds: npt.NDArray[np.float32] = np.zeros((extent.rows, extent.columns), np.float32)
         self._last: npt.NDArray[np.int32] = np.zeros((extent.rows, extent.columns), np.int32)

@@ -222,12 +222,10 @@ def _means(value: FloatArray, group: IntArray, groups: int) -> tuple[FloatArray,
 
 
 def _spread(value: FloatArray, group: IntArray) -> float:
-    """Standard deviation within groups."""
     mean, _ = _means(value, group, int(group.max()) + 1)
     return float(np.sqrt(np.mean((value - mean[group]) ** 2)))
 
 
 def _moved_plane(plane: FloatArray, pose: Pose) -> FloatArray:
-    """A plane of the body in the fixed frame."""
     normal = pose.rotation_matrix() @ plane[:3]
     return np.array([*normal, plane[3] - normal @ pose.position])

@@ -49,12 +49,6 @@ def hu_moments(picture: npt.NDArray[Any]) -> FloatArray:
     I7 changes its sign where the picture is mirrored; x counts columns here and in OpenCV, rows in scikit-image, whose
     I7 has the other sign. Gray values scale the invariants: twice the brightness halves I1.
 
-    Args:
-        picture: bool or uint8 (H, W): a binary segmentation, or gray from 0 to 255.
-
-    Returns:
-        float64 (7,); NaN where all values are 0.
-
     Source:
         M.-K. Hu, Visual pattern recognition by moment invariants, 1962.
     """

@@ -32,7 +32,6 @@ class Series(ShortRepr):
     value: FloatArray  # float64 (N,), NaN where the metric has no value, as where the object is not seen
 
     def __len__(self) -> int:
-        """The number of frames or scans."""
         return len(self.time)
 
 
@@ -114,7 +113,6 @@ class CommonTimes(ShortRepr):
     farthest: float  # how far they do at most, seconds
 
     def __len__(self) -> int:
-        """The number of pairs."""
         return len(self.real)
 
 
@@ -189,7 +187,6 @@ class ScanPoses(ShortRepr):
     poses: Sequence[Pose]  # K poses of the lidar in the fixed frame
 
     def __len__(self) -> int:
-        """The number of scans."""
         return len(self.index)
 
     @property

@@ -155,7 +155,6 @@ def _pooled_floor(floors: Sequence[SeriesFloor], *, once: bool) -> SeriesFloor:
 
 
 def _pooled_shift(shifts: Sequence[TimeShift]) -> TimeShift | None:
-    """The median, with the spread of a median of normal samples."""
     if len(shifts) < 2:
         return None
     seconds = np.array([shift.seconds for shift in shifts])
@@ -209,7 +208,6 @@ def compare_series(
 
 
 def _judged(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]:
-    """The rows with verdicts, in order."""
     out: list[SeriesComparison] = []
     for is_single in (False, True):
         kind = [row for row in rows if row.is_single == is_single]

@@ -213,7 +213,6 @@ class LidarObjectSettings(OccupancySettings, CuboidSettings, SurveySettings):
     """The groups of objects in scans."""
 
     def __post_init__(self) -> None:
-        """Check the values, one by one and together."""
         super().__post_init__()
         bins = self.range_bins
         if len(bins) < 2 or any(low >= high for low, high in pairwise(bins)):
@@ -239,7 +238,6 @@ class ImageQualitySettings(Settings, panel="Quality of pictures"):
     brisque_range: Path | None = setting(None, "Ranges of BRISQUE's features: a file that libsvm's svm-scale -s wrote.")
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if (self.brisque_model is None) != (self.brisque_range is None):
             raise UsageError("BRISQUE's score needs both files: give --brisque-model and --brisque-range")

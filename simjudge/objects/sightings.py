@@ -54,7 +54,6 @@ class Sightings(ShortRepr):
     masks: Masks | None = None  # the regions; None where there are boxes only
 
     def __len__(self) -> int:
-        """The number of sightings."""
         return len(self.frame)
 
     def take(self, rows: IntArray) -> Sightings:
@@ -175,14 +174,6 @@ def horizon_lines(orientation: FloatArray, matrix: FloatArray) -> PictureLines:
     A ray through pixel u has the direction R K^-1 u in a world whose z axis is up. It is level where its z is 0, which
     is a line in the picture: (0 0 1) R K^-1 (x y 1)^T = 0.
 
-    Args:
-        orientation: float64 (F, 4), quaternions x, y, z, w of the camera's optical frame (z along the view, y down) in
-            a world whose z axis is up.
-        matrix: float64 (3, 3), the camera matrix K, pixels.
-
-    Returns:
-        The line of each frame; NaN for a camera that looks straight up or down.
-
     Source:
         R. Hartley and A. Zisserman, Multiple View Geometry, 2nd ed., section 8.6 (vanishing lines).
     """
@@ -279,7 +270,6 @@ class Finder:
         return {self._name(name) for name in self.detector.class_names.values()}
 
     def _name(self, name: str) -> str:
-        """What the sets call a class of the detector."""
         return normalized_name(dict(self.settings.rename or ()).get(name, name))
 
     def _has_run_on(self, frames: FrameSet) -> bool:

@@ -37,7 +37,6 @@ class Tracks(ShortRepr):
     class_name: tuple[str, ...]  # by track, the class that most of its sightings have
 
     def __len__(self) -> int:
-        """The number of tracks."""
         return len(self.name)
 
     def by_frame(self) -> IntArray:
@@ -112,7 +111,6 @@ class _Tracker:
         return len(self.last)
 
     def advance(self, stamp: int, rows: IntArray) -> None:
-        """Give the sightings of the next frame their tracks."""
         alive = np.flatnonzero(stamp - self.stamp <= self.gap)
         i, j = self._assign(alive, rows, stamp)
         found, seen = alive[i], rows[j]

@@ -290,7 +290,6 @@ def _policies(values: Values) -> tuple[Process, ...]:
 def _finished(
     values: Values, robot: Robot, processes: Sequence[Process], played: PlayedTopics | None = None
 ) -> tuple[Process, ...]:
-    """The programs with what the arguments common to all graphs say."""
     normalize_namespace(values["robot_ns"])
     files: tuple[str, ...] = ()
     if values["params_file"]:
@@ -317,7 +316,6 @@ def _finished(
 
 
 def _with_own_transforms(process: Process) -> Process:
-    """A program whose transforms are below its namespace."""
     below = {topic: topic.lstrip("/") for topic in _TRANSFORMS}
     named = tuple((topic, below.get(target, target)) for topic, target in process.remappings)
     return with_remappings(replace(process, remappings=named), below.items())

@@ -56,7 +56,6 @@ class ParameterType(FieldType):
         return "a number, a text, a truth or a list of texts"
 
     def _read(self, value: Any) -> Value:
-        """The value."""
         texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not texts and not isinstance(value, bool | int | float | str):
             raise refusal(self.needed)

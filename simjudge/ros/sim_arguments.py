@@ -124,7 +124,6 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
 
 
 def _with_camera(process: Process, camera: str) -> Process:
-    """A program that takes the camera called `camera`, with another one."""
     if camera == CAMERA or process.name == "record_node":
         return process
     # RViz's layouts have absolute names.
@@ -134,12 +133,10 @@ def _with_camera(process: Process, camera: str) -> Process:
 
 
 def _of(camera: str, topic: str) -> str:
-    """The topic of a camera, by that of the one called `camera`."""
     return camera + topic.removeprefix(CAMERA)
 
 
 def _cameras(given: str) -> tuple[str, ...]:
-    """Names of the car's cameras, the one that drives first."""
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
 
 
@@ -212,7 +209,6 @@ def _vehicle(values: Values) -> str:
 
 
 def _judged(values: Values, camera: str) -> list[str]:
-    """The topics that the judge takes."""
     if not values["reference_drives"]:
         return [_of(camera, topic) for topic in (LABELS, _DETECTIONS)]
     # Commands that say no steering are not taken.
@@ -253,7 +249,6 @@ def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:
 
 
 def _recorded_sensors(given: str) -> list[str]:
-    """The readings of a car's sensors, and the truth beside them."""
     if not given:
         return []
     return sorted(published_topics(read_sensors(given)))
@@ -265,13 +260,11 @@ def _sensors(values: Values) -> str:
 
 
 def _sensor_topics(given: str) -> dict[str, str]:
-    """Topics by the sensors' names."""
     if not given:
         return {}
     return sensor_topics(read_sensors(given))
 
 
 def _scan_topic(values: Values) -> str:
-    """The topic of the lidar that is driven by."""
     given = _sensors(values)
     return _sensor_topics(given)[driving_lidar(read_sensors(given), given).name]

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 
-from simjudge.core.text import StrEnum
+from simjudge.core.string_enum import StrEnum
 
 
 class Colour(StrEnum):

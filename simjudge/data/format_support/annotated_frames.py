@@ -103,7 +103,6 @@ def picture_sizes(
 
 
 def _image(name: str, folder: Path) -> Path | None:
-    """The image file of that name, in or beside the folder of the annotations file."""
     plain = name.replace("\\", "/")
     last = plain.rsplit("/", 1)[-1]
     for base in (folder / "images", folder, folder.parent / "images", folder.parent):

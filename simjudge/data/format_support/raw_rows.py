@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import LARGEST_CLASS_ID
 from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions
-from simjudge.core.text import one_line, parse_number
+from simjudge.core.text import Json, one_line, parse_number
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
 
 FARTHEST_PX = 1e9  # Pixels. What lies further off is a slip, and would overflow where pixels are counted.
@@ -267,7 +267,7 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
     for frame, start, end in zip(chosen.tolist(), *bounds.tolist(), strict=True):
         rows = []
         for i in range(start, end):
-            row: dict[str, Any] = {"class": class_id[i], "box": box[i]}
+            row: Json = {"class": class_id[i], "box": box[i]}
             if score is not None:
                 row["score"] = score[i]
             if instance is not None and instance[i] != NO_INSTANCE:

@@ -27,7 +27,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP, DetectorRecord
 from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables, row_offsets
-from simjudge.core.text import load_json
+from simjudge.core.text import Json, load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
 from simjudge.data.format_support.raw_rows import (
     OPTIONAL_COLUMNS,
@@ -48,8 +48,8 @@ class Sidecar:
     """What the sidecar says of each frame, by the stem of its files; empty where there is no sidecar."""
 
     path: Path
-    content: dict[str, Any] = field(default_factory=dict)
-    frame: dict[str, dict[str, Any]] = field(default_factory=dict)
+    content: Json = field(default_factory=dict)
+    frame: dict[str, Json] = field(default_factory=dict)
 
     def size(self, stem: str) -> tuple[int, int] | None:
         """Look up the size of a frame without an image: width and height in pixels."""
@@ -117,7 +117,7 @@ def _differ(ids: list[Any]) -> bool:
     return len(set(ids)) == len(ids)
 
 
-def _is_frame_entry(known: dict[str, Any]) -> bool:
+def _is_frame_entry(known: Json) -> bool:
     width, height = (int(v) for v in known["size"])
     named = isinstance(known["name"], str) and NO_STAMP <= int(known["stamp"]) < 2**63
     return named and 0 < width <= LONGEST_SIDE_PX and 0 < height <= LONGEST_SIDE_PX
@@ -204,7 +204,7 @@ def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
     )
 
 
-def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: FrameSet, sidecar: Sidecar) -> Any:
+def _exact_rows(table: Any, known: list[Json], what: str, frames: FrameSet, sidecar: Sidecar) -> Any:
     """`table` with the sidecar's rows in the frames whose files are as they were when the sidecar was written."""
     prints = fingerprints(table, len(frames))
     fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
@@ -231,7 +231,7 @@ def exact_columns(table: Objects | Predictions) -> tuple[str, ...]:
 
 
 def _exact_column(
-    name: str, table: Any, alike: dict[int, dict[str, Any]], frames: FrameSet, sidecar: Sidecar
+    name: str, table: Any, alike: dict[int, Json], frames: FrameSet, sidecar: Sidecar
 ) -> npt.NDArray[Any]:
     """A column with the sidecar's values for the frames in which it has them."""
     column: npt.NDArray[Any] = getattr(table, name).copy()
@@ -259,7 +259,7 @@ def write_sidecar(
 ) -> None:
     """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose."""
     known = [_frame_entry(frames, i, stem) for i, stem in enumerate(stems)]
-    content: dict[str, Any] = {"format": "simjudge sidecar", "version": 1, "frames": known}
+    content: Json = {"format": "simjudge sidecar", "version": 1, "frames": known}
     if class_ids is not None:
         content["class_ids"] = list(class_ids)
     (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
@@ -283,8 +283,8 @@ def write_sidecar(
     (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
 
 
-def _frame_entry(frames: FrameSet, index: int, stem: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _frame_entry(frames: FrameSet, index: int, stem: str) -> Json:
+    entry: Json = {
         "name": frames.frame_name[index],
         "size": frames.size[index].tolist(),
         "stamp": int(frames.stamp[index]),
@@ -306,7 +306,7 @@ def _exact(
     frames: FrameSet,
     plain: FrameSet,
     order: IntArray,
-) -> dict[int, dict[str, Any]]:
+) -> dict[int, Json]:
     """The rows of the frames in which the files hold something else than `wanted`, by frame number in `frames`."""
     if wanted is None:
         return {}
@@ -345,7 +345,6 @@ def _column_to_json(column: npt.NDArray[Any]) -> list[float | int | None]:
 
 
 def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
-    """Whether classes, boxes and masks are the same."""
     close = np.abs(mine.box - theirs.box).max(initial=0) <= _TOLERANCE
     return bool(close and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
 

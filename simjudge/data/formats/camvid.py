@@ -100,7 +100,6 @@ def _table(path: Path) -> Path | None:
 
 
 def _folders(path: Path, depth: int) -> list[Path]:
-    """A folder and those below it, hidden ones left out."""
     below = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     return [path, *(subfolder for folder in below for subfolder in (_folders(folder, depth - 1) if depth else []))]
 

@@ -23,7 +23,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.label_pictures import LabelPicture, decode_label_colours, decode_label_numbers
-from simjudge.core.text import load_json, one_line, parse_integer
+from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import StreetFiles, build_street_set, list_images
@@ -74,7 +74,7 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
     return replace(frames, objects=objects, labelled=labelled)
 
 
-def _polygons(file: Path) -> dict[str, Any]:
+def _polygons(file: Path) -> Json:
     content = load_json(file)
     if not isinstance(content, dict) or not isinstance(content.get("objects"), list):
         raise SimjudgeError(f"{file}: no polygons of Cityscapes (a list `objects`); take the file out")

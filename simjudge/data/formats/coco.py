@@ -21,7 +21,7 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import class_names_from, name_to_stamp
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.text import load_json, one_line, parse_integer, parse_number
+from simjudge.core.text import Json, load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
 from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import file_stems, write_images
@@ -90,9 +90,7 @@ def _are_corners(annotations: Sequence[Any]) -> bool:
     return bool((of_corners & (third > x) & (fourth > y)).all() and not of_sides.any())
 
 
-def parse_region(
-    row: dict[str, Any], width: int, height: int, where: str, losses: Losses
-) -> tuple[list[float], MaskCrop] | None:
+def parse_region(row: Json, width: int, height: int, where: str, losses: Losses) -> tuple[list[float], MaskCrop] | None:
     """Read box and mask of an annotation or result; without a "bbox" the mask's extent counts; None without either."""
     mask = _mask(row.get("segmentation"), width, height, where, losses)
     try:
@@ -232,7 +230,7 @@ def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
     return raw
 
 
-def _frame(row: dict[str, Any], frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
+def _frame(row: Json, frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
     """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids.
 
     An image id may be the file's name, and its number be written as text on one side alone.
@@ -337,13 +335,13 @@ def write_coco(frames: FrameSet, path: str | Path) -> Losses:
     return Losses()
 
 
-def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
+def _rows(table: Objects | Predictions, size: IntArray) -> list[Json]:
     box = np.round(np.concatenate([table.box[:, :2], table.box[:, 2:] - table.box[:, :2]], 1), DECIMALS).tolist()
     frame, class_id = table.frame.tolist(), table.class_id.tolist()
     optional = {name: getattr(table, name).tolist() for name in OPTIONAL_COLUMNS} if isinstance(table, Objects) else {}
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     for i in range(len(table)):
-        row: dict[str, Any] = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
+        row: Json = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
         if table.masks is not None and table.masks.has(i):
             row["segmentation"] = mask_to_rle(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
         if isinstance(table, Predictions):
@@ -411,7 +409,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     )
 
 
-def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
+def _class_names(content: Json, path: Path) -> dict[int, str]:
     try:
         pairs = [(c["id"], c["name"]) for c in content.get("categories", [])]
     except (TypeError, KeyError) as error:

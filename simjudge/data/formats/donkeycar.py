@@ -76,7 +76,6 @@ def read_tub(path: Path) -> FrameSet:
 
 
 def _records(path: Path, losses: Losses) -> Iterator[tuple[str, dict[str, object]]]:
-    """Each record, and how to name it."""
     catalogs = sorted(path.glob(_CATALOGS), key=_number)
     if not catalogs:
         for file in sorted(path.glob(_RECORDS), key=_number):

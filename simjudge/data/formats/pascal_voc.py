@@ -81,7 +81,6 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
 
 
 def _label_files(path: Path) -> list[Path]:
-    """The XML files of the first folder that holds some."""
     for name in _LABEL_FOLDERS:
         files = sorted(file for file in (path / name).glob("*.xml") if file.is_file() and file.name[0] != ".")
         if files:
@@ -90,7 +89,6 @@ def _label_files(path: Path) -> list[Path]:
 
 
 def _pictures(path: Path) -> list[Path]:
-    """The pictures of the first folder that holds some."""
     return next((files for files in (list_images(path / name) for name in _IMAGE_FOLDERS) if files), [])
 
 
@@ -115,7 +113,6 @@ def _size(root: Element | None) -> tuple[int, int]:
 
 
 def _rows(files: Sequence[tuple[Path, Element] | None], losses: Losses) -> tuple[RawRows, dict[int, str]]:
-    """The boxes of all frames, and the names of their classes."""
     frame, box, names, where = [], [], [], []
     for number, label_file in enumerate(files):
         if label_file is None:

@@ -16,7 +16,7 @@ from simjudge.core.files import atomic_file, atomic_folder, is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
-from simjudge.core.text import load_json, one_line
+from simjudge.core.text import Json, load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, lies_below, write_images
@@ -104,7 +104,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
     predictions = None if frames.predictions is None else rows_to_json(frames.predictions, frames, everything)
     entries = []
     for i, name in enumerate(frames.frame_name):
-        entry: dict[str, Any] = {"size": frames.size[i].tolist()}
+        entry: Json = {"size": frames.size[i].tolist()}
         stamp = int(frames.stamp[i])
         if stamp != name_to_stamp(name):
             entry["stamp"] = stamp

@@ -17,7 +17,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.text import load_json, one_line, parse_integer, parse_number
+from simjudge.core.text import Json, load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import (
     AnnotatedFrame,
     LabelledShape,
@@ -60,14 +60,12 @@ def read_solo(path: Path) -> FrameSet:
 
 
 def _frame_files(path: Path) -> list[Path]:
-    """The files of all frames, in the order of their numbers."""
     folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
     files = [file for folder in folders for pattern in _FRAME_FILES for file in folder.glob(pattern)]
     return sorted((file for file in files if file.is_file()), key=lambda file: (*_numbers(file), str(file)))
 
 
 def _numbers(file: Path) -> tuple[int, int]:
-    """Sequence and step by the names of folder and file."""
     found = (re.search(r"\.?(\d{1,18})", name) for name in (file.parent.name, file.name))
     sequence, step = (0 if match is None else int(match[1]) for match in found)
     return sequence, step
@@ -129,7 +127,6 @@ def _values(annotation: Mapping[str, object]) -> list[Any]:
 
 
 def _by_instance(annotations: Iterator[dict[str, object]]) -> dict[int, dict[str, object]]:
-    """The values of annotations or metrics by the number of their instance."""
     found = {}
     for annotation in annotations:
         for value in _values(annotation):
@@ -139,9 +136,7 @@ def _by_instance(annotations: Iterator[dict[str, object]]) -> dict[int, dict[str
     return found
 
 
-def _shape(
-    value: dict[str, Any], where: str, cuboids: Mapping[int, dict[str, Any]], shown: Mapping[int, dict[str, Any]]
-) -> LabelledShape | None:
+def _shape(value: Json, where: str, cuboids: Mapping[int, Json], shown: Mapping[int, Json]) -> LabelledShape | None:
     name, number = value.get("labelName"), parse_integer(value.get("instanceId"))
     x, y = (parse_number(part) for part in _pair(value.get("origin")))
     width, height = (parse_number(part) for part in _pair(value.get("dimension")))

@@ -24,7 +24,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import DAMAGED_IMAGE, LARGEST_IMAGE, FileImages, check_image_size
 from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import BoolImage
-from simjudge.core.text import load_json, one_line, parse_integer
+from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.mask_codec import (
@@ -98,7 +98,7 @@ def _label_files(path: Path) -> list[Path]:
     return [file for set_folder in sets for file in sorted((set_folder / LABELS).glob("*.json")) if file.is_file()]
 
 
-def _annotation(file: Path) -> dict[str, Any]:
+def _annotation(file: Path) -> Json:
     content = load_json(file)
     if not isinstance(content, dict) or not isinstance(content.get("objects", []), list):
         raise SimjudgeError(f"{file}: no annotation of Supervisely (a list `objects`); take the file out")
@@ -122,14 +122,14 @@ def _picture(file: Path) -> Path | None:
     return picture if is_file(picture) else None
 
 
-def _size(content: dict[str, Any]) -> tuple[int, int]:
+def _size(content: Json) -> tuple[int, int]:
     size = content.get("size")
     sides = (parse_integer(size.get(side)) for side in ("width", "height")) if isinstance(size, dict) else (0, 0)
     width, height = (side or 0 for side in sides)
     return width, height
 
 
-def _class_names(path: Path, texts: Sequence[dict[str, Any]]) -> dict[int, str]:
+def _class_names(path: Path, texts: Sequence[Json]) -> dict[int, str]:
     file = next((candidate for candidate in (path / META, path.absolute().parent / META) if is_file(candidate)), None)
     content = None if file is None else load_json(file)
     if isinstance(content, dict) and isinstance(content.get("classes"), list):
@@ -186,7 +186,7 @@ class _ShapeRows:
         )
 
 
-def _shape(given: dict[str, Any], size: Sequence[int]) -> _BoxAndMask | None:
+def _shape(given: Json, size: Sequence[int]) -> _BoxAndMask | None:
     """Box and mask of an object; None for a kind that has neither."""
     kind = given.get("geometryType")
     if kind == "bitmap":
@@ -225,7 +225,7 @@ def _without_holes(outline: Any, holes: Sequence[Any], size: Sequence[int]) -> M
     return crop_mask(whole)
 
 
-def _bitmap(given: dict[str, Any], size: Sequence[int]) -> _BoxAndMask:
+def _bitmap(given: Json, size: Sequence[int]) -> _BoxAndMask:
     """A mask: a PNG, deflated, as base64."""
     inflate = zlib.decompressobj()
     data = inflate.decompress(base64.b64decode(given["data"], validate=True), LARGEST_IMAGE)

@@ -34,7 +34,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for from the module that defines it."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

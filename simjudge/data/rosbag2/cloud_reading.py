@@ -234,7 +234,6 @@ def _take_file(data: str, files: dict[str, str], where: str, losses: Losses) -> 
 
 
 def _is_below(path: str) -> bool:
-    """Whether a path stays in its folder."""
     parts = PurePosixPath(path).parts
     return (
         bool(parts)

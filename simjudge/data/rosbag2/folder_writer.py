@@ -22,6 +22,7 @@ from rosbags.rosbag2.enums import CompressionFormat, CompressionMode
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.files import sync_file
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.storage import METADATA, RecordingForm
 
 
@@ -105,14 +106,13 @@ class FolderWriter(Writer):
     """Writes a rosbag2 folder; rosbags' own writer makes each of its storage files."""
 
     def __init__(self, folder: Path, form: RecordingForm | None = None) -> None:
-        """Take the folder to make, and how it is stored."""
         self._form = form or RecordingForm()
         super().__init__(folder, version=9, storage_plugin=_PLUGINS[self._form.storage])
         if mode := _MODES.get(self._form.compression):
             self.set_compression(mode, CompressionFormat.ZSTD)
         # What rosbags says of one file; metadata.yaml comes last and speaks of all. Until then every file is read.
         self.metapath = folder / ".part.yaml"
-        self._parts: list[dict[str, Any]] = []
+        self._parts: list[Json] = []
         self._earlier: Counter[int] = Counter()
         self._bytes = 0
         self._compressor = ThreadPoolExecutor(1)
@@ -153,7 +153,6 @@ class FolderWriter(Writer):
         super().abort()
 
     def _begin(self) -> None:
-        """Start a storage file with the topics so far."""
         stem = self.path.name if self._form.max_bytes is None else f"{self.path.name}_{len(self._parts)}"
         self.storage = _STORAGES[self.storage_plugin](self.path, self.compression_mode, stem)
         known, self.connections = self.connections, []
@@ -166,7 +165,6 @@ class FolderWriter(Writer):
             )
 
     def _end(self) -> None:
-        """Finish the storage file in progress."""
         for future in self._compressed:
             if future.done():
                 future.result()
@@ -195,7 +193,7 @@ def _compress(file: Path) -> None:
     file.unlink()
 
 
-def _joined(parts: list[dict[str, Any]], custom_data: dict[str, str]) -> dict[str, Any]:
+def _joined(parts: list[Json], custom_data: dict[str, str]) -> Json:
     """What metadata.yaml says of a recording, from what it would say of each storage file alone."""
     files = [file for part in parts for file in part["files"]]
     begin = min(file["starting_time"]["nanoseconds_since_epoch"] for file in files)

@@ -355,7 +355,6 @@ def _checked(where: str, types: Mapping[str, str], role: TopicRole, named: str) 
 
 
 def _nearest(types: Mapping[str, str], kind: str, near: str) -> str:
-    """The topic of a type that shares most of its namespace with another."""
     found = sorted(t for t, its_kind in types.items() if its_kind == kind)
     return max(found, key=lambda t: _kinship(t, near), default="")
 

@@ -16,7 +16,6 @@ class PlaybackClock:
     """The playback time of a recording, driven by the monotonic clock. All methods may be called from any thread."""
 
     def __init__(self, rate: float, *, paused: bool = False) -> None:
-        """Create a clock that stands at 0 until `start`, `rate` seconds of the recording a second."""
         self._rate, self._paused = rate, paused
         # The playback time `_playback_ns` was reached at the monotonic time `_monotonic_ns`.
         self._playback_ns = 0

@@ -256,7 +256,6 @@ def _join(found: RecordingContents, chosen: FrameTopics, tolerance_ns: int, loss
 
 
 def _first_of_stamp(stamps: Sequence[int]) -> dict[int, int]:
-    """The first message of each stamp."""
     first: dict[int, int] = {}
     for index, stamp in enumerate(stamps):
         first.setdefault(stamp, index)
@@ -402,7 +401,6 @@ def _names(frames: list[_Frame], found: RecordingContents) -> list[str]:
 
 
 def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
-    """The rows of the messages that found their frame."""
     frame_of = {number: frame for frame, number in enumerate(numbers) if number >= 0}
     rows = np.array([row for row, m in enumerate(columns.message) if m in frame_of], np.int64)
     return RawRows(

@@ -333,7 +333,6 @@ def _carrier_poses(recording: Recording, frame_id: str) -> Trajectory:
 
 
 def _in_root(links: Links, frame: str) -> tuple[str, Pose]:
-    """The root above a frame, and the frame's pose in it."""
     pose, seen = Pose(), {frame}
     while frame in links:
         frame, above = links[frame]

@@ -26,6 +26,7 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_file
+from simjudge.core.text import Json
 from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.rosbag2.interfaces import describe_unread
 from simjudge.data.rosbag2.mcap_file import McapFile, decompress_message
@@ -235,7 +236,7 @@ class PluginFile:
     and times are those of metadata.yaml.
     """
 
-    def __init__(self, path: Path, info: dict[str, Any], needs: str) -> None:
+    def __init__(self, path: Path, info: Json, needs: str) -> None:
         self.metadata = ""  # metadata.yaml says it all
         self.path, self.counted, self.losses = path, True, Losses()
         self.notes = [f"{path}: {needs}, read by rosbag2_py"]

@@ -48,7 +48,6 @@ class Recovered:
     losses: Losses
 
     def __str__(self) -> str:
-        """One line for people."""
         return f"{self.path}: {sum(self.messages.values())} messages on {len(self.messages)} topics"
 
 

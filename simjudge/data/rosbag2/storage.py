@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from rosbags.interfaces import MessageDefinition
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import LARGEST_TEXT, check_file, is_file, read_bytes
-from simjudge.core.text import one_line, parse_integer
+from simjudge.core.text import Json, one_line, parse_integer
 from simjudge.core.yaml_file import read_yaml
 
 log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ class RecordingFiles:
     losses: Losses = field(default_factory=Losses)  # files that metadata.yaml names and that are not there
     needs: str = ""  # what simjudge cannot read itself and a plugin of rosbag2 may, empty where there is nothing
     # What metadata.yaml says, empty where there is no (whole) metadata.yaml.
-    info: dict[str, Any] = field(default_factory=dict)
+    info: Json = field(default_factory=dict)
 
 
 def is_recording(path: Path) -> bool:
@@ -136,7 +136,7 @@ def find_recording_files(path: Path) -> RecordingFiles:
     return _listed(path, info, found)
 
 
-def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFiles:
+def _listed(path: Path, info: Json, found: list[Path]) -> RecordingFiles:
     layout = RecordingFiles([], info["message_count"], needs=_needs(info), info=info)
     if layout.needs:
         layout.files = [path / Path(str(name)).name for name in info["relative_file_paths"]]
@@ -158,12 +158,12 @@ def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFil
     return layout
 
 
-def is_compressed(info: dict[str, Any]) -> bool:
+def is_compressed(info: Json) -> bool:
     """Tell whether files or messages are compressed by rosbag2 (not by the storage itself)."""
     return str(info.get("compression_mode") or "").upper() in ("FILE", "MESSAGE")
 
 
-def _needs(info: dict[str, Any]) -> str:
+def _needs(info: Json) -> str:
     """Storage or compression that only a plugin of rosbag2 reads."""
     storage = info.get("storage_identifier") or _OWN_STORAGES[0]
     if storage not in _OWN_STORAGES:
@@ -195,8 +195,7 @@ def _is_rosbag2_metadata(path: Path) -> bool:
     return is_file(path) and b"rosbag2_bagfile_information" in read_bytes(path, LARGEST_TEXT)
 
 
-def _metadata(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """What metadata.yaml says, or why it says nothing."""
+def _metadata(path: Path) -> tuple[Json | None, str]:
     damaged = f"{METADATA} is cut off or damaged"
     if not is_file(path):
         return None, f"there is no {METADATA}"

@@ -153,7 +153,6 @@ class MessageMaker:
         return self._new("std_msgs/msg/Header", stamp=stamp, frame_id=self._frame_id)
 
     def _head(self, index: int) -> dict[str, object]:
-        """What the three messages of simjudge have in common."""
         width, height = (int(v) for v in self._frames.size[index])
         return {
             "header": self._header(index),
@@ -164,7 +163,6 @@ class MessageMaker:
         }
 
     def _thing(self, table: Any, row: int) -> dict[str, object]:
-        """What labelled objects and detections have in common."""
         number = int(table.class_id[row])
         x0, y0, x1, y1 = (float(v) for v in table.box[row])
         return {

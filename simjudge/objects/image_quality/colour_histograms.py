@@ -145,12 +145,6 @@ def _floor(real: ColourHistogram, again: ColourHistogram | None) -> float:
 def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
     """The Wasserstein distance W1 between two histograms; of hues, around the circle.
 
-    Args:
-        a, b: float64 (36,), shares that sum to 1.
-
-    Returns:
-        The mean way that a pixel must go: degrees of hue, or shares of the full scale. NaN where a share is.
-
     Source:
         Rabin, Delon and Gousseau, Transportation distances on the circle, J. Math. Imaging and Vision 41, 2011.
     """
@@ -161,7 +155,6 @@ def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
 
 
 def _frame_counts(frames: FrameSet, index: int, pixels: RgbImage) -> dict[str, IntArray]:
-    """Counts of each subject, (3, 36)."""
     bins, coloured = _bin_images(as_rgb(pixels))
     counts = {WHOLE: _count(bins, coloured)}
     height, width = coloured.shape

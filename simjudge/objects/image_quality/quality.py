@@ -66,12 +66,6 @@ def niqe(pixels: RgbImage, model: NiqeModel) -> float:
     sqrt((m - n)^T ((C + D) / 2)^+ (m - n)), with mean m and covariance C of the features of the picture's blocks, n and
     D of the model, and the pseudo-inverse +. All whole blocks count that can be fitted; a flat block cannot.
 
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        The score; NaN where fewer than two blocks of 96 x 96 can be fitted.
-
     Source:
         Mittal, Soundararajan and Bovik, IEEE Signal Processing Letters 20(3), 2013, equation 10.
     """
@@ -180,7 +174,6 @@ def _origin(path: Path) -> str:
 
 
 def _checked(path: Path, mean: Any, covariance: Any) -> tuple[FloatArray, FloatArray]:
-    """The arrays, of the right shape and finite."""
     out = []
     for name, given, shape in (("mean", mean, (FEATURES,)), ("covariance", covariance, (FEATURES, FEATURES))):
         if given is None:
@@ -221,12 +214,6 @@ class BrisqueModel(ShortRepr):
 
 def brisque(pixels: RgbImage, model: BrisqueModel) -> float:
     """Score a picture by BRISQUE: with the authors' model about 0 is best and 100 worst.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        The score; NaN where the features cannot be fitted, as in a flat picture.
 
     Source:
         Mittal, Moorthy and Bovik 2012, section III-B; Chang and Lin, LIBSVM, 2011, section 2.4.
@@ -272,7 +259,6 @@ def _number(word: str, where: str) -> float:
 
 
 def _read_vectors(path: Path) -> tuple[dict[str, float], FloatArray, FloatArray]:
-    """Numbers of the header, support vectors and weights."""
     lines = _lines(path)
     header: dict[str, list[str]] = {}
     for _, words in lines:
@@ -308,7 +294,6 @@ def _sparse_row(words: list[str], where: str) -> list[float]:
 
 
 def _read_ranges(path: Path) -> tuple[tuple[float, float], FloatArray, FloatArray]:
-    """What the ranges are scaled to, and their lower and upper ends."""
     lines = list(_lines(path))
     if len(lines) < 2 or lines[0][1] != ["x"] or len(lines[1][1]) != 2:
         raise SimjudgeError(f"{path}: not a range file of libsvm (x, then two numbers); name one of svm-scale -s")
@@ -385,10 +370,7 @@ class Piqe(ShortRepr):
         return float(np.mean(self.has(kind)))
 
     def mask(self, kind: int) -> BoolArray:
-        """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask.
-
-        Returns bool (H, W).
-        """
+        """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask."""
         pixels = self.has(kind).repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
         return pixels[: self.height, : self.width]
 

@@ -52,12 +52,6 @@ class AsymmetricFit(ShortRepr):
 def fit_ggd(sums: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Fit generalized Gaussian distributions around 0.
 
-    Args:
-        sums: float64 (..., 5), of `block_sums`.
-
-    Returns:
-        Shape and variance, float64 (...) each; NaN where all values are 0.
-
     Source:
         Sharifi and Leon-Garcia, IEEE Trans. Circuits and Systems for Video Technology 5(1), 1995.
     """
@@ -69,9 +63,6 @@ def fit_ggd(sums: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
 
 def fit_aggd(sums: FloatArray, count: int) -> AsymmetricFit:
     """Fit asymmetric generalized Gaussian distributions around 0.
-
-    Args:
-        sums: float64 (..., 5), of `block_sums`.
 
     Source:
         Lasmar, Stitou and Berthoumieu, ICIP 2009; Mittal et al. 2012, equations 8 to 13.
@@ -121,12 +112,6 @@ def normalized_luminance(gray: FloatArray, edge: Edge) -> tuple[FloatArray, Floa
     mu and sigma are mean and standard deviation under a 7 x 7 Gaussian window of sigma 7/6. A deviation below 1e-6 gray
     levels, as flat regions have it from rounding, becomes 0, so that no rounding decides which sign a flat region has.
 
-    Args:
-        gray: float64 (H, W), 0 to 255.
-
-    Returns:
-        The coefficients and sigma, float64 (H, W) each.
-
     Source:
         Mittal, Moorthy and Bovik, IEEE Trans. Image Processing 21(12), 2012, equations 1 to 3.
     """
@@ -144,12 +129,6 @@ def half_scale(gray: FloatArray) -> FloatArray:
 
     The cubic kernel (a = -0.5) is stretched to twice its width. All pixels then have the same eight weights in each
     direction. Beyond the edge the picture is mirrored.
-
-    Args:
-        gray: float64 (H, W).
-
-    Returns:
-        float64 (ceil(H / 2), ceil(W / 2)).
 
     Source:
         Keys, IEEE Trans. Acoustics, Speech and Signal Processing 29(6), 1981, equation 15.
@@ -192,12 +171,6 @@ def brisque_features(pixels: RgbImage) -> FloatArray:
     variance of an AGGD fitted to their products with the neighbour at (0, 1), (1, 0), (1, 1) and (-1, 1), in a circle.
     Beyond the picture's edge there are zeros.
 
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        float64 (36,); NaN where a distribution cannot be fitted, as in a flat picture.
-
     Source:
         Mittal, Moorthy and Bovik, IEEE Trans. Image Processing 21(12), 2012, table I.
     """
@@ -220,13 +193,6 @@ def niqe_features(pixels: RgbImage) -> tuple[FloatArray, FloatArray]:
     At each of two scales: shape and mean beta of an AGGD fitted to the MSCN coefficients; then shape, mean, left and
     right beta of an AGGD fitted to their products with the neighbour at (0, 1), (1, 0), (1, 1) and (1, -1), in a circle
     within the block. Beyond the edge of the whole blocks the last pixel is repeated.
-
-    Args:
-        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        float64 (B, 36), NaN in the row of a flat block; and float64 (B,), the sharpness of each block:
-        the mean of the local standard deviation at full scale. B is 0 where the picture is smaller than a block.
 
     Source:
         Mittal, Soundararajan and Bovik, IEEE Signal Processing Letters 20(3), 2013, section II.

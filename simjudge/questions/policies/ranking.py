@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.text import StrEnum
+from simjudge.core.string_enum import StrEnum
 from simjudge.method.multiple_tests import holm
 from simjudge.questions.policies.cells import units_are_trials
 from simjudge.questions.policies.ranking_noise import NoiseIntervals, mmrv, noise_intervals, pearson, spearman

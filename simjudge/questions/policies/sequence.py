@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from simjudge.core.text import StrEnum
+from simjudge.core.string_enum import StrEnum
 from simjudge.questions.policies.betting import BettingSequence
 
 ALPHA = 0.05

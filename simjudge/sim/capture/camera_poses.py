@@ -154,7 +154,6 @@ class RandomPoses:
     clearance: float = CLEARANCE  # least distance between the camera and any thing, metres
 
     def __post_init__(self) -> None:
-        """Check that there are frames, and a camera above the floor."""
         if self.count < 1:
             raise UsageError(f"{self.count} frames: at least one is needed")
         if self.mount.position[2] <= 0:

@@ -100,11 +100,7 @@ def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
 
 
 def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:
-    """The light on the sensor, averaged over the instants of an exposure.
-
-    Where nothing moves between the instants, the first one stands for all. What a camera asks of the engine's own
-    cameras is in the light already.
-    """
+    """The light on the sensor, averaged over an exposure's instants; where nothing moves, the first stands for all."""
     first = scene_states[0]
     if camera.chrono is not None:
         return _gather_own(engine, camera, first)

@@ -16,7 +16,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance, Log
-from simjudge.core.text import list_some
+from simjudge.core.text import Json, JsonMapping, list_some
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.sensors.camera.camera import MeteredFrame
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
@@ -44,7 +43,7 @@ class FrameStore:
     plan_digest: str
 
     @classmethod
-    def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
+    def beside(cls, out: Path, plan: JsonMapping) -> FrameStore:
         """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again."""
         folder = output_path(out).parent / f".{out.name}.partial"
         if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
@@ -75,7 +74,7 @@ class FrameStore:
         index: int,
         image: EncodedImage,
         objects: Objects,
-        about: Mapping[str, Any] | None = None,
+        about: JsonMapping | None = None,
         depth: DepthImage | None = None,
         label_images: Mapping[str, bytes] | None = None,
     ) -> None:
@@ -166,9 +165,9 @@ class FrameStore:
             images=FileImages([self.folder / row["picture"] for row in rows]),
         )
 
-    def about(self, index: int) -> dict[str, Any]:
+    def about(self, index: int) -> Json:
         """What was kept of a finished frame beside its image and objects."""
-        found: dict[str, Any] = self._row(index)["about"]
+        found: Json = self._row(index)["about"]
         return found
 
     def depth(self, index: int) -> DepthImage:
@@ -184,14 +183,14 @@ class FrameStore:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _row(self, index: int) -> dict[str, Any]:
+    def _row(self, index: int) -> Json:
         """What is kept of a finished frame."""
         row = self._checked_row(index)
         if row is None:
             raise SimjudgeError(f"{self._text(index)}: was damaged meanwhile; the same command makes the frame again")
         return row
 
-    def _checked_row(self, index: int) -> dict[str, Any] | None:
+    def _checked_row(self, index: int) -> Json | None:
         """What is kept of a frame, None where it is damaged or of another plan."""
         content = _read_object(self._text(index)) or {}
         held, row = content.get("sha256"), content.get("frame")
@@ -231,7 +230,7 @@ class FrameStore:
         return self.folder / f"{index:06d}.json"
 
 
-def _read_object(file: Path) -> dict[str, Any] | None:
+def _read_object(file: Path) -> Json | None:
     """A JSON object, None where there is none or it is damaged."""
     try:
         content = json.loads(file.read_bytes())
@@ -240,7 +239,7 @@ def _read_object(file: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _digest_of(content: Mapping[str, Any]) -> str:
+def _digest_of(content: JsonMapping) -> str:
     """SHA-256 of JSON that is the same whenever it is written and read again."""
     return _digest(json.dumps(content, sort_keys=True).encode())
 
@@ -252,7 +251,7 @@ def _digest(data: bytes) -> str:
 _KEY = "auto_exposure"
 
 
-def describe_metering(frame: CapturedFrame) -> dict[str, Any]:
+def describe_metering(frame: CapturedFrame) -> Json:
     """What is kept of a frame's automatic exposure, as JSON has it; nothing where it has none."""
     metered = frame.image.metered if frame.image is not None else None
     return {} if metered is None else {_KEY: asdict(metered)}

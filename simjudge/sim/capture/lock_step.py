@@ -33,7 +33,6 @@ class FollowCamera:
     """
 
     def __init__(self, follow: Follow) -> None:
-        """Begin at the place behind the car where it is first seen."""
         self._follow = follow
         self._time = 0
         self._place: FloatArray | None = None
@@ -247,7 +246,6 @@ class LockStep:
         return replace(self._engine.vehicle_state(), time=self.time / SECOND)
 
     def _instant(self, time: int) -> _Instant:
-        """The world at a time between the last two observations."""
         before, now = self._before, self._now
         if time == now.time:
             return now

@@ -159,10 +159,7 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, object]:
 
 
 def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
-    """The side of a data set that each frame is on: "train", "valid" or "test".
-
-    Frames of one placement stay together where there are several placements.
-    """
+    """The side of a data set that a frame is on: "train", "valid" or "test"; frames of one placement stay together."""
     if not valid and not test:
         return []
     groups = plan.placements if plan.placements > 1 else len(plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
+from simjudge.core.text import Json, JsonMapping
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.recorded_poses import read_poses
@@ -46,7 +47,6 @@ class KnownPoses:
     moving: bool = False  # whether the camera goes on from frame to frame; else it stands still for each
 
     def __post_init__(self) -> None:
-        """Check that there is a pose and a stamp for each frame."""
         if not len(self.frame_name) == len(self.stamp) == len(self.cameras) > 0:
             raise SimjudgeError(f"{self.name}: one pose and one stamp for each frame are needed")
 
@@ -105,7 +105,7 @@ def write_rendering(
     placed: PlacedScene,
     store: FrameStore,
     out: Path,
-    about: Mapping[str, Any],
+    about: JsonMapping,
     sides: Sequence[str] = (),
     others: Sequence[tuple[RenderPlan, FrameStore]] = (),
 ) -> Losses:
@@ -144,7 +144,7 @@ def render_record_path(out: Path) -> Path:
     return out.with_name(out.name + ".render.json")
 
 
-def _describe_frames(plan: RenderPlan, store: FrameStore) -> list[dict[str, Any]]:
+def _describe_frames(plan: RenderPlan, store: FrameStore) -> list[Json]:
     """Of each frame: its name, its placement's seed, the camera's pose, and the visible share of each object."""
     return [{"name": name, **store.about(index)} for index, name in enumerate(plan.poses.frame_name)]
 
@@ -217,7 +217,7 @@ def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRe
     )
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path) -> JsonMapping:
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -227,7 +227,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _of_rendering(path: Path, content: Mapping[str, Any], frames: FrameSet, camera: Camera) -> RenderRecord:
+def _of_rendering(path: Path, content: JsonMapping, frames: FrameSet, camera: Camera) -> RenderRecord:
     try:
         rows = {str(row["name"]): row for row in content["frames"]}
         numbers = {name: number for number, name in enumerate(rows)}
@@ -250,7 +250,7 @@ def _of_rendering(path: Path, content: Mapping[str, Any], frames: FrameSet, came
         raise _damaged(path, str(error)) from error
 
 
-def _of_replay(recording: Path, path: Path, content: Mapping[str, Any], frames: FrameSet) -> RenderRecord:
+def _of_replay(recording: Path, path: Path, content: JsonMapping, frames: FrameSet) -> RenderRecord:
     """The camera's poses are in the recording, in the poses' fixed frame; the record says where that is."""
     found = read_poses(recording, "/tf", None, FRAME_ID).trajectory
     stamps = [int(stamp) for stamp in frames.stamp]
@@ -269,7 +269,7 @@ def _of_replay(recording: Path, path: Path, content: Mapping[str, Any], frames: 
 
 def _record(
     path: Path,
-    content: Mapping[str, Any],
+    content: JsonMapping,
     frames: FrameSet,
     known: tuple[list[int], tuple[Pose, ...], tuple[int, ...]],
     motion: tuple[int, bool],

@@ -100,7 +100,6 @@ def _render_frames(
 
 
 def _render_side_by_side(plan: RenderPlan, store: FrameStore, jobs: int, advance: Advance) -> None:
-    """Render the frames that are missing in several processes."""
     missing = [index for index in range(len(plan)) if not store.has(index)]
     parts = [missing[begin : begin + _AT_ONCE] for begin in range(0, len(missing), _AT_ONCE)]
     done = len(plan) - len(missing)

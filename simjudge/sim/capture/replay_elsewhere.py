@@ -179,7 +179,6 @@ def _notes(simulator: str, asked: PinholeCamera, camera: Camera) -> list[str]:
 
 
 def _words(out: Path, source: ReplaySource, camera: Camera, asked: PinholeCamera) -> dict[str, str]:
-    """What stands between @ in the templates."""
     (width, height), (cx, cy) = asked.size, asked.corner_centre
     stem = "".join(letter if letter.isalnum() else "_" for letter in out.stem)
     return {
@@ -234,7 +233,6 @@ def _table(simulator: str, frames: Iterable[tuple[str, int]], poses: Sequence[Po
 
 
 def _numbers(simulator: str, optical: Pose) -> tuple[float, ...]:
-    """A pose in the columns of a simulator."""
     if simulator == "carla":
         return carla_transform(optical)
     body = camera_body(optical)

@@ -174,7 +174,6 @@ def _stamps_at_rate(trajectory: Trajectory, rate: float, span: tuple[int, int]) 
 
 
 def _select_frames(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> IntArray:
-    """The frames of the part that is options, thinned to the rate that is options."""
     begin = int(stamps.min()) + round(options.start * _SECOND)
     end = np.inf if options.duration is None else begin + options.duration * _SECOND
     inside = np.flatnonzero((stamps >= begin) & (stamps < end))

@@ -19,6 +19,7 @@ from simjudge.core.files import check_output, output_path, record_beside
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import JsonMapping
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
@@ -65,7 +66,7 @@ def write_replay(
     store: FrameStore,
     class_names: Mapping[int, str],
     out: Path,
-    about: Mapping[str, Any],
+    about: JsonMapping,
     sensors: MessagesByFrame | None = None,
 ) -> Losses:
     """Write the recording of all frames, and OUT.replay.json."""

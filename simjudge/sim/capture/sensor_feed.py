@@ -160,7 +160,6 @@ def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyM
 
 
 def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:
-    """Rotation and position of a thing at the end of the turn."""
     if thing.name in motion.names:
         (rotation,), (position,) = motion.keyframes.at(np.zeros(1), motion.names.index(thing.name))
         return rotation, position
@@ -426,7 +425,6 @@ class SensorFeed:
     """All sensors of a car but its camera."""
 
     def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int = 0) -> None:
-        """Begin where the engine is."""
         start = round(engine.time * SECOND)
         self._readers = make_readers(engine, specs, seed, start)
         self.observe(start)

@@ -103,7 +103,6 @@ class SensorMessages:
         return self._find("std_msgs/msg/Header")(stamp=time, frame_id=self._frame[topic])
 
     def _reading(self, header: Any, events: Sequence[SensorEvent], *, truth: bool) -> Any:
-        """One message of one reading, or of a gyroscope's and an accelerometer's."""
         parts = {event.spec.kind: (_values(event, truth=truth), _variance(event.spec, truth=truth)) for event in events}
         spec = events[0].spec
         if isinstance(spec, EncodersSpec):
@@ -264,7 +263,6 @@ class _SingleImage:
         return index == 0 and self.image is not None
 
     def read(self, index: int) -> RgbImage:
-        """Its pixels."""
         del index
         assert self.image is not None  # noqa: S101 - has() says so
         return self.image.pixels

@@ -66,7 +66,6 @@ class SensorReplay(ShortRepr):
     start: int = 0  # stamp at which the scene starts, nanoseconds; what follows a path moves from then on
 
     def __post_init__(self) -> None:
-        """Refuse what recorded poses cannot tell."""
         check_along_poses(self.specs, self.vehicle)
 
     def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:

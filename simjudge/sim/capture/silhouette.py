@@ -190,7 +190,6 @@ class _LensMap(NamedTuple):
     reach: FloatArray  # the pixels of an unlimited image: first column and row, last column and row
 
     def bend_to(self, slope: float) -> float:
-        """The most by which the map bends up to a slope."""
         if slope > self.end:
             return max(float(self.bend[-1]), self.beyond)
         return float(self.bend[min(int(np.searchsorted(self.slope, slope)) + 1, len(self.bend) - 1)])

@@ -190,7 +190,6 @@ class BarrierDriver(LineFollower):
         return _level(state.pose).to_body(world)
 
     def _follow_barriers(self, points: FloatArray, state: VehicleState) -> None:
-        """Fit the line to the barriers on both sides."""
         clusters = cluster_points(standing_points(points, self._barriers, self._body), self._barriers)
         if not len(clusters.label):
             return

@@ -174,7 +174,6 @@ class _Prior:
     steadiness: FloatArray  # inverse covariance of the curvature's changes, (M, M)
 
     def step(self, parameters: FloatArray, jacobian: FloatArray, weight: FloatArray, offset: FloatArray) -> FloatArray:
-        """A Gauss-Newton step from the cones' offsets, their Jacobian and their weights."""
         left = jacobian.T @ (weight[:, None] * jacobian) + np.diag(self.precision) + self.steadiness
         right = (
             jacobian.T @ (weight * offset) + self.precision * (parameters - self.mean) + self.steadiness @ parameters

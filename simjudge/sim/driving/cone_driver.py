@@ -135,7 +135,6 @@ class ConeMap:
         return out
 
     def _refine(self, row: int, position: FloatArray, covariance: FloatArray) -> None:
-        """A Kalman update of a cone, which stands still."""
         gain = self.covariance[row] @ np.linalg.inv(self.covariance[row] + covariance)
         self.position[row] += gain @ (position - self.position[row])
         self.covariance[row] = (np.eye(2) - gain) @ self.covariance[row]
@@ -146,7 +145,6 @@ class ConeMap:
         return vote
 
     def _expected(self, view: CameraModel, camera: Pose) -> BoolArray:
-        """Which cones stand near and well inside the image."""
         foot = np.column_stack([self.position, np.zeros(len(self))])
         inside = camera.to_body(foot)
         with np.errstate(invalid="ignore"):
@@ -200,12 +198,7 @@ class Driver(LineFollower):
         return self.drive_by(None if found is None else self._located(found, stamp), stamp, state)
 
     def drive_by(self, seen: ConeObservations | None, stamp: float, state: VehicleState) -> Command:
-        """The command for now, by cones that something else than boxes of an image tells.
-
-        Args:
-            seen: in the odometry's frame; None where nothing new was seen since the last call.
-            stamp: when they were seen, seconds on the odometry's clock.
-        """
+        """The command by cones in the odometry's frame (None: nothing new), seen at `stamp`, seconds on its clock."""
         self.update_odometry(state)
         if seen is not None:
             self.cones.update(seen, self._view, self.camera_pose(stamp))
@@ -242,7 +235,6 @@ class Driver(LineFollower):
         return locate_cones(found, self._view, self.camera_pose(stamp), parameters.cone, parameters.uncertainty)
 
     def _follow_cones(self, state: VehicleState) -> None:
-        """Fit the line to the cones that are trusted."""
         trusted = self.cones.trusted()
         if not trusted.any():
             return

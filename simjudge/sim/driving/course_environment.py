@@ -132,12 +132,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Put the car at the start and wait for the first frame.
-
-        Args:
-            seed: of the scene's placements, the camera's noise and the start, as of `simjudge drive --seed`; None draws
-                one from the environment's random numbers.
-        """
+        """Put the car at the start and wait for the first frame."""
         super().reset(seed=seed)
         if options:
             raise UsageError(f"options {', '.join(options)}: none are known; the environment's arguments are")
@@ -150,12 +145,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         return self._look(episode, state), {**self._info(episode), "seed": drawn}
 
     def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Hold an action until the next frame.
-
-        Returns:
-            The observation, the reward in metres, whether the drive has ended, whether time has, and what is known of
-            the drive.
-        """
+        """Hold an action until the next frame."""
         episode = self._episode
         if episode is None or self._done:
             raise gymnasium.error.ResetNeeded("call reset before step: no episode is under way")
@@ -194,7 +184,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         self._done = True
 
     def _start(self, seed: int) -> Episode:
-        """Make the scene, the car in it, and everybody who watches."""
         given = self._given
         options = DriveOptions(
             given.scene, given.camera, given.detector, given.vehicle, given.engine, seed, given.rate, given.images

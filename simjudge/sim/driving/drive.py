@@ -86,7 +86,6 @@ class DriveOptions:
     labelling: Labelling = field(default_factory=Labelling)  # which things are labelled in the frames
 
     def __post_init__(self) -> None:
-        """Check who drives, and give who drives by lidar one."""
         if self.driver not in DRIVERS:
             raise UsageError(f"driver {self.driver}: one of {', '.join(DRIVERS)} is needed")
         if self.driver != CONES and self.detector != GROUND_TRUTH:
@@ -206,7 +205,6 @@ def drive(
 
 
 def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
-    """Drive to the end."""
     with progress("driving, metres") as advance:
         for event in loop.run():
             if recorder is not None:
@@ -303,7 +301,6 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
 
 
 def _tell_on_terminal(line: str) -> None:
-    """Show a line in the place of the last one."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()

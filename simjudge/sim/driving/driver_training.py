@@ -30,13 +30,7 @@ def learn_driver(  # noqa: PLR0913 - what training depends on
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> LearntDriver:
-    """Train a driver by the cross-entropy method, each driver of a generation on all scenes.
-
-    Args:
-        scenes: with courses between cones.
-        out: the file of its weights.
-        limit: simulated seconds of an episode.
-    """
+    """Train a driver by the cross-entropy method, each one of a generation on all scenes, and write its weights."""
     random = np.random.default_rng(seed)
     mean, spread = np.array(START), np.array(SPREAD)
     environments = [ConeCourseEnvironment(scene, camera=camera, limit=limit) for scene in scenes]

@@ -34,12 +34,7 @@ def measure_errors(
     frames: int = 40,
     log: Log = no_log,
 ) -> DetectorErrors:
-    """Drive each scene once by true cones, let a detector look at some of the pictures, and compare with the truth.
-
-    Args:
-        out: the file of the errors.
-        frames: pictures of each scene that are looked at.
-    """
+    """Drive each scene once by true cones, let a detector look at some of the pictures, and compare with the truth."""
     rows = [_looks(scene, detector, camera, vehicle, frames) for scene in scenes]
     distance, found, errors, swapped = (np.concatenate(column) for column in zip(*rows, strict=True))
     given = DetectorErrors()

@@ -54,7 +54,6 @@ class Keyboard:
         self._rest = b""
 
     def __enter__(self) -> Keyboard:  # noqa: PYI034 - Python 3.10 has no Self
-        """Have the terminal hand over every key at once, and show none."""
         if os.isatty(self._descriptor):
             self._before = termios.tcgetattr(self._descriptor)
             for number in _SIGNALS:

@@ -44,12 +44,7 @@ class LearntDriver:
     episodes: int = 0
 
     def act(self, rows: npt.NDArray[np.float32], speed: float) -> tuple[float, float]:
-        """Steering and pedal, -1 to 1.
-
-        Args:
-            rows: of detections, largest first, as the environment observes them; rows of 0 do not count.
-            speed: m/s.
-        """
+        """Steering and pedal, -1 to 1, by detections (largest first; rows of 0 do not count) and speed, m/s."""
         near, far = (self._middle(rows, first) for first in (0, _NEAREST))
         a, b, bias, fast, slow = self.weights
         steering = a * near + b * far + bias

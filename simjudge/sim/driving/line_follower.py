@@ -154,7 +154,6 @@ class LineFollower:
         return self.line.in_world(self.base.position[0], self.base.position[1], yaw)[self.line.distance >= 0]
 
     def _move_line(self, state: VehicleState) -> None:
-        """Move the line into the car's new frame."""
         base = state.pose
         if self.base is not None:
             step = self.base.inverse() @ base

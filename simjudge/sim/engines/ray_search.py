@@ -3,8 +3,6 @@
 A tree is two arrays. Boxes float64 (M, 6): lowest and highest corner. Links int64 (M, 2): of a leaf, where its items
 begin in the tree's order, and how many they are; of an inner node, its first child (the second follows it), and 0.
 
-Rays that start at different times, against things some of which move meanwhile: what a turning lidar needs.
-
 What rests is searched by whatever the engine searches with. What moves is searched here, each ray in each thing's own
 frame at the ray's own time: no pose is rounded to a common instant.
 """

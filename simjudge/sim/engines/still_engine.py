@@ -36,7 +36,6 @@ class StillEngine(ABC):
     name = "still"
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:  # noqa: ARG002
-        """Take the scene."""
         if vehicle is not None:
             raise NotOfferedError(f"engine {self.name} has no car: take engine default, or a scene without a car")
         self.scene = scene
@@ -62,17 +61,7 @@ class StillEngine(ABC):
         """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
 
     def poses_by_name(self, bodies: Poses) -> dict[str, Pose]:
-        """The poses of all things when some are not where the scene has them.
-
-        Args:
-            bodies: as in `SceneState`.
-
-        Returns:
-            A pose in the world for each of `names`.
-
-        Raises:
-            UsageError: the scene has nothing of a name.
-        """
+        """The pose in the world of each of `names` when some `bodies` are not where the scene has them."""
         unknown = sorted(set(bodies) - set(self._home))
         if unknown:
             raise UsageError(f"body {unknown[0]!r}: nothing in the scene has that name")
@@ -224,7 +213,6 @@ def still_rays(things: Sequence[Thing]) -> CastResting:
 
 
 def _box(mesh: Mesh, pose: Pose) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest corner of a body in the world."""
     vertices = pose.to_world(mesh.vertices)
     return vertices.min(0), vertices.max(0)
 

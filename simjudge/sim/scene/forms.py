@@ -211,7 +211,6 @@ class Forms:
     """The forms of a scene: its kinds, and those that things spell out."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make all kinds, so that what is wrong with one is known even where nothing uses it."""
         self._document = document
         self._surfaces = Surfaces(document)
         self._stuff = {self.class_id(stuff, ("stuff", n)) for n, stuff in enumerate(document.content.stuff)}
@@ -300,7 +299,6 @@ class Forms:
     def _parts(
         self, fields: KindFields, location: Location, inherited: tuple[Surface, Repeat] | None, depth: int
     ) -> tuple[Piece, ...]:
-        """All parts, those of one surface joined."""
         if depth > _DEEPEST:
             raise self._document.error(location, "parts of parts of parts, too deep; break the circle")
         mine = self._surface(fields, location) if fields.surface is not None else inherited
@@ -376,7 +374,6 @@ class Forms:
         return found._replace(mesh=solid_meshes.map_box(found.mesh), has_uv=np.ones_like(found.has_uv))
 
     def _collider(self, fields: KindFields, location: Location, piece: Piece) -> Collider:
-        """The solid that the file asks for, or the piece's own."""
         if fields.cell is not None and fields.collider != "ground":
             raise self._document.error((*location, "cell"), "only of a ground; add collider: ground")
         if fields.collider is None:
@@ -415,12 +412,10 @@ def _is_textured(surface: Surface) -> bool:
 
 
 def _look(piece: Piece) -> tuple[int, ...]:
-    """What is the same for pieces of the same surface or surfaces."""
     return (id(piece.surface),) if piece.paint is None else tuple(map(id, piece.paint.surfaces))
 
 
 def _joined(pieces: list[Piece]) -> Piece:
-    """Pieces of the same look as one."""
     if len(pieces) == 1:
         return pieces[0]
     mesh = solid_meshes.join([piece.mesh for piece in pieces])

@@ -173,7 +173,6 @@ def _product(colour: Colour, tint: Colour) -> Colour:
 
 
 def _gradient(zenith: Colour, horizon: Colour, ground: Colour) -> npt.NDArray[np.float32]:
-    """Linear in the sine of the elevation above the horizon, of one colour below."""
     elevation = (0.5 - (np.arange(GRADIENT_ROWS) + 0.5) / GRADIENT_ROWS) * math.pi
     share = np.sin(np.maximum(elevation, 0.0))[:, None]
     rows = np.array(horizon) + (np.array(zenith) - np.array(horizon)) * share

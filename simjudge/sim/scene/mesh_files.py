@@ -73,7 +73,6 @@ def read_gltf(path: Path) -> GltfMesh:
 
 
 def _content(path: Path) -> dict[str, object]:
-    """The JSON of a file."""
     data = read_bytes(path, _LARGEST)
     try:
         if data[:4] == b"glTF":
@@ -189,7 +188,6 @@ class _Parts:
         self._of_face += [self._surface(geometry.visual, has_uv=uv is not None)] * len(faces)
 
     def joined(self) -> GltfMesh:
-        """All of them."""
         if not self._meshes:
             raise SimjudgeError(f"{self._path}: no faces; export the mesh with its faces")
         if self._left_out:

@@ -1,7 +1,5 @@
 """Wavefront OBJ files: triangles, what of their materials can be shown, and textures from the files of images.
 
-Triangles from Wavefront OBJ files: positions, texture coordinates, normals, faces, and their materials' names.
-
 Read by code of ours rather than by trimesh, which was tried: it reads degenerate triangles, polygons that are not
 convex, curves and NaN without a word, names no line where it refuses a file, and smooths normals across sharp edges
 where the file has none. Triangles and texture coordinates are the same.
@@ -238,7 +236,6 @@ def read_mtl(path: Path) -> dict[str, MtlMaterial]:
 
 
 def _take(material: MtlMaterial, words: list[str], path: Path, number: int) -> None:
-    """What a line says of a material."""
     key, where = words[0], f"{path}:{number}"
     if key in _NUMBERS:
         _take_numbers(material, key, _values(where, words))

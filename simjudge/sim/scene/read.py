@@ -342,7 +342,6 @@ def scene_digest(given: str | Path, seed: int = 0) -> str:
 
 
 def _with_files(content: Any) -> Any:
-    """The content with what files hold in place of their paths."""
     if isinstance(content, list):
         return [_with_files(item) for item in content]
     if not isinstance(content, Mapping):

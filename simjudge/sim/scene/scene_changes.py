@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import SCENE, find_file
+from simjudge.core.text import JsonMapping
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import NO_CLASS, Fog, PointLight, Scene, Sky, Sun
 from simjudge.sim.scene.placements import read_positions
@@ -64,7 +64,7 @@ def parse_kinds(text: str) -> dict[str, str]:
     return kinds
 
 
-def _check_kinds(path: Path, content: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+def _check_kinds(path: Path, content: JsonMapping, kinds: Mapping[str, str]) -> None:
     known = content.get("kinds") or {}
     for colour, kind in kinds.items():
         if kind not in known:
@@ -75,7 +75,6 @@ def _check_kinds(path: Path, content: Mapping[str, Any], kinds: Mapping[str, str
 
 
 def _is_labelled(scene: Scene, placement: str) -> bool:
-    """Whether a placement of a scene places things that have a class."""
     return any(thing.class_id != NO_CLASS and thing.name.startswith(f"{placement}_") for thing in scene.things)
 
 

@@ -1,4 +1,4 @@
-"""What a scene's file says, with what it extends, and the types of its fields: points, areas, references, light, paths."""
+"""What a scene file says, with what it extends, and the types of its fields: points, areas, names, light, paths."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.files import is_file
 from simjudge.core.installed import SCENE, find_file
-from simjudge.core.text import one_line
+from simjudge.core.text import Json, one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 
 FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
@@ -43,7 +43,7 @@ _DEEPEST = 8  # Files that extend one another at most
 class SceneContent(NamedTuple):
     """What a scene's file says, with all that it extends and everything drawn."""
 
-    content: dict[str, Any]
+    content: Json
     sources: tuple[YamlFile, ...]  # the file and those it extends, the most particular first
 
 
@@ -59,13 +59,13 @@ def random_of(seed: int, where: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(where.encode())])
 
 
-def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tuple[YamlFile, ...]]:
+def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFile, ...]]:
     file = read_yaml(path)
     if len(before) > _DEEPEST or path.resolve() in before:
         raise SimjudgeError(f"{before[0]}: extends: it comes back to itself through {path.name}; break the circle")
     if not isinstance(file.content, dict):
         raise SimjudgeError(f"{path}: no scene: fields such as things and lights are needed")
-    content: dict[Any, Any] = _with_whole_paths(file.content, path.parent)
+    content: Json = _with_whole_paths(file.content, path.parent)
     if "extends" not in content:
         return content, (file,)
     given = content.pop("extends")
@@ -78,12 +78,11 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tup
         raise error_at(path, (file,), ("extends",), str(error)) from error
     found, sources = _extended(base, (*before, path.resolve()))
     found.pop("name", None)
-    merged: dict[Any, Any] = _merged(found, content)
+    merged: Json = _merged(found, content)
     return merged, (file, *sources)
 
 
 def _with_whole_paths(content: Any, folder: Path) -> Any:
-    """A copy whose fields of files hold whole paths."""
     if isinstance(content, list):
         return [_with_whole_paths(item, folder) for item in content]
     if not isinstance(content, dict):
@@ -100,7 +99,7 @@ def _merged(base: Any, change: Any) -> Any:
     return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
 
 
-def _is_draw(content: dict[Any, Any]) -> bool:
+def _is_draw(content: Json) -> bool:
     return set(content) in ({"between"}, {"one_of"})
 
 
@@ -222,7 +221,6 @@ class PointType(Vector):
     largest: float = FARTHEST
 
     def _read(self, value: Any) -> Any:
-        """The point."""
         flat = isinstance(value, list | tuple) and len(value) == 2
         return super()._read([*value, 0.0] if flat and all(map(is_number, value)) else value)
 
@@ -241,7 +239,6 @@ class ColourType(FieldType):
         return 'a colour "#rrggbb" or [red, green, blue] from 0 to 1 (sRGB)'
 
     def _read(self, value: Any) -> Any:
-        """The linear values."""
         given = parse_srgb(value)
         if given is None:
             raise refusal(self.needed)
@@ -267,7 +264,6 @@ class AreaType(Vector):
         return "[x0, y0, x1, y1] with x0 < x1 and y0 < y1"
 
     def _read(self, value: Any) -> Any:
-        """The rectangle."""
         x0, y0, x1, y1 = super()._read(value)
         if not (x0 < x1 and y0 < y1):
             raise refusal(self.needed)
@@ -284,7 +280,6 @@ class RepeatType(FieldType):
         return "a number above 0, or two of them [across, up],"
 
     def _read(self, value: Any) -> Any:
-        """Across and up."""
         pair = value if isinstance(value, list | tuple) else [value, value]
         if len(pair) != 2 or not all(is_number(number, FARTHEST) and number > 0 for number in pair):
             raise refusal(self.needed)
@@ -306,7 +301,6 @@ class ClassType(FieldType):
         return Whole(1, MOST_CLASSES).needed
 
     def _read(self, value: Any) -> Any:
-        """The name or the number."""
         return Text().read(value) if isinstance(value, str) else Whole(1, MOST_CLASSES).read(value)
 
     def schema(self) -> JsonSchemaValue:
@@ -324,7 +318,6 @@ class NameType(FieldType):
         return "a name without /"
 
     def _read(self, value: Any) -> Any:
-        """The name."""
         if not isinstance(value, str) or not value or "/" in value:
             raise conflict(f"{one_line(repr(value))} is no name; a text without / is needed")
         return value

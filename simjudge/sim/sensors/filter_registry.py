@@ -23,18 +23,14 @@ import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.text import near_name, nearest_name, one_line
+from simjudge.core.text import Json, JsonMapping, near_name, nearest_name, one_line
 
 GROUP = "simjudge.filters"
 VARIABLE = "SIMJUDGE_PLUGINS"
 
 
 def add_plugin(module: str) -> None:
-    """Import a module, here and in child processes.
-
-    Args:
-        module: its name, as in an import statement; the working folder counts too.
-    """
+    """Import a module by name (the working folder counts too), here and in child processes."""
     known = _named_modules()
     if module not in known:
         os.environ[VARIABLE] = os.pathsep.join([*known, module])
@@ -81,11 +77,7 @@ class FilterRegistry(Generic[AnyFilter]):
     """
 
     def __init__(self, noun: str, supplied: frozenset[str]) -> None:
-        """Begin without filters.
-
-        Args:
-            supplied: parameters that simjudge gives where a filter has them; a file cannot.
-        """
+        """Begin without filters; `supplied`: parameters that simjudge gives where a filter has them, a file cannot."""
         self.functions: dict[str, AnyFilter] = {}
         self._noun, self._supplied = noun, supplied
 
@@ -117,9 +109,9 @@ class FilterRegistry(Generic[AnyFilter]):
         found = {parameter: _schema_type(hints.get(parameter)) for parameter in self.parameters(name)}
         return {parameter: kind for parameter, kind in found.items() if kind}
 
-    def tables(self) -> list[dict[str, Any]]:
+    def tables(self) -> list[Json]:
         """JSON schemas of simjudge's own filters with their parameters: `name: {parameter: value, ...}`."""
-        tables: list[dict[str, Any]] = []
+        tables: list[Json] = []
         for name, function in sorted(self.functions.items()):
             if not function.__module__.startswith("simjudge."):
                 continue
@@ -185,7 +177,7 @@ class FilterStep:
     registry: ClassVar[FilterRegistry[Any]] = READING_FILTERS
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    parameters: JsonMapping = field(default_factory=dict, hash=False)
     stage: Stage = "filter"
 
     def __post_init__(self) -> None:
@@ -199,7 +191,7 @@ class FilterChain:
         self._steps: list[tuple[ReadingFilter, dict[str, object]]] = []
         for number, step in enumerate(steps):
             function = READING_FILTERS.find(step.name)
-            given: dict[str, Any] = dict(step.parameters)
+            given: Json = dict(step.parameters)
             wanted = READING_FILTERS.supplied(step.name)
             if "random" in wanted:
                 given["random"] = np.random.default_rng((*seed, number))
@@ -236,12 +228,8 @@ def quantize(reading: SensorReading, *, step: float) -> SensorReading:
 
 
 @reading_filter
-def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -> SensorReading:
-    """Smooth as a first-order filter does: each reading moves towards the new value by 1 - exp(-2 pi cutoff dt).
-
-    Args:
-        cutoff: Hz, above 0: the frequency that is weakened by 3 dB.
-    """
+def low_pass(reading: SensorReading, *, cutoff: float, memory: Json) -> SensorReading:
+    """Smooth as a first-order filter of cutoff Hz: each reading moves to the new value by 1 - exp(-2 pi cutoff dt)."""
     _require_positive("low_pass", "cutoff", cutoff)
     values = reading.values
     if memory:
@@ -259,11 +247,7 @@ def scale(reading: SensorReading, *, factor: float) -> SensorReading:
 
 @reading_filter
 def drop(reading: SensorReading, *, probability: float, random: np.random.Generator) -> SensorReading | None:
-    """Lose readings at random, each on its own.
-
-    Args:
-        probability: 0 to 1, of losing a reading.
-    """
+    """Lose readings at random, each on its own with a probability from 0 to 1."""
     if not 0 <= probability <= 1:
         raise UsageError(f"filter drop: probability {probability}; a number from 0 to 1 is needed")
     return None if random.random() < probability else reading

@@ -113,7 +113,6 @@ def _vector(vector: Any, values: Vector) -> Any:
 
 
 def _covariance(variance: Vector | None) -> Vector:
-    """The nine numbers of a covariance, row by row."""
     if variance is None:
         return np.array([_UNKNOWN, *[0.0] * 8])
     return np.diag(variance).ravel()
@@ -168,7 +167,6 @@ def laser_topic(cloud_topic: str) -> str:
 
 
 def _are_one(inertial: Sequence[SensorSpec]) -> bool:
-    """Whether they are an accelerometer and a gyroscope at one place."""
     mounts = {(spec.body, spec.mount.position, spec.mount.orientation) for spec in inertial}
     return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(mounts) == 1
 

@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, conflict, is_number, refusal, shown
+from simjudge.core.text import Json
 from simjudge.geometry.poses import MountFields, Pose, Position
 from simjudge.sim.sensors.filter_registry import STAGES, FilterChain, FilterStep, SensorReading, Stage
 
@@ -69,7 +70,6 @@ class FilterSteps(FieldType):
         return f"{filters}, or {{{', '.join(STAGES)}}} with a list each,"
 
     def _read(self, value: Any) -> Any:
-        """The steps of all stages, in the order in which they act."""
         stages = value if isinstance(value, dict) else {"filter": value}
         if any(stage not in STAGES for stage in stages):
             raise refusal(self.needed)
@@ -186,7 +186,7 @@ class SensorFields(Fields):
         """Seconds that a reading is averaged over where the file does not say."""
         return 0.0
 
-    def common(self, name: str) -> dict[str, Any]:
+    def common(self, name: str) -> Json:
         """What a `SensorSpec` of any kind is made of."""
         return {
             "name": name,

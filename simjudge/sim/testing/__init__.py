@@ -58,11 +58,7 @@ ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
 def check_engine(
     builder: EngineBuilder, checks: Iterable[EngineCheck] = ENGINE_CHECKS, advance: Advance | None = None
 ) -> tuple[CheckResult, ...]:
-    """Hold an engine to the contract.
-
-    Args:
-        advance: called after each check with how many are done and how many there are.
-    """
+    """Hold an engine to the contract."""
     chosen, results = tuple(checks), []
     for check in chosen:
         results.append(check.run(builder))
@@ -122,11 +118,7 @@ def scene_checks(scene: Scene, lens: Lens, cameras: Sequence[Pose]) -> tuple[Eng
 
 
 def scene_cameras(engine: Engine, scene: str, lens: Lens, count: int, seed: int) -> list[Pose]:
-    """Random camera poses in a scene, or poses along its course where it has no area for random ones.
-
-    Args:
-        engine: has the scene; its rays say where a camera has room.
-    """
+    """Random camera poses in a scene, or poses along its course where it has no area for random ones."""
     kind = "path" if engine.scene.area is None and engine.scene.course is not None else "random"
     camera = Camera("check", Path("check"), lens, (), rate=1.0, lag=0.0)
     poses, _ = choose_camera_poses(kind, scene, camera, count, seed, camera_mount(None, None)[0])

@@ -63,7 +63,6 @@ class EngineCheck:
     function: Callable[[EngineBuilder], None]
 
     def __str__(self) -> str:
-        """The name, which pytest shows too."""
         return self.name
 
     def __call__(self, builder: EngineBuilder) -> None:
@@ -85,11 +84,7 @@ class EngineCheck:
                 engine.close()
 
     def run(self, builder: EngineBuilder) -> CheckResult:
-        """Check an engine and return what was found, whatever it was.
-
-        Returns:
-            The result; an engine that raises an error of its own has failed.
-        """
+        """Check an engine and return what was found; an engine that raises an error of its own has failed."""
         try:
             self(builder)
         except CannotBeChecked as missing:
@@ -116,11 +111,7 @@ class CheckResult:
 
 
 def engine_check(part: Part, why: str) -> Callable[[Callable[[EngineBuilder], None]], EngineCheck]:
-    """Make a check of a function; its name becomes the check's name.
-
-    Args:
-        why: a sentence: what goes wrong where the promise does not hold.
-    """
+    """Make a check of a function, whose name becomes the check's; `why` says what goes wrong without it."""
 
     def make(function: Callable[[EngineBuilder], None]) -> EngineCheck:
         name = getattr(function, "__name__", "check")
@@ -138,11 +129,7 @@ def expect(holds: object, what: str) -> None:
 def expect_near(
     found: npt.ArrayLike, expected: npt.ArrayLike, what: str, *, absolute: float = 0.0, relative: float = 0.0
 ) -> None:
-    """Expect numbers that differ by no more than a tolerance: absolute + relative x |expected|.
-
-    Args:
-        expected: what it should be; of the same shape, or a number.
-    """
+    """Expect numbers of one shape that differ by at most absolute + relative x |expected|."""
     given, wanted = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     with np.errstate(invalid="ignore"):  # inf - inf, where both are inf
         same = (given == wanted) | (np.abs(given - wanted) <= absolute + relative * np.abs(wanted))
@@ -211,11 +198,7 @@ def cone_middle(name: str) -> FloatArray:
 
 
 def pixel_of(point: FloatArray) -> tuple[int, int]:
-    """Column and row of the pixel in which the camera at its place sees a point of the world.
-
-    Args:
-        point: (3,), metres.
-    """
+    """Column and row of the pixel in which the camera at its place sees a point (3,) of the world, metres."""
     column, row = np.round(LENS.project(CAMERA.to_body(point))).astype(int)
     return int(column), int(row)
 

@@ -450,14 +450,12 @@ def what_stands_for_ever_cannot_move(build: EngineBuilder) -> None:
 
 
 def _rays(random: np.random.Generator, count: int) -> FloatArray:
-    """Unit rays, most of them ahead and a little down."""
     rays = random.normal((1.5, 0, -0.3), size=(count, 3))
     unit: FloatArray = rays / np.linalg.norm(rays, axis=1, keepdims=True)
     return unit
 
 
 def _pose_at(keyframes: Keyframes, time: float, body: int) -> Pose:
-    """The pose of a body at a time."""
     (rotation,), (position,) = keyframes.at(np.array([time]), body)
     x, y, z = position.tolist()
     i, j, k, w = Rotation.from_matrix(rotation).as_quat().tolist()

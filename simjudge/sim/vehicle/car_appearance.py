@@ -226,7 +226,6 @@ def _section(row: FloatArray, long: float, high: float, wide: float) -> FloatArr
 
 
 def _wheel(car: Vehicle, sides: int = 40) -> Mesh:
-    """Tyre and five-spoked rim, the same from both sides."""
     shape = MeshBuilder(len(_PALETTE))
     r, half = car.wheel_radius, car.wheel_width / 2
     profile = np.array(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.data.formats.pcd import compress, decompress
+from simjudge.data.format_support.lzf import compress, decompress
 
 
 @pytest.mark.parametrize(

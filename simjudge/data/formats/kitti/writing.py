@@ -19,7 +19,8 @@ from simjudge.core.images import ImageError, encode_png
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet, write_cloud_files
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.formats.kitti.dataset import CAMERA, PLACES, POINT, camera_transform, find_layout, read_kitti_clouds
+from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds
+from simjudge.data.formats.kitti.layout import CAMERA, find_layout
 from simjudge.data.formats.kitti.text_files import format_row, read_calibration
 from simjudge.data.frame_sequences import pair_stamps
 
@@ -93,7 +94,6 @@ def _scan_bytes(cloud: Cloud, losses: Losses) -> bytes:
 
 
 def _write_images(clouds: CloudSet, folder: Path, stems: dict[int, str], losses: Losses) -> None:
-    """Write images by their frames' numbers."""
     images = None if clouds.frames is None else clouds.frames.images
     if images is None:
         return

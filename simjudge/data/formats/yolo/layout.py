@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file, is_folder
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.names import class_names_from
-from simjudge.core.text import near_name, one_line, parse_integer, read_text
+from simjudge.core.text import Json, near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.formats.yolo.labels import read_label_rows
@@ -45,7 +45,7 @@ def is_darknet(path: Path) -> bool:
 def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, object]:
     """Read Darknet's description as what a data.yaml would say."""
     given = _entries(path)
-    content: dict[str, Any] = {}
+    content: Json = {}
     for key, name in (("train", "train"), ("valid", "val"), ("classes", "nc")):
         if key in given:
             content[name] = given[key]
@@ -141,7 +141,6 @@ def find_labelled_images(folder: Path) -> Path | None:
 
 
 def _texts_for(images: Path, files: Sequence[Path]) -> Path | None:
-    """The first folder with a text file for one of the images."""
     for folder in _candidates(images):
         if folder.is_dir() and any((folder / f"{file.stem}.txt").is_file() for file in files):
             return folder
@@ -251,7 +250,7 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
     return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"), notes)
 
 
-def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
+def _read_description(path: Path) -> tuple[Json, list[Path]]:
     """What a data.yaml or a `.data` says, and the folders that its paths may be relative to."""
     if path.suffix == DARKNET_SUFFIX:
         roots = [path.parent, path.absolute().parent.parent]
@@ -290,7 +289,7 @@ def _read_once(splits: list[YoloSplit], description: Path) -> list[str]:
     return [f"{description}: {len(twice)} pictures stand in several splits, each is read once: {twice[0].name}, ..."]
 
 
-def _keypoints(content: dict[Any, Any], path: Path) -> int:
+def _keypoints(content: Json, path: Path) -> int:
     """The number of keypoints that the rows of a pose data set hold, behind their boxes."""
     shape = content.get("kpt_shape")
     if shape is None:
@@ -343,7 +342,7 @@ def _is_listing(path: Path) -> bool:
     )
 
 
-def _named_splits(content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
+def _named_splits(content: Json, description: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
     """The splits that a description names, none of them twice."""
     splits: list[YoloSplit] = []
     seen: set[Path] = set()

@@ -107,7 +107,6 @@ class CameraView:
     """Where the camera of a simulator looks, and through which lens."""
 
     def __init__(self, source: MotionSource, images: ImageFields) -> None:
-        """Remember where to look."""
         self._source, self._images = source, images
         self._motions: dict[str, MotionPoses] = {}
 
@@ -134,7 +133,6 @@ class CameraView:
         return pose @ (AXES[self._images.axes] if mount is None else mount.pose().optical_frame())
 
     def _motion(self, frame: str) -> MotionPoses:
-        """The motion of what carries the camera, or of the camera."""
         if self._images.body is not None:
             return self._source.topic_motion(self._images.body)
         carrier = self._images.body_frame or str(self._info.header.frame_id)

@@ -143,7 +143,6 @@ def _join(
 
 
 def _with_things(frames: FrameSet, things: ThingLabels, limits: Labelling) -> FrameSet:
-    """The images with the things that are seen in them."""
     rows: list[list[LabelRow]] = []
     labelled = np.zeros(len(frames), np.bool_)
     for index, stamp in enumerate(frames.stamp.tolist()):
@@ -160,7 +159,6 @@ def _with_things(frames: FrameSet, things: ThingLabels, limits: Labelling) -> Fr
 
 
 def _check_size(view: CameraView, frames: FrameSet, path: Path) -> None:
-    """Refuse a lens that is of images of another size."""
     if np.any(frames.size != view.lens.size):
         have, want = (f"{width}x{height}" for width, height in (view.lens.size, frames.size[0].tolist()))
         raise SimjudgeError(f"{path}: the images are {want} and the camera's lens is for {have}; name the right camera")

@@ -151,7 +151,6 @@ class LivePoseRows:
     """The poses of one topic: `MotionPoses`."""
 
     def __init__(self, name: str, motions: LiveMotions) -> None:
-        """Start with none."""
         self._name, self._motions = name, motions
         self._rows: list[tuple[int, tuple[float, ...]]] = []
         self._alone = False

@@ -1,7 +1,5 @@
 """A car in Chrono that answers in base_link: the ARTcar, or a vehicle of JSON files, on ground that may be a mesh.
 
-Chrono::Vehicle's ARTcar: how it is made, and told what our vehicle YAML says.
-
 What ARTcar is by itself (src/chrono_models/vehicle/artcar, 9.0.1 to head): wheelbase 0.465 m, wheel radius 0.085 m,
 masses and hardpoints; a vehicle file may not differ in wheelbase and radius. What it takes: the part of its battery's
 voltage at full throttle and the stall torque (`motor_settings`), the tyres' rolling resistance (set always: the
@@ -10,8 +8,6 @@ constructor that takes a system leaves it uninitialised), and the ground's frict
 
 Chrono's reference frame is between the axles, 0.1426 m behind the front one and at hub height, not on the front axle
 as a comment in ARTcar_Vehicle.cpp says.
-
-Ground that is a mesh: what tyres feel of it (RigidTerrain), and what free things feel.
 
 Against Chrono's own triangles, cylinders creep by some millimetres a second on a slope; against hulls they stand.
 docs/measurements/chrono.md has the numbers.
@@ -77,7 +73,6 @@ class ArtCar:
     drop = _RADIUS - _REAR[2]
 
     def __init__(self, modules: Modules) -> None:
-        """Remember where Chrono is."""
         self._modules = modules
 
     def braking(self, vehicle: Vehicle) -> float:
@@ -127,9 +122,6 @@ def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
         kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
 
     with ART-1's g = 1/3, twice the ratio and half the stall torque.
-
-    Args:
-        vehicle: its top wheel speed (rad/s), stall torque (N m) and gear ratio.
     """
     top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
     return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
@@ -295,7 +287,6 @@ class ChronoCar:
         self._spins.append(wheel_spins(self._car.wheeled))
 
     def _velocity(self) -> FloatArray:
-        """Of base_link, world axes."""
         point = self._core.ChVector3d(*self._stance.base.position)
         speed = self._car.wheeled.GetPointVelocity(point)
         return np.array([speed.x, speed.y, speed.z])
@@ -313,7 +304,6 @@ def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[Car
 
 @cache
 def _art_stance(modules: Modules) -> Stance:
-    """Of an ARTcar, measured once in a process."""
     return measure_stance(modules, ArtCar(modules))
 
 

@@ -110,10 +110,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres: see `Engine.labels`.
-
-        A PyChrono without cameras drives closed loops by ground truth: the labels are then those of single rays.
-        """
+        """What `Engine.labels` promises; a PyChrono without cameras has them by single rays."""
         if not self.release.cameras:
             bodies, background = scene_state.bodies, self.scene.background_class
             return labels_of_rays(

@@ -30,6 +30,7 @@ from typing import Any
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.processes import silent_output
+from simjudge.core.text import Json
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import STEP, Modules, find_textures, frame_pose, load_modules, vehicle_data
 from simjudge.sim.engines.chrono.wheeled_car import SPINDLES, BuiltCar, Point, Stance, measure_stance
@@ -53,7 +54,7 @@ def check_chrono_files(parts: ChronoParts, data: Path) -> tuple[Path, Path, Path
     return found["vehicle"], found["engine"], found["transmission"], found["tire"]
 
 
-def _check_vehicle(path: Path, content: dict[str, Any], data: Path) -> None:
+def _check_vehicle(path: Path, content: Json, data: Path) -> None:
     if content["Template"] != "WheeledVehicle":
         raise SimjudgeError(f'{path}: template {content["Template"]!r}: "WheeledVehicle" is needed')
     axles = content.get("Axles")
@@ -203,7 +204,6 @@ class JsonCar:
     settle_time = 3.0
 
     def __init__(self, modules: Modules, parts: ChronoParts) -> None:
-        """Build one, to see where its wheels are."""
         self._modules = modules
         self._data = parts.data or vehicle_data(modules)
         self._files = check_chrono_files(parts, self._data)

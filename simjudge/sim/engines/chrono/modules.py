@@ -1,7 +1,5 @@
 """What all parts of the Chrono engine use: PyChrono's modules and version, frames as poses, the length of a step.
 
-Which Chrono this is, and what is wrong with it: facts read from the sources of its releases.
-
 Files are named as in projectchrono/chrono at tags 9.0.1 and 10.0.0 and at commit 7689fbc0 ("head", which reports
 10.0.0 as well). Versions alone do not decide: what a module has (`Release`), and what it renders (`cameras.py`), do.
 """

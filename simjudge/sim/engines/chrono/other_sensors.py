@@ -1,7 +1,5 @@
 """Chrono's sensors beside cameras on the car, made from YAML, and readings handed over in lock-step.
 
-Readings in lock-step: each one that is due at a simulated time is handed over exactly once, with that time.
-
 Chrono keeps times as 32-bit floats (a GPS even stamps its readings 0) and counts launches; what it makes is polled
 after every step here, stamped with the engine's own time, and held back for the sensor's lag.
 

@@ -67,7 +67,6 @@ def read_answer(printed: str, code: int) -> str:
 
 
 def _ask() -> None:
-    """Make Chrono choose its renderer, aloud."""
     modules = load_modules()
     core, sensor = modules.core, modules.sensor
     system, body = core.ChSystemNSC(), core.ChBody()

@@ -309,7 +309,6 @@ class ChronoScene(ChronoViews):
         self._bodies.clear()
 
     def _with_lamps(self, light: float) -> Any:
-        """A sensor manager with the scene's lamps in a part of their light."""
         chrono, sensors = self._core, self._sensor
         plan = dim_lights(self._plan, light)
         manager = sensors.ChSensorManager(self._system)
@@ -385,7 +384,6 @@ class ChronoScene(ChronoViews):
         return material
 
     def _texture(self, pixels: npt.NDArray[np.uint8]) -> Path:
-        """The file of a texture, one for all things that have the same."""
         key = (pixels.shape, hashlib.sha256(pixels.tobytes()).digest())
         if key not in self._textures:
             from PIL import Image

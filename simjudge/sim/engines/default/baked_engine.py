@@ -1,7 +1,5 @@
 """Engine `baked`: the default engine, quicker in closed loops, with the light of what stands found once.
 
-Samples of light on what stands: which lamps each place of every face sees, found once for many pictures.
-
 A face has a grid of samples along two of its sides. What all four samples around a place agree on is taken to hold
 there, too: a shadow thinner than the grid may be missed, nothing else. Things that move all the time, the car, are
 looked through: their shadows are traced in each picture.
@@ -245,7 +243,6 @@ class BakedIntegrator(Integrator):
         return _Cell(known, (row, row + right, below, below + right), weights)
 
     def _step(self, part: Any, steps: Any) -> tuple[Any, Any]:
-        """The cell along a side, and the place within it."""
         t = self._t
         at = t.xp.minimum(t.xp.maximum(part, 0.0), 1.0) * t.decimal(steps)
         cell = t.xp.maximum(t.xp.minimum(t.whole(at), steps - 1), 0)

@@ -180,7 +180,6 @@ class _Solids:
         self._made: dict[tuple[int, bool], list[tuple[str, float]]] = {}
 
     def of(self, thing: Thing) -> list[tuple[str, float]]:
-        """Names of a thing's solids, and their shares of its volume."""
         free = thing.motion == "free"
         key = (id(thing.mesh), free)
         if key not in self._made:

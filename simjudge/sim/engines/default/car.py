@@ -1,7 +1,5 @@
 """The car in MuJoCo: a body on four sprung wheels, steering, motor and brakes, and who bumps into whom.
 
-The car is a body on four sprung wheels, with Ackermann steering, a motor through open differentials, and brakes.
-
 * Tyres: see `tyres`; the ground sees a wheel as an ellipsoid, which touches it in one point.
 * Motor and speed controller as in Chrono's ARTcar: torque = throttle x stall torque x (1 - speed / no-load speed),
   never negative; no throttle, no torque. Every wheel gets a quarter of it; the motor turns with the wheels' mean.
@@ -156,7 +154,6 @@ class Car:
     def __init__(
         self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle, things: Sequence[Thing] = ()
     ) -> None:
-        """Find the car's parts in the model, and the uneven grounds among the things of the scene."""
         self.vehicle = vehicle
         self._model, self._data = model, data
         base = model.joint(VEHICLE)

@@ -115,7 +115,6 @@ class RestingRays:
     """The first hits of rays among the things that rest."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        """Prepare all things where the scene has them."""
         numbers = [index for index, thing in enumerate(things) if len(thing.mesh.faces)]
         self._things = [things[index] for index in numbers]
         self._row = {number: row for row, number in enumerate(numbers)}

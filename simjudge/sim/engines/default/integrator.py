@@ -50,7 +50,6 @@ class Integrator:
     """A scene's surfaces and lamps on a tracer."""
 
     def __init__(self, tracer: Tracer, packed: Packed) -> None:
-        """Bring the scene's tables to where the tracer computes."""
         self._t, self._lamp_count = tracer, packed.lamp_count
         self._corners, self._facets = tracer.table(packed.corners), tracer.table(packed.facets)
         self._surfaces, self._lookups = tracer.table(packed.surfaces), tracer.table(packed.lookups)
@@ -140,7 +139,6 @@ class Integrator:
         return self._t.means(self._seen(hit, start, direction, rays, view), block, rays.places)
 
     def _seen(self, hit: Hit, start: Any, direction: Any, rays: Rays, view: View) -> Any:
-        """What a camera sees along rays that hit something first."""
         t = self._t
         spread, shift_x, shift_y = t.same([view.spread, *view.grain_shift])
         grain = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
@@ -173,7 +171,6 @@ class Integrator:
         return around.through_fog(light, start, direction, hit.distance, hit.valid)
 
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Origin and directions in the world."""
         if rays.origin is not None:
             return rays.origin, rays.direction
         r = self._t.same(view.rotation.ravel().tolist())
@@ -195,7 +192,6 @@ class Integrator:
         return self._normalized(self._rotated(r, smooth)), self._facet(hit)
 
     def _facet(self, hit: Hit) -> Any:
-        """The hit faces' own normals in the world."""
         r = self._t.row(self._rotations, hit.thing, 16, hit.valid)
         return self._rotated(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 

@@ -42,7 +42,6 @@ class TimedLight:
     """A scene that is seen by rays with times of their own."""
 
     def __init__(self, tracer: Tracer, integrator: Integrator, place: Callable[[Poses], None]) -> None:
-        """Take the parts of a scene that can be seen."""
         self._tracer, self._integrator, self._place = tracer, integrator, place
         self._kept: OrderedDict[tuple[Lens, int], _LensRays] = OrderedDict()
 

@@ -1,10 +1,8 @@
 """What rays look up on a tracer: textures, bumps, light from far away and from other surfaces, ways through glass.
 
-Light that surfaces throw on each other, by paths of rays (Kajiya, "The rendering equation", 1986).
-
-It takes the place of ambient light where a scene asks for bounces. Each ray of the camera goes on from where it hits,
-in a direction drawn by the cosine, as often as the scene says. At each surface on the way it gathers the light of lamps
-and sun; behind the last one ambient light stands for the rest.
+Paths of rays (Kajiya, "The rendering equation", 1986) take the place of ambient light where a scene asks for bounces.
+Each ray of the camera goes on from where it hits, in a direction drawn by the cosine, as often as the scene says. At
+each surface on the way it gathers the light of lamps and sun; behind the last one ambient light stands for the rest.
 """
 
 from __future__ import annotations
@@ -80,7 +78,6 @@ class Bumps:
     """The normal maps of a scene."""
 
     def __init__(self, tracer: Tracer, packed: PackedBumps) -> None:
-        """Bring them to where the tracer computes."""
         self._t = tracer
         self._lookups, self._tangents = tracer.table(packed.lookups), tracer.table(packed.tangents)
         self._maps = TextureLookup(tracer, packed.levels, packed.texels)
@@ -122,7 +119,6 @@ class Surroundings:
     """
 
     def __init__(self, tracer: Tracer, packed: PackedSurroundings) -> None:
-        """Bring it to where the tracer computes."""
         self._t, self._sky = tracer, packed.sky
         self._ambient = tracer.vector(tracer.same(packed.ambient.tolist()))
         self._background = tracer.vector(tracer.same(packed.background.tolist()))
@@ -175,7 +171,6 @@ class Surroundings:
         return light * clear + self._fog_radiance * (1 - clear)
 
     def _coordinates(self, direction: Any) -> tuple[Any, Any]:
-        """Texture coordinates of directions in a panorama."""
         t = self._t
         x, y, z = direction[0], direction[1], direction[2]
         yaw = 0.0 if self._sky is None else self._sky.yaw
@@ -259,7 +254,6 @@ class Glass:
     """The clear things of a scene."""
 
     def __init__(self, tracer: Tracer, rows: Floats, normals: Callable[[Hit], tuple[Any, Any]]) -> None:
-        """Bring them to where the tracer computes."""
         self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
 
     def follow(self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False) -> GlassPath:

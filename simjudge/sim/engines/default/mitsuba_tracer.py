@@ -1,7 +1,5 @@
 """Rays in Mitsuba's arrays: trees of meshes that Embree or OptiX searches, kernels that Dr.Jit compiles once.
 
-Trees of meshes for rays in Mitsuba's arrays: one that is built anew when something moves, one that never is.
-
 A new tree for a car takes longer than all rays that come near it. So each of the few things that move all the time
 stands still in a place of its own, far enough from the others, and rays are brought there: into the frame of the
 thing, cut to its box.
@@ -79,7 +77,6 @@ class RebuiltTree:
     """See `RayTree`: built anew when something of it moves."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Build it where the things are."""
         self._scene, self._ids, self.shapes = _scene(parts, [part.vertices for part in parts])
         self._parameters = mi.traverse(self._scene)
 
@@ -400,7 +397,6 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
 
 
 def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: Any, together: bool) -> Found:  # noqa: FBT001
-    """What rays hit first, also in another tree."""
     limit = dr.select(known.valid, known.distance, dr.inf)
     found = tree.first(origin, direction, limit, active, together=together)
     rest = [dr.select(found.valid, new, old) for new, old in zip(found[1:], known[1:], strict=True)]

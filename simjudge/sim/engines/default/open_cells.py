@@ -163,7 +163,6 @@ def _find_plane(held, triangles, lamps, plane):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _rises(corners, face, x, y, z, offset):  # type: ignore[no-untyped-def]
-    """Whether a triangle rises above a plane."""
     for corner in range(3):
         height = x * corners[face, corner, 0] + y * corners[face, corner, 1] + z * corners[face, corner, 2] - offset
         if height > _ON:

@@ -301,7 +301,6 @@ class NumpyTracer:
 
 
 def _grow_some(low: FloatArray, high: FloatArray, chosen: IntArray) -> Tree:
-    """The tree of some boxes."""
     tree = grow(low[chosen], high[chosen])
     return tree._replace(order=chosen[tree.order])
 

@@ -1,7 +1,5 @@
 """Tyres: forces along the ground between wheels and what they roll on, also where it is not flat.
 
-Tyres on ground that is not flat: where each touches it, and the load by which its own spring carries the wheel.
-
 MuJoCo sees a height field as a row of prisms, and a wheel that rolls over them bumps into their sides: 2 % of a ramp's
 pull are lost on cells of 5 cm, 6 % on 2 cm. So tyres do not collide with it. The wheel's lowest point against the
 ground's plane below it gives the load, k d - c v, with k as stiff as a step of physics allows.

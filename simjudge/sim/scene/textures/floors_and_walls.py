@@ -1,7 +1,4 @@
-"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), without a seam.
-
-Sizes are in pixels, colours sRGB from 0 to 1, strengths and shares from 0 to 1.
-"""
+"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), without a seam."""
 
 from __future__ import annotations
 
@@ -269,7 +266,6 @@ def _fill(out: Image, area: tuple[float, float, float, float], colour: Srgb, uni
 
 
 def _figure(random: np.random.Generator, at: FloatArray) -> FloatArray:
-    """A box, a circle or a curve."""
     kind, reach = random.integers(3), random.uniform(0.04, 0.12)
     t = np.linspace(0, 1, 40)
     if kind == 0:

@@ -65,13 +65,6 @@ def colour_transfer(
 
     Each channel of CIELAB is shifted and scaled by itself. A channel of a single value gets the mean only.
 
-    Args:
-        image: (H, W, 3), display values, uint8 or floating point.
-        lightness, a, b: means of L* (0 to 100), a* and b*.
-
-    Returns:
-        The image with these statistics, same type and shape.
-
     Source:
         Reinhard, Ashikhmin, Gooch and Shirley, "Color transfer between images", IEEE Computer Graphics and
         Applications 21(5), 2001, in CIELAB in place of their l-alpha-beta.
@@ -105,14 +98,6 @@ def display_values(lab: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def fourier_adaptation(image: AnyImage, amplitudes: Numbers, share: float) -> AnyImage:
     """Give an image the amplitudes of low frequencies that a reference has; phases and higher frequencies stay.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        amplitudes: (2 N + 1, 2 N + 1, 3) of the reference, by `low_frequency_amplitudes`.
-        share: half the width of the window of swapped frequencies, as a share of the shorter side: beta of the source.
-
-    Returns:
-        The adapted image, same type and shape.
 
     Source:
         Yang and Soatto, "FDA: Fourier domain adaptation for semantic segmentation", CVPR 2020, Eq. (1) to (3).
@@ -177,7 +162,6 @@ def _lab_statistics(image: AnyImage) -> Numbers:
 def _by_filter(
     function: Callable[..., AnyImage], measure: Callable[[AnyImage], Numbers], names: tuple[str, ...]
 ) -> Adaptation:
-    """The adaptation of a camera filter whose parameters are the numbers."""
 
     def parameters(numbers: Numbers) -> dict[str, float]:
         return dict(zip(names, numbers.tolist(), strict=True))

@@ -29,7 +29,6 @@ a camera is: it then has 30 images a second and no filters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -56,6 +55,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
+from simjudge.core.text import JsonMapping
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
@@ -287,7 +287,7 @@ def read_camera(given: str | Path) -> Camera:
     return _camera(check_content(content.content, CameraFile, "camera", path, (content,)), path)
 
 
-def camera_from_fields(fields: Mapping[str, Any], name: str) -> Camera:
+def camera_from_fields(fields: JsonMapping, name: str) -> Camera:
     """A camera of the fields that a file would have, given by a program."""
     path = Path(name)
     content = {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}

@@ -48,18 +48,7 @@ def disparity(
     seed: int | tuple[int, ...] = 0,
     focal: float = 1.0,
 ) -> DepthImage:
-    """Depth from a disparity of limited resolution: steps of z^2 / (f b subpixel), and noise of z^2 noise / (f b).
-
-    Args:
-        depth: (H, W), metres; NaN where nothing is measured.
-        baseline: distance of the two cameras, metres.
-        subpixel: steps a pixel of disparity.
-        noise: standard deviation of the disparity before it is rounded, pixels.
-        focal: focal length across, pixels.
-
-    Returns:
-        Depth, metres; NaN where the disparity is rounded to 0.
-    """
+    """Depth from a disparity of limited resolution: steps of z^2 / (f b subpixel), and noise of z^2 noise / (f b)."""
     _require("disparity", "baseline", baseline, above=True)
     _require("disparity", "subpixel", subpixel, above=True)
     _require("disparity", "noise", noise)
@@ -80,15 +69,6 @@ def stereo_shadow(depth: DepthImage, *, baseline: float, second: str = "right", 
 
     A point of column x is in column x - d of the right camera. It is hidden where a nearer point, farther right here,
     comes to the same column or left of it.
-
-    Args:
-        depth: (H, W), metres; NaN where nothing is measured.
-        baseline: distance of the two cameras, metres.
-        second: "right" or "left": where the second camera is, seen from this one.
-        focal: focal length across, pixels.
-
-    Returns:
-        Depth with holes, metres.
     """
     _require("stereo_shadow", "baseline", baseline, above=True)
     require(second in ("right", "left"), f"filter stereo_shadow: second {second!r}; right or left is needed")
@@ -107,17 +87,7 @@ def stereo_shadow(depth: DepthImage, *, baseline: float, second: str = "right", 
 def edge_holes(
     depth: DepthImage, *, jump: float = 0.05, width: float = 2.0, share: float = 1.0, seed: int | tuple[int, ...] = 0
 ) -> DepthImage:
-    """Lose pixels near edges, where a device's window of pixels sees two depths.
-
-    Args:
-        depth: (H, W), metres; NaN where nothing is measured.
-        jump: difference of neighbours that is an edge, share of the nearer depth.
-        width: pixels on each side of an edge that may be lost, a whole number.
-        share: of these pixels that are lost, 0 to 1.
-
-    Returns:
-        Depth with holes, metres.
-    """
+    """Lose pixels near edges, where a device's window of pixels sees two depths."""
     _require("edge_holes", "jump", jump, above=True)
     _require("edge_holes", "share", share, most=1)
     _require_whole("edge_holes", "width", width)
@@ -137,16 +107,7 @@ def edge_holes(
 
 @depth_filter
 def holes(depth: DepthImage, *, share: float, size: float = 1.0, seed: int | tuple[int, ...] = 0) -> DepthImage:
-    """Lose squares of pixels at random.
-
-    Args:
-        depth: (H, W), metres; NaN where nothing is measured.
-        share: of the image that is lost, 0 to 1.
-        size: side of a hole, pixels, a whole number.
-
-    Returns:
-        Depth with holes, metres.
-    """
+    """Lose squares of pixels at random."""
     _require("holes", "share", share, most=1)
     _require_whole("holes", "size", size)
     side, random = int(size), np.random.default_rng(seed)
@@ -166,16 +127,7 @@ def axial_noise(
     quadratic: float = 0.0,
     seed: int | tuple[int, ...] = 0,
 ) -> DepthImage:
-    """Add normal noise of standard deviation constant + linear z + quadratic z^2, as of a time-of-flight device.
-
-    Args:
-        depth: (H, W), metres; NaN where nothing is measured.
-        constant: metres.
-        quadratic: per metre.
-
-    Returns:
-        Depth, metres.
-    """
+    """Add normal noise of standard deviation constant + linear z + quadratic z^2, as of a time-of-flight device."""
     for name, value in (("constant", constant), ("linear", linear), ("quadratic", quadratic)):
         _require("axial_noise", name, value)
     deviation = constant + linear * depth + quadratic * depth**2
@@ -252,7 +204,6 @@ class DepthStepType(FieldType):
         return "a filter's name, or name: {parameter: value, ...},"
 
     def _read(self, value: Any) -> Any:
-        """The step, tried on a small image."""
         name, parameters = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise refusal(self.needed)

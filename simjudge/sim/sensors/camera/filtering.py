@@ -1,7 +1,5 @@
 """A data set as another camera would have seen it: images filtered or bent by a lens, labels kept.
 
-Images bent by a lens after they were made: pinhole images, their label pictures and boxes, at equal size.
-
 What a pinhole camera made is looked up again through another lens. The corners of the image stay where they are, so
 that no pixel is empty; towards the middle the lens's own distortion shows. Label pictures take the nearest pixel.
 """
@@ -224,7 +222,6 @@ def filter_images(
 
 
 def _fixed_steps(settings: FilterSettings) -> dict[str, Step]:
-    """The filters that need no reference, by the setting that asks for them."""
     balance = settings.white_balance
     asked: dict[str, tuple[str, dict[str, Any]]] = {
         "blur": ("gaussian_blur", {"sigma": settings.blur}),
@@ -264,7 +261,6 @@ def _with_images(frames: FrameSet, settings: FilterSettings) -> FrameSet:
 def _steps(
     frames: FrameSet, settings: FilterSettings, camera: Camera | None, losses: Losses, progress: ProgressBar
 ) -> tuple[FrameSet, list[Step | FrameStep]]:
-    """The chain, in order, and the frames that it can be applied to."""
     if camera is not None:
         return frames, list(camera.steps)
     sets = {path: read_set(path, allow_outside=settings.allow_outside) for path in settings.references.values()}
@@ -283,7 +279,6 @@ def _steps(
 
 
 def _adaptation(key: str, frames: FrameSet, settings: FilterSettings) -> Adaptation:
-    """The way to adapt that a setting asks for."""
     if key == "fourier_adaptation":
         highest = max(window_reach(tuple(size), settings.fourier_share) for size in frames.size.tolist())
         return fourier(settings.fourier_share, highest)

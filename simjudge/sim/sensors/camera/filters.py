@@ -43,13 +43,6 @@ def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
     """Blur as a Gaussian point-spread function of standard deviation `sigma` pixels does; edges are mirrored.
 
     The kernel reaches 4 sigma to each side.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        sigma: standard deviation of the point-spread function, pixels, 0 or more.
-
-    Returns:
-        The blurred image, same type and shape.
     """
     require(0 <= sigma <= WIDEST_BLUR, f"gaussian_blur: sigma {sigma} px; it must be 0 or more, {WIDEST_BLUR} at most")
     if sigma == 0:
@@ -61,15 +54,7 @@ def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
 
 @camera_filter
 def vignetting(image: AnyImage, *, half_angle: float) -> AnyImage:
-    """Darken towards the corners by the cosine-fourth law; `half_angle` is the view's angle in the corners, degrees.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        half_angle: angle between the optical axis and the rays of the corners, degrees, 0 to below 90.
-
-    Returns:
-        The darkened image, same type and shape.
-    """
+    """Darken towards the corners by the cosine-fourth law; `half_angle` is the view's angle in the corners, degrees."""
     require(0 <= half_angle < 90, f"vignetting: half angle {half_angle} degrees; it must be in [0, 90)")
     height, width = image.shape[:2]
     x, y = np.arange(width) - (width - 1) / 2, np.arange(height) - (height - 1) / 2
@@ -80,15 +65,7 @@ def vignetting(image: AnyImage, *, half_angle: float) -> AnyImage:
 
 @camera_filter
 def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...] = 0) -> AnyImage:
-    """Add independent Gaussian noise of standard deviation `sigma` grey levels (of 255) to every pixel and channel.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        sigma: standard deviation, grey levels of 255, 0 or more.
-
-    Returns:
-        The noisy image, same type and shape.
-    """
+    """Add independent Gaussian noise of standard deviation `sigma` grey levels (of 255) to every pixel and channel."""
     require(sigma >= 0 and math.isfinite(sigma), f"gaussian_noise: sigma {sigma} grey levels; it must be 0 or more")
     drawn = np.random.default_rng(seed).standard_normal(image.shape, np.float32)
     return to_type_of(image, as_float(image) + drawn * np.float32(sigma / FULL_SCALE))
@@ -96,14 +73,7 @@ def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...]
 
 @camera_filter
 def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue: float = 1.0) -> AnyImage:
-    """Multiply each channel by a gain.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The image with scaled channels, same type and shape.
-    """
+    """Multiply each channel by a gain."""
     require_colours(image, "white_balance")
     gains = np.array([red, green, blue])
     finite = bool(np.all(np.isfinite(gains)) and np.all(gains >= 0))
@@ -113,28 +83,14 @@ def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue
 
 @camera_filter
 def gamma(image: AnyImage, *, exponent: float) -> AnyImage:
-    """Raise values (1 is full scale) to a power: above 1 darkens the mid tones, below 1 lifts them.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The image with each value raised to the exponent, same type and shape.
-    """
+    """Raise values (1 is full scale) to a power: above 1 darkens the mid tones, below 1 lifts them."""
     require(exponent > 0 and math.isfinite(exponent), f"gamma: exponent {exponent}; it must be above 0")
     return to_type_of(image, np.maximum(as_float(image), 0) ** exponent)
 
 
 @camera_filter
 def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
-    """Encode as JPEG and decode again; saturates floating point too.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The decoded image, same type and shape.
-    """
+    """Encode as JPEG and decode again; saturates floating point too."""
     require(1 <= quality <= 100, f"jpeg: quality {quality}; it must be in 1..100")
     data = np.frombuffer(encode_jpeg(as_uint8(image), int(quality)), np.uint8)
     if image.shape[2] == 1:
@@ -182,15 +138,7 @@ _POINTS = 4001  # Places on the path of a moving camera
 
 @camera_filter
 def haze(image: AnyImage, *, density: float, red: float = 0.8, green: float = 0.8, blue: float = 0.8) -> AnyImage:
-    """Mix every pixel with the light of the air, equally at all distances.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        density: share of the air's light, 0 to 1.
-
-    Returns:
-        The hazy image, same type and shape.
-    """
+    """Mix every pixel with the light of the air, equally at all distances."""
     require_colours(image, "haze")
     air = np.array([red, green, blue], np.float32)
     require(0 <= density <= 1, f"haze: density {density}; it must be in 0..1")
@@ -200,16 +148,7 @@ def haze(image: AnyImage, *, density: float, red: float = 0.8, green: float = 0.
 
 @camera_filter
 def motion_blur(image: AnyImage, *, length: float, angle: float = 0.0) -> AnyImage:
-    """Blur as a camera does that moves steadily; `length` pixels, `angle` degrees from right to down.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point; edges are mirrored.
-        length: of the path, pixels, 0 or more.
-        angle: of the path, degrees; opposite directions are the same.
-
-    Returns:
-        The blurred image, same type and shape.
-    """
+    """Blur as a camera does that moves steadily; `length` pixels, `angle` degrees from right to down."""
     require(0 <= length <= LONGEST_MOTION, f"motion_blur: length {length} px; it must be in 0..{LONGEST_MOTION:g}")
     require(math.isfinite(angle), f"motion_blur: angle {angle} degrees; it must be finite")
     kernel = motion_kernel(length, angle)
@@ -230,14 +169,7 @@ def motion_kernel(length: float, angle: float) -> FloatArray:
 
 @camera_filter
 def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0) -> AnyImage:
-    """Show red and blue larger or smaller than green, around the middle (lateral chromatic aberration).
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The image with scaled channels, same type and shape.
-    """
+    """Show red and blue larger or smaller than green, around the middle (lateral chromatic aberration)."""
     require_colours(image, "chromatic_aberration")
     for size in (red, blue):
         require(0.9 <= size <= 1.1, f"chromatic_aberration: sizes {red}, {blue}; each must be in 0.9..1.1")
@@ -260,15 +192,7 @@ def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0
 
 @camera_filter
 def sharpen(image: AnyImage, *, amount: float, radius: float = 1.0) -> AnyImage:
-    """Sharpen by an unsharp mask: what a blur of `radius` pixels takes away is added once more, times `amount`.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        radius: standard deviation of the blur, pixels.
-
-    Returns:
-        The sharpened image, same type and shape.
-    """
+    """Sharpen by an unsharp mask: what a blur of `radius` pixels takes away is added once more, times `amount`."""
     require(amount >= 0 and math.isfinite(amount), f"sharpen: amount {amount}; it must be 0 or more")
     seen = as_float(image)
     return to_type_of(image, seen + amount * (seen - gaussian_blur(seen, sigma=radius)))

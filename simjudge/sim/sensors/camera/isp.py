@@ -3,8 +3,6 @@
 They are the parts of the camera that Elmquist, Serban and Negrut take apart in "Camera simulation for robot
 simulation: how important are various camera model components?"; shot and read noise are Chrono::Sensor's.
 
-Noise of an image sensor as physics has it: photons come at random, the electronics add their own.
-
 A pixel collects a Poisson number of electrons; the amplifier multiplies them; the converter adds noise behind it:
 
     variance = Phi t g^2 + s_read^2 g^2 + s_adc^2
@@ -59,14 +57,6 @@ def shot_noise(image: AnyImage, *, shot: float, read: float, seed: int | tuple[i
 
     `shot` is the standard deviation that photons alone have at full scale, `read` that of the electronics; both are
     255 times Chrono's sigma_shot and sigma_adc. Pixels and channels are independent; values below 0 count as 0.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        shot: standard deviation of photon noise at full scale, grey levels of 255, 0 or more.
-        read: standard deviation of the electronics' noise, grey levels of 255, 0 or more.
-
-    Returns:
-        The noisy image, same type and shape.
     """
     held = np.isfinite([shot, read]).all() and shot >= 0 and read >= 0
     require(bool(held), f"shot_noise: shot {shot} and read {read} grey levels; both must be 0 or more")
@@ -81,9 +71,6 @@ def bayer(image: AnyImage, *, pattern: str = "RGGB", method: str = "edge_aware")
     """Keep one colour a pixel, as a sensor under a Bayer pattern does, and interpolate the others ("demosaicing").
 
     Noise that is added before is the noise of the sensor's samples. Values outside [-0.5, 1.5] saturate.
-
-    Args:
-        image: at least 2x2 pixels.
     """
     require_colours(image, "bayer")
     return to_type_of(image, demosaic(mosaic(as_float(image), pattern), pattern, method))
@@ -117,12 +104,6 @@ def srgb(image: AnyImage) -> AnyImage:
     """Encode linear light as display values (sRGB, IEC 61966-2-1).
 
     The curve goes on above full scale, its linear part below 0, so that nothing saturates here.
-
-    Args:
-        image: (H, W, 3), linear light, uint8 or floating point.
-
-    Returns:
-        Display values, same type and shape.
     """
     value = as_float(image)
     curve = 1.055 * np.maximum(value, _KNEE) ** (1 / 2.4) - 0.055
@@ -138,15 +119,7 @@ def linear_light(image: AnyImage) -> FloatImage:
 
 @camera_filter
 def gray(image: AnyImage, *, red: float = 0.2126, green: float = 0.7152, blue: float = 0.0722) -> AnyImage:
-    """Make one channel of three, as a gray-scale sensor does; on linear light it is the luminance (ITU-R BT.709).
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        red, green, blue: how much the sensor responds to each colour, 0 or more; only proportions count.
-
-    Returns:
-        The weighted mean of the colours, (H, W, 1), same type.
-    """
+    """Make one channel of three, as a gray-scale sensor does; on linear light it is the luminance (ITU-R BT.709)."""
     require_colours(image, "gray")
     response = np.array([red, green, blue], np.float64)
     held = bool(np.isfinite(response).all() and (response >= 0).all() and response.sum() > 0)
@@ -157,14 +130,7 @@ def gray(image: AnyImage, *, red: float = 0.2126, green: float = 0.7152, blue: f
 
 @camera_filter
 def quantization(image: AnyImage, *, bits: int) -> AnyImage:
-    """Round to the nearest of 2^bits levels from 0 to full scale; saturates floating point too, as a converter does.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The image on 2^bits levels, same type and shape.
-    """
+    """Round to the nearest of 2^bits levels from 0 to full scale; saturates floating point too, as a converter does."""
     require(float(bits).is_integer() and 1 <= bits <= 16, f"quantization: {bits} bits; a whole number 1..16 is needed")
     top = 2 ** int(bits) - 1
     return to_type_of(image, np.rint(np.clip(as_float(image), 0, 1) * top) / top)
@@ -176,14 +142,6 @@ def match_exposure(image: AnyImage, *, mean: float, deviation: float) -> AnyImag
 
     One gain and one offset for all channels, as an exposure has. `measure_exposure` measures the two on a calibration
     set. An image of a single value has no contrast to match: it gets the mean only.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        mean: over all pixels and channels, grey levels of 255.
-        deviation: standard deviation over all pixels and channels, grey levels of 255, 0 or more.
-
-    Returns:
-        The image with that mean and deviation, same type and shape.
     """
     held = np.isfinite([mean, deviation]).all() and deviation >= 0
     require(bool(held), f"match_exposure: mean {mean}, deviation {deviation}; finite, and a deviation of 0 or more")
@@ -195,14 +153,7 @@ def match_exposure(image: AnyImage, *, mean: float, deviation: float) -> AnyImag
 
 @camera_filter
 def gray_world(image: AnyImage) -> AnyImage:
-    """White balance under the assumption that the world is grey on average: all channels get the same mean.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-
-    Returns:
-        The balanced image, same type and shape.
-    """
+    """White balance under the assumption that the world is grey on average: all channels get the same mean."""
     require_colours(image, "gray_world")
     return inverse_gray_world(image, red=1.0, green=1.0, blue=1.0)
 
@@ -213,13 +164,6 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
 
     It undoes `gray_world` where these are the means that the image had before. A channel whose mean is 0 or less
     stays as it is: no gain can give it a share.
-
-    Args:
-        image: (H, W, 3), uint8 or floating point.
-        red: share of the red channel's mean, above 0; only proportions count.
-
-    Returns:
-        The image whose channel means have these proportions, same type and shape.
     """
     require_colours(image, "inverse_gray_world")
     shares = np.array([red, green, blue], np.float64)
@@ -409,7 +353,6 @@ def _gain_and_capacity(levels: int, gain: float | None, capacity: float | None) 
 
 
 def _electrons(at_full_scale: float, efficiency: float | None, photons: float | None) -> float:
-    """Electrons where the light is 1."""
     if efficiency is None and photons is None:
         return at_full_scale
     require(
@@ -423,7 +366,6 @@ def _electrons(at_full_scale: float, efficiency: float | None, photons: float | 
 
 
 def _draw_electrons(mean: FloatImage, random: np.random.Generator) -> FloatImage:
-    """Numbers of electrons with these means, of Poisson's distribution."""
     count = mean + np.sqrt(mean) * random.standard_normal(mean.shape, np.float32)
     few = mean < _MOST_COUNTED
     count[few] = random.poisson(mean[few])

@@ -146,14 +146,7 @@ class Lens:
         return self.omnidirectional and self.size[0] / self.focal[0] >= 2 * math.pi * (1 - ROUNDING)
 
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
-        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead.
-
-        Args:
-            radius: distance from the principal point over the focal length, any shape; of a round lens.
-
-        Returns:
-            Float64 of the same shape.
-        """
+        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead."""
         if self.model == "fov":
             return fov_slope(radius, self.half_tangent)
         if self.model == "equidistant":
@@ -162,14 +155,7 @@ class Lens:
         return radial_slope(radius, self._radial()) if self.model == "radial" else np.asarray(radius, np.float64)
 
     def radius(self, slope: npt.ArrayLike) -> FloatArray:
-        """Radius of rays of a slope (both without unit); NaN where the lens does not take them in.
-
-        Args:
-            slope: tangent of the angle off the axis, any shape; of a round lens.
-
-        Returns:
-            Float64 of the same shape.
-        """
+        """Radius of rays of a slope (both without unit); NaN where the lens does not take them in."""
         if self.model == "fov":
             return fov_radius(slope, self.half_tangent)
         if self.model == "equidistant":
@@ -182,14 +168,7 @@ class Lens:
         return self.rays_at(np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1))
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives.
-
-        Args:
-            pixels: x and y, float (..., 2); (0, 0) is the centre of the upper left pixel.
-
-        Returns:
-            Float64 (..., 3), unit length, x right, y down, z forward.
-        """
+        """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives."""
         bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
         if self.model == "equidistant":
             return self._rays_by_angle(bent)
@@ -210,9 +189,6 @@ class Lens:
 
         NaN for those that the lens does not take in; for all lenses but the equidistant and the equirectangular one
         these are the points at or behind the camera's plane (z <= 0) too.
-
-        Returns:
-            Float64 (..., 2), x and y in pixels.
         """
         xyz = np.asarray(points, np.float64)
         if self.model == "equidistant":
@@ -263,9 +239,6 @@ class Lens:
         All but the FOV model are theirs exactly (pinhole and radial lenses as plumb_bob). Neither ROS nor OpenCV has
         the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well. Nor have they
         the equirectangular one: it is called by its name, and K has its centre and its pixels per radian.
-
-        Returns:
-            The calibration, and how far it misses the lens in pixels.
         """
         if self.model == "fov":
             return self._rational_info(name)
@@ -393,12 +366,7 @@ def _equidistant_with_field(size: tuple[int, int], angle: float, coefficients: S
 def lens_with_focal_length(
     model: str, size: tuple[int, int], focal_length: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Lens:
-    """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
-
-    Args:
-        size: width and height, pixels.
-        focal_length: pixels.
-    """
+    """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian)."""
     if model == "fov":
         raise UsageError("a fov lens is given by its field of view, not by a focal length")
     width, height = size

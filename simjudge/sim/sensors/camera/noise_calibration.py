@@ -126,7 +126,6 @@ def _block_deviation(means: FloatArray, usual: FloatArray) -> FloatArray:
 
 
 def _block_means(values: FloatImage) -> FloatArray:
-    """Means of the blocks of an image, one row."""
     height, width = values.shape
     rows, columns = min(_BLOCK, height), min(_BLOCK, width)
     inside = values[: height // rows * rows, : width // columns * columns]

@@ -1,21 +1,19 @@
 """Several named cameras on one car: where each sits, or how it follows the car, and the YAML file that says so.
 
-Several cameras of one car as a person writes them down: one YAML file, given wherever a car's camera is.
-
-    cameras:
-      front: plain_half                      # a camera's file, or the name of one that comes with simjudge
-      rear:
-        camera: my_camera.yaml               # relative to this file
-        rate: 10                             # images a second, in place of the camera's own
-        mount: {position: [-0.1, 0.0, 0.2], yaw: 180}    # in base_link; without it, the car's mount of that name
-      pair:
-        camera: plain_half
-        mount: {position: [0.4, 0.06, 0.2]}  # of pair/left
-        baseline: 0.12                       # metres from pair/left to pair/right
-      chase:
-        camera: plain_half
-        follow: {distance: 2.0, height: 1.0, time_constant: 0.3, aim: 0.1}     # a third-person camera
-    driver: front                            # the camera that the car is driven by; the first, if left out
+cameras:
+  front: plain_half                      # a camera's file, or the name of one that comes with simjudge
+  rear:
+    camera: my_camera.yaml               # relative to this file
+    rate: 10                             # images a second, in place of the camera's own
+    mount: {position: [-0.1, 0.0, 0.2], yaw: 180}    # in base_link; without it, the car's mount of that name
+  pair:
+    camera: plain_half
+    mount: {position: [0.4, 0.06, 0.2]}  # of pair/left
+    baseline: 0.12                       # metres from pair/left to pair/right
+  chase:
+    camera: plain_half
+    follow: {distance: 2.0, height: 1.0, time_constant: 0.3, aim: 0.1}     # a third-person camera
+driver: front                            # the camera that the car is driven by; the first, if left out
 """
 
 from __future__ import annotations
@@ -209,7 +207,6 @@ def rig_path(given: str | Path) -> Path | None:
 
 
 def _cameras(document: Document[RigFile], name: str) -> Iterator[tuple[MountedCamera, Pose | None]]:
-    """The camera of a name, or the two of a pair."""
     fields = document.content.cameras[name]
     if isinstance(fields, str):
         fields = RigCameraFields(camera=fields)

@@ -109,7 +109,6 @@ class _Found:
         return long_enough and (not self.sharp or abs(self.x[5]) >= LEAST_SHARPENING)
 
     def difference(self) -> FrequencyDifference:
-        """Motion and sharpening alone."""
         motion = (float(self.x[3]), float(self.x[4])) if self.moved else (0.0, 0.0)
         amount, radius = (float(self.x[5]), float(self.x[6])) if self.sharp else (0.0, 1.0)
         return FrequencyDifference(motion, self.side, amount, radius)
@@ -144,7 +143,6 @@ class _Fit(ShortRepr):
     def run(
         self, begin: FloatArray, side: str = "b", *, moved: bool = False, sharp: bool = False, precise: bool = False
     ) -> _Found:
-        """Fit the free parameters from a start."""
         free = [0, 1, 2, *([3, 4] if moved else []), *([5, 6] if sharp else [])]
         low = np.array([-5, -36, -1000, -LONGEST, -LONGEST, -MOST_SHARPENING, NARROWEST_RADIUS])
         high = np.array([5, 36, 1000, LONGEST, LONGEST, MOST_SHARPENING, WIDEST_RADIUS])
@@ -225,7 +223,6 @@ _BLURRED = np.array([0, 2.0, 0, 0, 0, 0, 0])
 
 
 def _start(move: _Move | None, sharpening: tuple[float, float] = (0.0, 1.0)) -> FloatArray:
-    """A start with a motion and a sharpening."""
     changed = _START.copy()
     if move is not None:
         changed[3:5] = move[1:]

@@ -6,8 +6,6 @@ found so far act on a sample of the pictures before it is measured again (indire
 Two ways tell it. The estimate on drawn pictures says how pictures spread it. The estimate on pictures whose cameras
 differ by just what was found says by how much it errs where nothing spreads: levels are rounded, and searches stop.
 
-How bright the lights of a rendered scene must be so that its pictures are as bright, place by place, as others.
-
 Light adds up: a picture in linear light is a sum of what each kind of light alone gives. So a few renderings, each
 without one kind, tell by least squares how bright each kind is in another camera's pictures of the same view.
 """

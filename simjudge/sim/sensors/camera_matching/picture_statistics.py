@@ -266,7 +266,6 @@ def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool
 
 
 def _quantiles(counts: FloatArray) -> FloatArray:
-    """Grey levels at QUANTILES, interpolated within a level."""
     return _histogram_quantiles(counts, QUANTILES) - 0.5
 
 

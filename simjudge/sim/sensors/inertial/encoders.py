@@ -29,10 +29,7 @@ class WheelMotion(ShortRepr):
 
 
 def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius: float) -> WheelMotion:
-    """How the wheels of a car turn that roll without slip.
-
-    Rear wheels go along the car; front wheels, which steer, go along their own way.
-    """
+    """How the wheels of a car turn that roll without slip; front wheels, which steer, go along their own way."""
     velocity = rotate_back(motion.orientation, motion.velocity)
     turn = motion.angular_velocity[:, 2]
     left, right = velocity[:, 0] - turn * track / 2, velocity[:, 0] + turn * track / 2
@@ -82,7 +79,6 @@ class WheelEncoders:
         return self._finish(due, turned)
 
     def _finish(self, stamp: IntArray, angle: FloatArray) -> Readings:
-        """Slip and whole ticks."""
         slipped = np.zeros_like(angle)
         if len(stamp):
             if self._first is None:

@@ -1,7 +1,5 @@
 """The noise of an IMU from readings of it while it stands, by overlapping Allan deviations, and its sensor file.
 
-Overlapping Allan deviation, and the noise that it tells: white noise N and a bias that walks at random K.
-
 For readings y of a constant, averaged over clusters of m readings (tau = m / rate), the Allan variance is half the
 mean square of the difference of neighbouring clusters; overlapping: of all clusters, wherever they begin. White noise
 of density N gives N^2 / tau (slope -1/2 of the deviation), a random walk K of the bias gives K^2 tau / 3 (slope +1/2).
@@ -244,7 +242,6 @@ def _rate(series: ImuSeries) -> tuple[float, int]:
 
 
 def _check_standing(series: ImuSeries, part: str, values: FloatArray, rate: float) -> None:
-    """Refuse an IMU that moves, or whose readings are in other units."""
     count = max(1, round(rate))
     blocks = values[: len(values) // count * count].reshape(-1, count, 3)
     means, middle = blocks.mean(axis=1), np.median(values, axis=0)

@@ -1,7 +1,5 @@
 """Sensors computed from the motion of the body that carries them: signal, window, noise, filters, lag, readings.
 
-Readings that average a signal over a window: when they are due, and what they are.
-
 Reading k begins to collect at start + k / rate, and its stamp is the end of its window. The signal runs straight from
 the start to the end of each segment between two samples; segments need not meet. Averages are exact for such a signal:
 differences of its integral. The integral is summed up sample by sample, so that samples give the same readings to the
@@ -11,7 +9,7 @@ last bit however they come, one at a time or all at once.
     readings = sensor.read(motion)         # of a whole drive, or again and again of the next samples
 
 The truth is averaged over the window, then come the filters of the stage "generate", noise, the stage "filter", and,
-when the lag is over, the stage "access". Samples give the same readings one at a time and all at once.
+when the lag is over, the stage "access".
 """
 
 from __future__ import annotations
@@ -217,7 +215,6 @@ class InertialSensor:
         return (turn_rate if spec.kind == "gyroscope" else specific_force)(motion, spec.mount)
 
     def _finish(self, stamp: IntArray, truth: FloatArray) -> Readings:
-        """Noise, filters, and the unit of a reading."""
         noise = np.hstack([source.draw(len(stamp)) for source in self._noise])
 
         def measure(truth: FloatArray, rows: slice) -> FloatArray:

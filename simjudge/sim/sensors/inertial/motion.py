@@ -1,16 +1,10 @@
 """How a body moves, in dense samples, and what ideal sensors on it measure, on the earth that it moves on.
 
-How a body moves, in dense samples: what inertial sensors are computed from.
-
 The world has x east, y north and z up (REP 103), metres and seconds. Vectors are turned row by row in compiled loops:
 a sample gives the same bits alone and among many, and few samples cost little, which a running simulation needs.
 
-What ideal sensors on a moving body measure: turn rate, specific force, magnetic field, position.
-
 A signal is given by its values at the start and at the end of each segment between two samples of the motion, in the
 sensor's axes. Accelerations that are not given follow from the change of the velocity of the sensor's place.
-
-The world on the earth: metres east, north and up of a place as latitude and longitude, and the magnetic field there.
 
 The ellipsoid is WGS 84's. Positions go through earth-centred coordinates, so that they are exact at any distance:
 nothing is taken as flat.
@@ -149,7 +143,6 @@ def motion_of_trajectory(
 
 
 def _through(trajectory: Trajectory, stamp: IntArray, seconds: FloatArray) -> Motion:
-    """The motion that goes through every pose."""
     at = (stamp - trajectory.stamp[0]) / SECOND
     way = CubicSpline(seconds, trajectory.position)
     turn = RotationSpline(seconds, Rotation.from_quat(trajectory.orientation))

@@ -156,7 +156,6 @@ class MeasureType(FieldType):
         return f'a number{sign}, [x, y, z], or one with its unit ("175 ug/sqrt(Hz)")'
 
     def _read(self, value: Any) -> Any:
-        """The numbers and their unit."""
         if isinstance(value, Measure):
             return value
         parts = [self._one(part) for part in (value if isinstance(value, list | tuple) else [value] * 3)]
@@ -250,7 +249,6 @@ class AxisNoiseFields(Fields):
         return NoiseModel(self.mean.si(base, *at, "mean"), deviation, bias, time, gain)
 
     def _white(self, rate: float, dimension: Dimension, at: tuple[str, ...]) -> tuple[Triple, Triple]:
-        """Deviation of one reading, and noise density."""
         root = math.sqrt(rate)
         if self.noise_density is not None:
             density = self.noise_density.si(dimension.density(), *at, "noise_density")

@@ -206,5 +206,4 @@ class LidarContract:
         return self.summary().text()
 
     def _repr_html_(self) -> str:
-        """The same for notebooks."""
         return self.summary().html()

@@ -99,33 +99,21 @@ NO_FILTERS = CloudFilters()
 
 @cloud_filter
 def drop(cloud: MeasuredCloud, *, probability: float, random: np.random.Generator) -> MeasuredCloud | None:
-    """Lose whole clouds at random, as a network does.
-
-    Args:
-        probability: 0 to 1, of losing a cloud.
-    """
+    """Lose whole clouds at random, as a network does, each with a probability from 0 to 1."""
     _check_probability("drop", probability)
     return None if random.random() < probability else cloud
 
 
 @cloud_filter
 def drop_returns(cloud: MeasuredCloud, *, probability: float, random: np.random.Generator) -> MeasuredCloud:
-    """Lose returns at random, each on its own.
-
-    Args:
-        probability: 0 to 1, of losing a return.
-    """
+    """Lose returns at random, each on its own with a probability from 0 to 1."""
     _check_probability("drop_returns", probability)
     return cloud.where(random.random(len(cloud)) >= probability)
 
 
 @cloud_filter
 def quantize_range(cloud: MeasuredCloud, *, step: float) -> MeasuredCloud:
-    """Round ranges to a multiple of the device's resolution.
-
-    Args:
-        step: metres, above 0.
-    """
+    """Round ranges to a multiple of the device's resolution `step`, metres, above 0."""
     if not step > 0:
         raise UsageError(f"filter quantize_range: step {step}; a number above 0 is needed")
     return replace(cloud, range=np.rint(cloud.range / step) * step)
@@ -133,22 +121,13 @@ def quantize_range(cloud: MeasuredCloud, *, step: float) -> MeasuredCloud:
 
 @cloud_filter
 def shift_range(cloud: MeasuredCloud, *, offset: float) -> MeasuredCloud:
-    """Add a constant to ranges, as a device does that is not calibrated; none becomes negative.
-
-    Args:
-        offset: metres.
-    """
+    """Add a constant (metres) to ranges, as a device does that is not calibrated; none becomes negative."""
     return replace(cloud, range=np.maximum(cloud.range + offset, 0.0))
 
 
 @cloud_filter
 def cut_sector(cloud: MeasuredCloud, *, begin: float, end: float, nearer: float = np.inf) -> MeasuredCloud:
-    """Lose returns of a sector, such as those from the car's own roof or from a mast.
-
-    Args:
-        begin, end: azimuths of the sector, degrees, counter-clockwise from `begin` to `end`.
-        nearer: metres; only returns nearer than this are lost.
-    """
+    """Lose returns nearer than `nearer` metres from azimuth `begin` counter-clockwise to `end`, degrees."""
     angle = (np.degrees(cloud.azimuth) - begin) % 360
     return cloud.where(~((angle <= (end - begin) % 360) & (cloud.range < nearer)))
 

@@ -1,7 +1,5 @@
 """Finds the rings and the columns of a lidar's turns, by the times of their points or by azimuths alone.
 
-Finds the columns of a lidar's turns: a beat that all rings share, and each ring's place in it.
-
 The beat is one of time where points have times, else one of azimuth: the firings of one ring are whole columns apart.
 """
 
@@ -213,7 +211,6 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
 
 
 def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:
-    """Rings by gaps between elevations."""
     order = np.argsort(elevation)
     gaps = np.diff(elevation[order])
     if rings is not None:

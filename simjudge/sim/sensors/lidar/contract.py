@@ -180,7 +180,6 @@ def _still_by_ranges(cells: _Cells) -> BoolArray:
 
 
 def _longest_run(still: BoolArray) -> slice:
-    """The longest run of scans between which the sensor stands."""
     best, begin = slice(0, 0), 0
     for index in range(len(still) + 1):
         if index == len(still) or not still[index]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict
+from simjudge.core.text import Json
 from simjudge.sim.sensors.filter_registry import STAGES, FilterStep
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
 from simjudge.sim.sensors.sensor_spec import FilterSteps, SensorFields, SensorSpec
@@ -166,7 +167,6 @@ def _of_rings(values: tuple[float, ...], rings: int) -> FloatArray:
 
 
 def _wrapped(angle: FloatArray) -> FloatArray:
-    """Angles in [-pi, pi)."""
     wrapped: FloatArray = (angle + np.pi) % (2 * np.pi) - np.pi
     return wrapped
 
@@ -305,7 +305,6 @@ class LidarFields(SensorFields):
 
     @model_validator(mode="after")
     def _check_unused(self) -> LidarFields:
-        """Refuse what would have no effect."""
         if self.elevation is not None and not self.elevation:
             raise conflict("a list that is not empty is needed; leave it out for one level ring", "elevation")
         if self.window == 0 and any(self.ring_delay):
@@ -368,7 +367,7 @@ class LidarFields(SensorFields):
 
     def spec(self, name: str) -> LidarSpec:
         """The sensor."""
-        common: dict[str, Any] = self.common(name)
+        common: Json = self.common(name)
         return LidarSpec(**common, lidar=self.lidar(name))
 
     def lidar(self, name: str) -> Lidar:

@@ -17,6 +17,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
+from simjudge.core.text import Json
 from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.sets import refuse_input_as_output
 from simjudge.geometry.poses import Pose
@@ -34,7 +35,7 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
     rate = estimate.rate
     window = estimate.columns * estimate.period
     full = estimate.field_of_view > 2 * math.pi - 1e-9
-    table: dict[str, Any] = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
+    table: Json = {"kind": "lidar", "rate": float(f"{rate:.9g}")}
     if mount is not None:
         table["mount"] = {
             "position": [round(coordinate, _DIGITS) for coordinate in mount.position],
@@ -98,10 +99,7 @@ class TurnDistance(ShortRepr):
 
 
 def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[MeasuredTurn]) -> TurnDistance:
-    """Compare recorded turns with the beams of a lidar.
-
-    Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
-    """
+    """Compare recorded turns with a lidar's beams, each turn set to its own begin in time and azimuth."""
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.
     order = np.lexsort((beams.ring, beams.column))

@@ -24,8 +24,7 @@ from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
-from simjudge.questions.policies.sequence import SequenceVerdict
-from simjudge.questions.policies.trial_stream import StreamedTrial, TrialStream
+from simjudge.questions.policies.sequence import SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
 
 DRAWS, MARGIN, CORRELATION = 199, 0.1, 0.7

@@ -20,15 +20,17 @@ from simjudge.method.certainty import Certainty, estimate_certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
-from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
-from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells, sharpen_mean
-from simjudge.questions.policies.lerobot import data_sets, eval_infos, read_data_sets, read_eval_infos
-from simjudge.questions.policies.next_trials import NextPlan, next_trials
+from simjudge.questions.policies.cells import (
+    MOST_TRIALS,
+    Cells,
+    ContextComparison,
+    GapEvidence,
+    compare_contexts,
+    find_cells,
+)
+from simjudge.questions.policies.few_real import NextPlan, SharpenedMean, next_trials, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
-from simjudge.questions.policies.pairs import PairedTrials, checked_pairs
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
-from simjudge.questions.policies.recorded_trials import read_recorded_trials, trial_recordings
 from simjudge.questions.policies.result import (
     SavedPolicies,
     headline,
@@ -40,7 +42,23 @@ from simjudge.questions.policies.result import (
 )
 from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
 from simjudge.questions.policies.tables import read_policy_table
-from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, SideUnknownError, joined_trials
+from simjudge.questions.policies.trial_files import (
+    data_sets,
+    eval_infos,
+    read_data_sets,
+    read_eval_infos,
+    read_recorded_trials,
+    trial_recordings,
+)
+from simjudge.questions.policies.trials import (
+    REAL,
+    SIM,
+    PairedTrials,
+    PolicyTrials,
+    SideUnknownError,
+    checked_pairs,
+    joined_trials,
+)
 from simjudge.results.saved_result import check_result_folder
 
 POLICY, TASK, CELL = "policy", "task", "cell"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import erf
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -23,13 +24,15 @@ from simjudge.core.errors import UsageError
 from simjudge.core.text import list_some
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
-from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty, interval_width
 from simjudge.method.distinct import Members
 from simjudge.method.entry_numbers import reduce_comparisons
+from simjudge.method.gap import FOLD_AT_ZERO
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.vector_contexts import PointSamples, compare_points
+from simjudge.method.verdicts import Verdict, verdict_by_margin
 from simjudge.method.wasserstein import wasserstein_distance
-from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.questions.policies.trials import PolicyTrials, row_numbers
 
 MOST_NORMALS = 2e8
 """Normal numbers of the bootstrap: beyond, fewer draws are made (200 for a million trials); permutations stay."""
@@ -70,9 +73,9 @@ class Cells(ShortRepr):
 
 def find_cells(trials: PolicyTrials) -> Cells:
     """The cells that both sides have, by policy, then task, then named conditions."""
-    words = np.stack([trials.policy, trials.task, *trials.words.values()], 1)
-    keys, cell = np.unique(words, axis=0, return_inverse=True)
-    cell = cell.reshape(-1)
+    columns = [trials.policy, trials.task, *trials.words.values()]
+    _, first, cell = np.unique(row_numbers(columns), return_index=True, return_inverse=True)
+    keys, cell = np.stack([column[first] for column in columns], 1), cell.reshape(-1)
     order = np.lexsort((~trials.real, cell))
     bounds = np.searchsorted(2 * cell[order] + ~trials.real[order], np.arange(2 * len(keys) + 1))
     rows = [
@@ -296,6 +299,63 @@ class GapEvidence(ShortRepr):
         return np.asarray(share / share.sum())
 
 
+_GAPS = 400
+"""Gaps that are tried, over the range."""
+
+
+def judge_cells(groups: Sequence[Evidence], overall: Evidence, margin: float) -> tuple[list[Certainty], Certainty]:
+    """Judge groups of cells, each as one of several, and all together.
+
+    Where W1 of one cell is near 0, its draws lie folded at 0, and vary less than those of a true gap: of a gap of two
+    spreads, intervals of the method hold 90 % in one cell. So the upper end is also that of `largest_gap`.
+    """
+    sure, together = estimate_certainty(groups, overall, margin)
+    wide = [_widened(each, evidence) for each, evidence in zip(sure, groups, strict=True)]
+    return wide, _widened(together, overall)
+
+
+def _widened(certainty: Certainty, evidence: Evidence) -> Certainty:
+    low, high, boot, p = certainty.gap_low, certainty.gap_high, evidence.bootstrap, certainty.p_adjusted
+    if boot is None or low is None or high is None:
+        return certainty
+    high = max(high, largest_gap(boot, min(certainty.units_a, certainty.units_b)))
+    told = certainty.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP} and p is not None
+    verdict = verdict_by_margin(p, low, high, certainty.margin) if told and p is not None else certainty.verdict
+    return replace(certainty, gap_high=high, verdict=verdict)
+
+
+def largest_gap(boot: Bootstrap, units: int) -> float:
+    """The largest gap, alike in all cells, of which the mean W1 is not too small: at 2.5 %, by the spread at that gap.
+
+    A difference is about normal in each cell, with the spread that its noise has. What cells vary together shows in the
+    draws, around the W1 that was measured.
+    """
+    spread = boot.noise / FOLD_AT_ZERO
+
+    def moments(gap: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(G, C) mean of |difference| and its variance."""
+        ratio = gap / np.where(spread > 0, spread, 1.0)
+        folded = np.asarray(
+            np.where(
+                spread > 0, spread * (FOLD_AT_ZERO * np.exp(-(ratio**2) / 2) + ratio * erf(ratio / np.sqrt(2))), gap
+            )
+        )
+        return folded, np.asarray(np.maximum(0.0, gap**2 + spread**2 - folded**2))
+
+    tried = np.linspace(0.0, boot.largest, _GAPS + 1)
+    mean, variance = moments(tried[:, np.newaxis] * np.ones(len(spread)))
+    alone = float(boot.weight**2 @ moments(boot.w1[np.newaxis])[1][0])
+    shared = max(1.0, float(boot.around.var()) / alone) if alone > 0 else 1.0
+    least = mean @ boot.weight - interval_width(max(1, units - 1)) * np.sqrt(shared * (variance @ boot.weight**2))
+    held = np.flatnonzero(least <= boot.mean_w1 + _SLACK)
+    last = int(held[-1]) if len(held) else 0
+    if last == _GAPS:
+        return boot.largest
+    share = (boot.mean_w1 - least[last]) / (least[last + 1] - least[last])
+    return float(tried[last] + min(1.0, max(0.0, share)) * (tried[1] - tried[0]))
+
+
+_SLACK = 1e-12
 NONE = "none"
 MOST_TRIALS = 20_000
 """Trials that are compared by context: of more, as many are drawn."""
@@ -390,8 +450,8 @@ def compare_contexts(
         rows = _of_both_sides(trials, kept)
     if not len(rows):
         return None
-    cell = np.stack([trials.policy, trials.task, *trials.words.values()], 1)
-    place = np.column_stack([_APART * np.unique(cell, axis=0, return_inverse=True)[1].reshape(-1), values / scale])
+    cell = np.unique(row_numbers([trials.policy, trials.task, *trials.words.values()]), return_inverse=True)[1]
+    place = np.column_stack([_APART * cell.reshape(-1), values / scale])
     units = bootstrap_units(trials, rows)
     unit = np.zeros(len(trials), np.int64)
     unit[rows] = units

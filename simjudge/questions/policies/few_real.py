@@ -10,7 +10,7 @@ its normal interval does not hold: lambda is chosen on other pairs, and the inte
 The next trials. For the rates, each goes where the variance of a mean over tasks falls most (Neyman). For the choice
 there are three ways: that one, as many trials for every cell, and top-two Thompson sampling (Russo, "Simple Bayesian
 algorithms for best-arm identification", Operations Research 2020), by which a policy gets as many as the chance that it
-is the best, or the second best. Trials are drawn from the posterior, and the way is taken by which the regret falls most.
+is the best, or the second best. Trials are drawn from the posterior; the way is taken by which the regret falls most.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.sets import find_format
-from simjudge.method.certainty import Certainty, estimate_certainty
+from simjudge.method.certainty import Certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
@@ -27,6 +27,7 @@ from simjudge.questions.policies.cells import (
     GapEvidence,
     compare_contexts,
     find_cells,
+    judge_cells,
 )
 from simjudge.questions.policies.few_real import NextPlan, SharpenedMean, next_trials, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
@@ -58,6 +59,7 @@ from simjudge.questions.policies.trials import (
     SideUnknownError,
     checked_pairs,
     joined_trials,
+    row_numbers,
 )
 from simjudge.results.saved_result import check_result_folder
 
@@ -211,7 +213,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     groups: dict[str, list[CellGroup]] = {}
     for kind, members in _families(trials, cells).items():
         found = [evidence.evidence(chosen) for _, chosen in members]
-        sure, together = estimate_certainty(found, evidence.evidence(everything), settings.margin)
+        sure, together = judge_cells(found, evidence.evidence(everything), settings.margin)
         groups[kind] = [
             _group(names, chosen, cells, evidence, certainty, by_trials=by_trials)
             for (names, chosen), certainty in zip(members, sure, strict=True)
@@ -336,8 +338,8 @@ def _sharpened(trials: PolicyTrials, ranking: Ranking | None, seed: int) -> dict
 def _cell_rates(trials: PolicyTrials, policy: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rates of the cells that both sides have, real and simulated; and of those that were simulated alone."""
     mine = np.flatnonzero(trials.policy == policy)
-    words = np.stack([trials.task[mine], *(number[mine] for number in trials.words.values())], 1)
-    cell = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1)
+    words = row_numbers([trials.task[mine], *(number[mine] for number in trials.words.values())])
+    cell = np.unique(words, return_inverse=True)[1].reshape(-1)
     count = int(cell.max(initial=-1)) + 1
     held, total = np.zeros((2, count)), np.zeros((2, count))
     side = (~trials.real[mine]).astype(int)

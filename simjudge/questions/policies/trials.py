@@ -1,4 +1,4 @@
-"""Trials of policies: one attempt of one policy at one task each, real or simulated, outcomes in [0, 1]; their pairs."""
+"""Trials of policies: one attempt of one policy at one task each, real or simulated, in [0, 1]; and their pairs."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ class PolicyTrials(ShortRepr):
     ) -> PolicyTrials:
         """Take columns in. An empty text in `unit` is a trial alone; in `pair` it is no pair."""
         count = len(outcome)
-        policies, policy_number = np.unique(policy, return_inverse=True)
-        tasks, task_number = np.unique(task, return_inverse=True)
+        policies, policy_number = _numbered(policy)
+        tasks, task_number = _numbered(task)
         pair_number, pair_names = _pair_numbers(pair, count)
-        coded = {name: np.unique(column, return_inverse=True) for name, column in (words or {}).items()}
+        coded = {name: _numbered(column) for name, column in (words or {}).items()}
         return cls(
-            tuple(map(str, policies)),
-            tuple(map(str, tasks)),
-            policy_number.reshape(-1).astype(np.int64),
-            task_number.reshape(-1).astype(np.int64),
+            policies,
+            tasks,
+            policy_number,
+            task_number,
             np.asarray(real, bool),
             np.asarray(outcome, np.float64),
             np.zeros(count, bool) if is_rate is None else np.asarray(is_rate, bool),
             _unit_numbers(unit, np.asarray(real, bool)),
             pair_number,
-            {name: number.reshape(-1).astype(np.int64) for name, (_, number) in coded.items()},
-            {name: tuple(map(str, names)) for name, (names, _) in coded.items()},
+            {name: number for name, (_, number) in coded.items()},
+            {name: names for name, (names, _) in coded.items()},
             dict(numbers or {}),
             pair_names,
             tuple(notes),
@@ -154,12 +154,32 @@ class PolicyTrials(ShortRepr):
         )
 
 
+def _numbered(column: StringArray) -> tuple[tuple[str, ...], IntArray]:
+    """The texts of a column in order, and each row as a number of them; by hashes, of a million rows as well."""
+    number, names = pd.factorize(np.asarray(column, object), sort=True)
+    return tuple(map(str, names)), np.asarray(number, np.int64)
+
+
+def row_numbers(columns: Sequence[IntArray]) -> IntArray:
+    """One number for each row of columns that count from 0: equal rows are equal, and smaller ones smaller."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        size = int(column.max(initial=0)) + 1
+        if (int(key.max(initial=0)) + 1) * size > _LARGEST_KEY:
+            key = np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        key = key * size + column
+    return key
+
+
+_LARGEST_KEY = 1 << 62
+
+
 def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
     """A unit lies on one side: the same text on both sides is two units."""
     if unit is None:
         return np.arange(len(real), dtype=np.int64)
-    names, number = np.unique(unit, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64) + len(names) * real
+    names, number = _numbered(unit)
+    number = number + len(names) * real
     alone = np.asarray(unit) == ""
     number[alone] = 2 * len(names) + np.arange(int(alone.sum()))
     return np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -168,9 +188,8 @@ def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
 def _pair_numbers(pair: StringArray | None, count: int) -> tuple[IntArray, tuple[str, ...]]:
     if pair is None:
         return np.full(count, -1, np.int64), ()
-    names, number = np.unique(pair, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64)
-    return np.where(np.asarray(pair) == "", -1, number), tuple(map(str, names))
+    names, number = _numbered(pair)
+    return np.where(np.asarray(pair) == "", -1, number), names
 
 
 def joined_trials(parts: Sequence[PolicyTrials], rename: Mapping[str, str]) -> PolicyTrials:
@@ -223,8 +242,8 @@ def checked_pairs(trials: PolicyTrials, losses: Losses) -> PolicyTrials:
     if not trials.pair_names:
         return trials
     rows = np.flatnonzero(trials.pair >= 0)
-    state = np.stack([trials.policy, trials.task, trials.pair], 1)[rows]
-    _, first = np.unique(np.column_stack([state, trials.real[rows]]), axis=0, return_index=True)
+    state = [column[rows] for column in (trials.policy, trials.task, trials.pair, trials.real.astype(np.int64))]
+    _, first = np.unique(row_numbers(state), return_index=True)
     kept = np.ones(len(trials), bool)
     kept[np.delete(rows, first)] = False
     for row in np.flatnonzero(~kept):

@@ -5,11 +5,18 @@ from math import comb
 import numpy as np
 import pytest
 from policy_trials import both, counted, rows_of
+from scipy import stats
 from scipy.stats import wasserstein_distance
 
 import simjudge as sj
-from simjudge.method.certainty import estimate_certainty
-from simjudge.questions.policies.cells import GapEvidence, compare_contexts, find_cells, permuted_w1
+from simjudge.questions.policies.cells import (
+    GapEvidence,
+    compare_contexts,
+    find_cells,
+    judge_cells,
+    largest_gap,
+    permuted_w1,
+)
 from simjudge.questions.policies.trials import PolicyTrials
 
 DRAWS = 4000
@@ -19,7 +26,7 @@ def judged(trials, draws=DRAWS, margin=0.1):
     cells = find_cells(trials)
     evidence = GapEvidence.of_trials(trials, cells, draws, 0)
     everything = np.arange(len(cells))
-    return estimate_certainty([], evidence.evidence(everything), margin)[1], evidence.floor(everything), cells
+    return judge_cells([], evidence.evidence(everything), margin)[1], evidence.floor(everything), cells
 
 
 def floor_of_one_cell(k_a, n_a, k_b, n_b):
@@ -91,6 +98,32 @@ def test_false_gaps_are_as_rare_as_told(trials):
         certainty = judged(counted(*(cell for pair in cells for cell in pair)), 199)[0]
         said += certainty.verdict in {"gap", "large_gap", "small_gap"}
     assert said <= 150 * 0.05 + 3 * np.sqrt(150 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize(("gap", "count"), [(0.1, 200), (0.2, 50)])
+def test_the_gap_of_one_cell_is_held_where_w1_lies_folded_at_zero(gap, count):
+    random, held, same, tables = np.random.default_rng(6), 0, 0, 300
+    for _ in range(tables):
+        hits = random.binomial(count, [0.5, 0.5 + gap])
+        found, _, _ = judged(counted(*both("p", "t", (hits[0], count), (hits[1], count))), 99)
+        held += found.gap_low - 1e-9 <= gap <= found.gap_high + 1e-9
+        same += found.verdict == "predicts"
+    assert held >= tables * 0.95 - 3 * np.sqrt(tables * 0.95 * 0.05)
+    assert same <= tables * 0.025 + 3 * np.sqrt(tables * 0.025)
+
+
+@pytest.mark.parametrize("cells", [1, 4])
+def test_the_largest_gap_is_that_of_drawn_differences(cells):
+    """At that gap, W1 lies as many spreads below the mean |difference| as the quantile says; by drawn differences."""
+    random = np.random.default_rng(3)
+    trials = counted(*(cell for k in range(cells) for cell in both("p", f"t{k}", (60, 100), (52, 100))))
+    evidence = GapEvidence.of_trials(trials, find_cells(trials), 999, 0).evidence(np.arange(cells))
+    boot = evidence.bootstrap
+    spread = boot.noise / np.sqrt(2 / np.pi)
+    found = largest_gap(boot, 100 * cells)
+    drawn = np.abs(found + spread * random.standard_normal((400_000, cells))).mean(1)
+    quantile = stats.t.ppf(0.975, 100 * cells - 1)
+    assert drawn.mean() - quantile * drawn.std() == pytest.approx(boot.mean_w1, abs=0.004)
 
 
 def test_equal_means_are_told_apart_so_that_few_trials_err_as_often_as_told():

@@ -11,8 +11,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import STUDY, find_file
 from simjudge.judging.study_findings import read_findings
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.policy_findings import find_policies
-from simjudge.questions.study.policy_trials import drive_trials
+from simjudge.questions.study.policy_study import drive_trials, find_policies
 from simjudge.questions.study.run import step_digests
 from simjudge.questions.study.study import VERBS
 from simjudge.sim.driving.trial_drives import TrialStart
@@ -59,8 +58,7 @@ def test_a_scene_counts_with_all_that_it_extends(tmp_path):
     )
     (tmp_path / "own.yaml").write_text("extends: base.yaml\n")
     (tmp_path / "x.yaml").write_text(
-        "title: x\nsizes: {small: {}}\n"
-        "steps: {a: {drive_trials: {drivers: {}, courses: {own: own.yaml}, side: sim}}}\n"
+        "title: x\nsizes: {small: {}}\nsteps: {a: {drive_trials: {drivers: {}, courses: {own: own.yaml}, side: sim}}}\n"
     )
 
     def digest():

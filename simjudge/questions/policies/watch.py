@@ -25,6 +25,7 @@ from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.questions.policies.page import DrawnPart
 from simjudge.questions.policies.sequence import SequenceState, SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
@@ -177,20 +178,33 @@ def sequence_figure(result: WatchedTrials) -> ReportFigure:
     return figure
 
 
+_KEY = (
+    'The band holds the true difference at every time at once (95 %). It ends with "predicts" where the whole band lies'
+    ' within the margin, with "gap" where it leaves 0.'
+)
+_HOW = (
+    "Each real trial is compared with a simulated one of the same policy, task and, where named, initial state. Bets"
+    " against each possible mean difference (Waudby-Smith and Ramdas, 2024) are made on earlier trials alone."
+)
+
+
 def render_watch_page(result: WatchedTrials, title: str = "") -> str:
     """Render the page."""
     verdict = _COLOURS[SequenceVerdict(result.last["verdict"])]
-    return load_template("policy_watch.html").render(
+    return load_template("policies.html").render(
         title=title or "Does the simulator predict how the robot does, while trials come in?",
-        name=result.name,
+        name=Path(result.content["file"]).name,
         headline=headline(result),
         colour=VERDICT_COLOURS[verdict],
         lead=lead(result),
         sentences=sentences(result),
-        figure=FigureEmbedder().embed(sequence_figure(result)),
+        drawn=[DrawnPart("As trials came", _KEY, FigureEmbedder().embed(sequence_figure(result)))],
+        next=[],
+        tables=[],
+        how=_HOW,
+        notes=[],
         losses=result.content["losses"],
         parameters=result.content["parameters"],
-        file=Path(result.content["file"]).name,
     )
 
 

@@ -1,8 +1,9 @@
 """What `compare-policies` tells, against known truth: `python bench/policies.py [--share 1] [--only NAME ...]`.
 
-False gaps of trials that do not differ, coverage of the intervals of gaps, means, differences and r, what pairs save,
-how often a sequence errs over all times, how sure a "predicts" is, and the time of a million trials. Each table is
-Markdown, with binomial intervals (Clopper and Pearson, 95 %). With a share of 1 it takes about an hour of one core.
+False gaps of trials that do not differ, coverage of the intervals of gaps, means, differences, r, rho and MMRV, what
+pairs save, how often a sequence errs over all times, how sure a "predicts" is, and the time of a million trials. Each
+table is Markdown, with binomial intervals (Clopper and Pearson, 95 %). With a share of 1 it takes less than an hour of
+one core.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ import numpy as np
 from scipy.stats import binomtest
 
 from simjudge.core.arrays import FloatArray
-from simjudge.method.certainty import Certainty, estimate_certainty
+from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
+from simjudge.questions.policies.cells import GapEvidence, find_cells, judge_cells, permuted_w1
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
-from simjudge.questions.policies.sequence import DifferenceSequence, SequenceVerdict
+from simjudge.questions.policies.sequence import SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
 
-DRAWS, MARGIN = 199, 0.1
+DRAWS, MARGIN, CORRELATION = 199, 0.1, 0.7
 TRIALS, CELLS = (10, 20, 50), (3, 10, 30)
 Rows = list[list[str]]
 
@@ -51,42 +52,71 @@ def judged(trials: PolicyTrials, seed: int = 0) -> Certainty:
     """All cells together."""
     cells = find_cells(trials)
     evidence = GapEvidence.of_trials(trials, cells, DRAWS, seed)
-    return estimate_certainty([], evidence.evidence(np.arange(len(cells))), MARGIN)[1]
+    return judge_cells([], evidence.evidence(np.arange(len(cells))), MARGIN)[1]
 
 
 def false_gaps(times: Callable[[int], int]) -> Rows:
     """Trials that do not differ."""
     rows = [["rates", "cells", "trials a side", "tables", "false gap %", '"predicts" %', "too few"]]
+
+    def add(
+        name: str, cells: int, trials: str, tables: int, make: Callable[[np.random.Generator], PolicyTrials]
+    ) -> None:
+        random = np.random.default_rng(list(f"{name} {cells} {trials}".encode()))
+        # Draws of their own: one set of 199 for all tables would err with all of them.
+        found = [judged(make(random), int(random.integers(1 << 31))).verdict for _ in range(tables)]
+        gaps, same = sum(v in GAPS for v in found), found.count(Verdict.PREDICTS)
+        few = str(found.count(Verdict.TOO_FEW))
+        rows.append([name, str(cells), trials, str(tables), share(gaps, tables), share(same, tables), few])
+
     for name, low, high in (("0.3-0.7", 0.3, 0.7), ("0.05-0.95", 0.05, 0.95)):
         for cells in CELLS:
             for trials in TRIALS:
-                random, tables = (
-                    np.random.default_rng([cells, trials, int(100 * low)]),
-                    times(2000 if cells < 30 else 1000),
-                )
-                found = []
-                for _ in range(tables):
-                    rate = random.uniform(low, high, cells)
-                    trials_made = made(rate, rate, (trials, trials), random)
-                    # Draws of their own: one set of 199 for all tables would err with all of them.
-                    found.append(judged(trials_made, int(random.integers(1 << 31))).verdict)
-                gaps, same = sum(v in GAPS for v in found), found.count(Verdict.PREDICTS)
-                few = str(found.count(Verdict.TOO_FEW))
-                rows.append([name, str(cells), str(trials), str(tables), share(gaps, tables), share(same, tables), few])
+
+                def alike(
+                    random: np.random.Generator,
+                    low: float = low,
+                    high: float = high,
+                    size: tuple[int, int] = (cells, trials),
+                ) -> PolicyTrials:
+                    rate = random.uniform(low, high, size[0])
+                    return made(rate, rate, (size[1], size[1]), random)
+
+                add(name, cells, str(trials), times(4000 if cells < 30 else 2000), alike)
+    add("0.3-0.7, pairs", 10, "20", times(4000), made_pairs)
+    add("0.3-0.7, sessions of 5", 10, "20", times(4000), made_sessions)
     return rows
+
+
+def made_pairs(random: np.random.Generator) -> PolicyTrials:
+    """Ten cells of 20 pairs whose outcomes correlate."""
+    rate = random.uniform(0.3, 0.7, 10)
+    first, luck = random.random((10, 20)), random.random((10, 20))
+    second = np.where(random.random((10, 20)) < CORRELATION, first, luck)
+    values = (np.stack([first, second]) < rate[:, np.newaxis]).astype(np.float64)
+    task, pair = np.tile(np.repeat([f"t{k}" for k in range(10)], 20), 2), np.tile(np.arange(200), 2).astype(str)
+    return PolicyTrials.of_columns(np.full(400, "p"), task, np.repeat([True, False], 200), values.ravel(), pair=pair)
+
+
+def made_sessions(random: np.random.Generator) -> PolicyTrials:
+    """Ten cells of four sessions a side, five trials each; the rate of a session is its own."""
+    rate = np.clip(random.uniform(0.3, 0.7, 10)[:, np.newaxis] + random.normal(0, 0.2, (2, 10, 4)), 0, 1)
+    values = (random.random((2, 10, 4, 5)) < rate[..., np.newaxis]).astype(np.float64)
+    task, unit = np.tile(np.repeat([f"t{k}" for k in range(10)], 20), 2), np.repeat(np.arange(80), 5).astype(str)
+    return PolicyTrials.of_columns(np.full(400, "p"), task, np.repeat([True, False], 200), values.ravel(), unit=unit)
 
 
 def gaps(times: Callable[[int], int]) -> Rows:
     """A true gap: its interval, how often it is shown, and how often "predicts" is said though it is the margin."""
     rows = [["true gap", "cells", "trials real / sim", "tables", "interval holds %", "gap shown %", '"predicts" %']]
     for gap in (0.0, 0.1, 0.2):
-        for cells, counts in ((1, (200, 200)), (10, (20, 200)), (10, (50, 50)), (30, (20, 20))):
-            random, tables = np.random.default_rng([cells, counts[0], int(100 * gap)]), times(400)
+        for cells, counts in ((1, (50, 50)), (1, (200, 200)), (10, (20, 200)), (10, (50, 50)), (30, (20, 20))):
+            random, tables = np.random.default_rng([cells, *counts, int(100 * gap)]), times(2000)
             held = shown = same = 0
             for _ in range(tables):
                 real = random.uniform(0.3, 0.7, cells)
                 sim = real + gap * random.choice((-1.0, 1.0), cells)
-                found = judged(made(real, sim, counts, random))
+                found = judged(made(real, sim, counts, random), int(random.integers(1 << 31)))
                 held += (found.gap_low or 0.0) - 1e-9 <= gap <= (found.gap_high or 0.0) + 1e-9
                 shown += found.verdict in GAPS
                 same += found.verdict == Verdict.PREDICTS
@@ -113,7 +143,7 @@ def means(times: Callable[[int], int]) -> Rows:
         for pairs in (20, 100):
             for correlation, rate in ((0.7, 0.5), (0.7, 0.9), (0.0, 0.5)):
                 random = np.random.default_rng([pairs, int(10 * correlation), int(10 * rate)])
-                tries = times(1000)
+                tries = times(4000)
                 found = []
                 for _ in range(tries):
                     first = paired(random, rate, correlation, pairs, 2000)
@@ -140,7 +170,7 @@ def correlations(times: Callable[[int], int]) -> Rows:
     for policies in (3, 6, 12):
         for counts in ((60, 300), (150, 150)):
             for agreement in (0.3, 0.7, 0.886, 1.0):
-                random, tries = np.random.default_rng([policies, counts[0], int(1000 * agreement)]), times(400)
+                random, tries = np.random.default_rng([policies, counts[0], int(1000 * agreement)]), times(600)
                 held, width = np.zeros(3, int), []
                 for _ in range(tries):
                     truth, rates, variance = two_sides(random, agreement, policies, counts)
@@ -173,28 +203,52 @@ def two_sides(
 
 
 def sequences(times: Callable[[int], int]) -> Rows:
-    """Verdicts while trials come in, looked at after each, up to 400 pairs."""
+    """Verdicts while trials come in, looked at after each, up to so many."""
     rows = [
-        ["true difference", "pairs correlate", "sequences", "wrong verdict %", "ended %", "median pairs at the end"]
+        ["real, simulated rate", "trials", "at most", "sequences", '"gap" %', '"predicts" %', "wrong %", "median end"]
     ]
-    for difference in (0.0, 0.1, 0.3):
-        for correlation in (0.0, 0.7):
-            random, tries = np.random.default_rng([int(10 * difference), int(10 * correlation)]), times(400)
-            wrong, ends = 0, []
-            for _ in range(tries):
-                sequence = DifferenceSequence(MARGIN)
-                while sequence.verdict == SequenceVerdict.OPEN and sequence.pairs < 400:
-                    luck = random.random(2)
-                    own = luck[0] if random.random() < correlation else luck[1]
-                    sequence.add_pair(float(luck[0] < 0.6), float(own < 0.6 - difference))
-                if sequence.verdict != SequenceVerdict.OPEN:
-                    ends.append(sequence.pairs)
-                    is_gap = sequence.verdict == SequenceVerdict.GAP
-                    wrong += is_gap if difference == 0 else not is_gap and difference >= MARGIN
-            median = f"{np.median(ends):.0f}" if ends else "-"
-            parts = [share(wrong, tries), share(len(ends), tries), median]
-            rows.append([f"{difference:g}", f"{correlation:g}", str(tries), *parts])
+    for real, sim, margin, how, most, count in (
+        (0.5, 0.5, MARGIN, "alone", 400, 2000),
+        (0.5, 0.5, MARGIN, "pairs", 400, 2000),
+        (0.5, 0.5, MARGIN, "sessions", 250, 1000),
+        (0.9, 0.9, MARGIN, "alone", 400, 2000),
+        (0.95, 0.95, MARGIN, "alone", 1500, 400),
+        (0.6, 0.5, MARGIN, "pairs", 400, 2000),
+        (0.6, 0.4, 0.2, "alone", 800, 1000),
+        (0.6, 0.3, MARGIN, "alone", 400, 1000),
+    ):
+        random, tries = np.random.default_rng([int(100 * real), int(100 * sim), most, len(how)]), times(count)
+        found = [followed(random, real, sim, margin, how, most) for _ in range(tries)]
+        verdicts = [verdict for verdict, _ in found]
+        ends = [pairs for verdict, pairs in found if verdict is not SequenceVerdict.OPEN]
+        gap, same = verdicts.count(SequenceVerdict.GAP), verdicts.count(SequenceVerdict.PREDICTS)
+        wrong = gap if real == sim else same if real - sim >= margin - 1e-9 else 0
+        said = [share(k, tries) for k in (gap, same, wrong)]
+        name = f"{real:g}, {sim:g}" + ("" if margin == MARGIN else f", margin {margin:g}")
+        rows.append([name, how, str(most), str(tries), *said, f"{np.median(ends):.0f}" if ends else "-"])
     return rows
+
+
+def followed(
+    random: np.random.Generator, real: float, sim: float, margin: float, how: str, most: int
+) -> tuple[SequenceVerdict, int]:
+    """The first verdict of a stream of trials, and how many differences had entered; looked at after each."""
+    stream = TrialStream(margin)
+    for number in range(most):
+        luck = random.random(2)
+        if how == "pairs" and random.random() < CORRELATION:
+            luck[1] = luck[0]
+        # Three real trials a session, whose rates differ from session to session.
+        moved, count = (random.uniform(-0.3, 0.3), 3) if how == "sessions" else (0.0, 1)
+        outcomes = [luck[0] < real] if count == 1 else list(random.random(count) < real + moved)
+        unit = f"s{number}" if count > 1 else ""
+        for won in outcomes:
+            stream.add(StreamedTrial("p", "t", real=True, outcome=float(won), unit=unit))
+            other = luck[1] if count == 1 else random.random()
+            stream.add(StreamedTrial("p", "t", real=False, outcome=float(other < sim)))
+        if (state := stream.state).verdict is not SequenceVerdict.OPEN:
+            return state.verdict, state.entered
+    return SequenceVerdict.OPEN, most
 
 
 def naive_permutations(outcome: FloatArray, real: int, draws: int, random: np.random.Generator) -> FloatArray:

@@ -15,7 +15,7 @@ from simjudge.method.gap import gap_behind
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page.number_format import DASH
 from simjudge.questions.policies.cells import find_cells
-from simjudge.questions.policies.next_trials import counted_trials, expected_regret
+from simjudge.questions.policies.few_real import counted_trials, expected_regret
 from simjudge.questions.policies.ranking import ranked_cells
 from simjudge.questions.policies.trials import PolicyTrials
 

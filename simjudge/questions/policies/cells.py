@@ -3,22 +3,36 @@
 The p value is from permutations of units within cells, or swaps within pairs, which are exact for trials that are
 exchangeable, ten a side as well. Noise and gap are those of the method's bootstrap (method, section 6), with a cell in
 the place of a batch.
+
+Where conditions are numbers, a context is an initial state, and Algorithm 1 compares each real trial with those of its
+policy, task and named conditions that began alike. So a simulation that was tried elsewhere is not taken for one that
+errs, one that errs at some places and makes up for it at others is found out, and what was never simulated is told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.special import erf
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.core.text import list_some
+from simjudge.method.algorithm import ClassComparison
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
-from simjudge.method.certainty import Evidence, SampleSize
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty, interval_width
 from simjudge.method.distinct import Members
+from simjudge.method.entry_numbers import reduce_comparisons
+from simjudge.method.gap import FOLD_AT_ZERO
 from simjudge.method.similarity_join import Neighbours
+from simjudge.method.vector_contexts import PointSamples, compare_points
+from simjudge.method.verdicts import Verdict, verdict_by_margin
 from simjudge.method.wasserstein import wasserstein_distance
-from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.questions.policies.trials import PolicyTrials, row_numbers
 
 MOST_NORMALS = 2e8
 """Normal numbers of the bootstrap: beyond, fewer draws are made (200 for a million trials); permutations stay."""
@@ -59,9 +73,9 @@ class Cells(ShortRepr):
 
 def find_cells(trials: PolicyTrials) -> Cells:
     """The cells that both sides have, by policy, then task, then named conditions."""
-    words = np.stack([trials.policy, trials.task, *trials.words.values()], 1)
-    keys, cell = np.unique(words, axis=0, return_inverse=True)
-    cell = cell.reshape(-1)
+    columns = [trials.policy, trials.task, *trials.words.values()]
+    _, first, cell = np.unique(row_numbers(columns), return_index=True, return_inverse=True)
+    keys, cell = np.stack([column[first] for column in columns], 1), cell.reshape(-1)
     order = np.lexsort((~trials.real, cell))
     bounds = np.searchsorted(2 * cell[order] + ~trials.real[order], np.arange(2 * len(keys) + 1))
     rows = [
@@ -283,3 +297,216 @@ class GapEvidence(ShortRepr):
     def _weight(self, chosen: IntArray) -> FloatArray:
         share = self.cells.trials[chosen, 0].astype(np.float64) if self.by_trials else np.ones(len(chosen))
         return np.asarray(share / share.sum())
+
+
+_GAPS = 400
+"""Gaps that are tried, over the range."""
+
+
+def judge_cells(groups: Sequence[Evidence], overall: Evidence, margin: float) -> tuple[list[Certainty], Certainty]:
+    """Judge groups of cells, each as one of several, and all together.
+
+    Where W1 of one cell is near 0, its draws lie folded at 0, and vary less than those of a true gap: of a gap of two
+    spreads, intervals of the method hold 90 % in one cell. So the upper end is also that of `largest_gap`.
+    """
+    sure, together = estimate_certainty(groups, overall, margin)
+    wide = [_widened(each, evidence) for each, evidence in zip(sure, groups, strict=True)]
+    return wide, _widened(together, overall)
+
+
+def _widened(certainty: Certainty, evidence: Evidence) -> Certainty:
+    low, high, boot, p = certainty.gap_low, certainty.gap_high, evidence.bootstrap, certainty.p_adjusted
+    if boot is None or low is None or high is None:
+        return certainty
+    high = max(high, largest_gap(boot, min(certainty.units_a, certainty.units_b)))
+    told = certainty.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP} and p is not None
+    verdict = verdict_by_margin(p, low, high, certainty.margin) if told and p is not None else certainty.verdict
+    return replace(certainty, gap_high=high, verdict=verdict)
+
+
+def largest_gap(boot: Bootstrap, units: int) -> float:
+    """The largest gap, alike in all cells, of which the mean W1 is not too small: at 2.5 %, by the spread at that gap.
+
+    A difference is about normal in each cell, with the spread that its noise has. What cells vary together shows in the
+    draws, around the W1 that was measured.
+    """
+    spread = boot.noise / FOLD_AT_ZERO
+
+    def moments(gap: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(G, C) mean of |difference| and its variance."""
+        ratio = gap / np.where(spread > 0, spread, 1.0)
+        folded = np.asarray(
+            np.where(
+                spread > 0, spread * (FOLD_AT_ZERO * np.exp(-(ratio**2) / 2) + ratio * erf(ratio / np.sqrt(2))), gap
+            )
+        )
+        return folded, np.asarray(np.maximum(0.0, gap**2 + spread**2 - folded**2))
+
+    tried = np.linspace(0.0, boot.largest, _GAPS + 1)
+    mean, variance = moments(tried[:, np.newaxis] * np.ones(len(spread)))
+    alone = float(boot.weight**2 @ moments(boot.w1[np.newaxis])[1][0])
+    shared = max(1.0, float(boot.around.var()) / alone) if alone > 0 else 1.0
+    least = mean @ boot.weight - interval_width(max(1, units - 1)) * np.sqrt(shared * (variance @ boot.weight**2))
+    held = np.flatnonzero(least <= boot.mean_w1 + _SLACK)
+    last = int(held[-1]) if len(held) else 0
+    if last == _GAPS:
+        return boot.largest
+    share = (boot.mean_w1 - least[last]) / (least[last + 1] - least[last])
+    return float(tried[last] + min(1.0, max(0.0, share)) * (tried[1] - tried[0]))
+
+
+_SLACK = 1e-12
+NONE = "none"
+MOST_TRIALS = 20_000
+"""Trials that are compared by context: of more, as many are drawn."""
+_APART = 4.0
+"""Of the coordinate that keeps cells apart: above 1, where contexts cease to be alike."""
+_MAPPED = 1_000
+"""Real trials on the map, at most."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContextComparison(ShortRepr):
+    """Algorithm 1 over initial states.
+
+    Attributes:
+        columns: conditions that are numbers.
+        scales: by how much each may differ between trials that are alike.
+        policies: numbers of the policies that were compared, with what came of each.
+        rows: of the trials, the real ones in the order of the comparisons.
+        missing: real trials, and simulated ones, that lack a number.
+        thinned: how many trials there were before some were drawn.
+    """
+
+    columns: Sequence[str]
+    scales: FloatArray
+    policies: Sequence[int]
+    comparisons: Sequence[ClassComparison]
+    certainty: Sequence[Certainty]
+    overall: Certainty
+    rows: IntArray
+    missing: int
+    thinned: int
+
+    def content(self, trials: PolicyTrials) -> dict[str, Any]:
+        """As policies.json has it."""
+        parts = [self._numbers([one], sure) for one, sure in zip(self.comparisons, self.certainty, strict=True)]
+        return {
+            "columns": list(self.columns),
+            "alike_within": self.scales.tolist(),
+            "missing": self.missing,
+            "thinned": self.thinned,
+            "overall": self._numbers(self.comparisons, self.overall),
+            "by_policy": [
+                {"policy": trials.policies[policy], **part} for policy, part in zip(self.policies, parts, strict=True)
+            ],
+            "map": self._map(trials),
+        }
+
+    def _numbers(self, parts: Sequence[ClassComparison], certainty: Certainty) -> dict[str, Any]:
+        return reduce_comparisons(parts).judged(certainty).to_json()
+
+    def _map(self, trials: PolicyTrials) -> dict[str, Any]:
+        """Where each real trial began, and how much more the simulation promises there."""
+        difference = -np.concatenate([one.difference for one in self.comparisons])
+        shown = np.arange(len(self.rows))
+        if len(shown) > _MAPPED:
+            shown = np.sort(np.random.default_rng(0).permutation(len(shown))[:_MAPPED])
+        kept = self.rows[shown]
+        places = {name: trials.numbers[name][kept].tolist() for name in self.columns}
+        promised = [None if np.isnan(value) else float(value) for value in difference[shown]]
+        return {"places": places, "sim_less_real": promised}
+
+
+def compare_contexts(
+    trials: PolicyTrials,
+    radius: float,
+    scales: Mapping[str, float] | None,
+    chosen: str | None,
+    *,
+    draws: int,
+    seed: int,
+    margin: float,
+) -> ContextComparison | None:
+    """Compare trials that began alike; None where no condition is a number, or no such trial has both sides.
+
+    Args:
+        radius: two trials are alike where no number differs by more than this share of its range.
+        scales: in place of the range, by name.
+        chosen: names of the numbers, with commas; "none" for none; None for all.
+    """
+    columns = _columns(trials, chosen)
+    if not columns or trials.has_rates:
+        return None
+    values = np.stack([trials.numbers[name] for name in columns], 1)
+    known: BoolArray = np.asarray(np.isfinite(values).all(1), bool)
+    scale = radius * _scales(columns, values[known], scales)
+    rows = _of_both_sides(trials, known)
+    thinned = len(rows)
+    if len(rows) > MOST_TRIALS:
+        rows = np.sort(np.random.default_rng([seed, 8]).permutation(rows)[:MOST_TRIALS])
+        kept = np.zeros(len(trials), bool)
+        kept[rows] = True
+        rows = _of_both_sides(trials, kept)
+    if not len(rows):
+        return None
+    cell = np.unique(row_numbers([trials.policy, trials.task, *trials.words.values()]), return_inverse=True)[1]
+    place = np.column_stack([_APART * cell.reshape(-1), values / scale])
+    units = bootstrap_units(trials, rows)
+    unit = np.zeros(len(trials), np.int64)
+    unit[rows] = units
+    normals = DrawSchedule(int(units.max()) + 1, 0, draws, seed).next_batch()
+    parts: list[tuple[ClassComparison, Bootstrap | None]] = []
+    sizes, order = [], []
+    policies = np.unique(trials.policy[rows])
+    for policy in policies:
+        sides = [rows[(trials.policy[rows] == policy) & (trials.real[rows] == side)] for side in (True, False)]
+        samples = [PointSamples(place[side], trials.outcome[side][:, np.newaxis], unit[side]) for side in sides]
+        parts += compare_points(samples[0], samples[1], normals)
+        sizes.append(SampleSize.of_units((unit[sides[0]], unit[sides[1]])))
+        order.append(sides[0])
+    found = [
+        Evidence(reduce_comparisons([one]).mean_w1, boot, size, tried=draws)
+        for (one, boot), size in zip(parts, sizes, strict=True)
+    ]
+    comparisons = [one for one, _ in parts]
+    boots = [boot for _, boot in parts if boot is not None]
+    size = SampleSize.of_units((unit[rows[trials.real[rows]]], unit[rows[~trials.real[rows]]]))
+    together = Bootstrap.together(boots) if boots else None
+    mean = reduce_comparisons(comparisons).mean_w1
+    sure, overall = estimate_certainty(found, Evidence(mean, together, size, tried=draws), margin)
+    missing = int((~known).sum())
+    return ContextComparison(
+        columns, scale, policies.tolist(), comparisons, sure, overall, np.concatenate(order), missing, thinned
+    )
+
+
+def _columns(trials: PolicyTrials, chosen: str | None) -> list[str]:
+    if chosen == NONE:
+        return []
+    if chosen is None:
+        return list(trials.numbers)
+    wanted = [name.strip() for name in chosen.split(",")]
+    for name in wanted:
+        if name not in trials.numbers:
+            held = list_some(list(trials.numbers)) if trials.numbers else "none"
+            raise UsageError(f"contexts: {name} is not a condition that is a number on both sides; there are: {held}")
+    return wanted
+
+
+def _scales(columns: Sequence[str], values: FloatArray, scales: Mapping[str, float] | None) -> FloatArray:
+    """The range of each number over both sides, or what is given instead."""
+    given = scales or {}
+    for name in given:
+        if name not in columns:
+            raise UsageError(f"scales: {name} is not a condition that is a number; there are: {list_some(columns)}")
+    ranges = np.ptp(values, 0) if len(values) else np.zeros(len(columns))
+    found = np.array([given.get(name, of) for name, of in zip(columns, ranges, strict=True)])
+    # A number that is the same everywhere tells nothing apart.
+    return np.where(found > 0, found, 1.0)
+
+
+def _of_both_sides(trials: PolicyTrials, kept: BoolArray) -> IntArray:
+    """The rows of policies that both sides have."""
+    policies = [set(trials.policy[kept & (trials.real == side)].tolist()) for side in (True, False)]
+    return np.flatnonzero(kept & np.isin(trials.policy, sorted(policies[0] & policies[1])))

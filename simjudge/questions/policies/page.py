@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from simjudge.core.arrays import FloatArray
 from simjudge.method.verdicts import Verdict
@@ -186,34 +189,108 @@ def _short(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
+@dataclass(frozen=True)
+class DrawnPart:
+    """A figure of the page with its title, its key, and what stands below."""
+
+    title: str
+    key: str
+    figure: Markup
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of the page: the first columns are words; the last cell of a row with a tint is a verdict."""
+
+    title: str
+    key: str
+    heads: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], str]]
+    words: int = 1
+
+
+_PARTS = {
+    "scatter": (
+        "Real against simulated",
+        (
+            "Each point is a policy, its success a mean over the tasks that all policies have on both sides. Bars hold 95 %"
+            " of what the trials leave open."
+        ),
+    ),
+    "bars": (
+        "Policies",
+        (
+            "Where simulated success ends within the black line around the real one, chance makes as much of as many"
+            " trials; within the thin line, it is within the margin of {margin}."
+        ),
+    ),
+    "pairs": (
+        "Which order can be told",
+        (
+            "A pair is coloured where its order is certain on the robot and in simulation (corrected for the number of"
+            " pairs)."
+        ),
+    ),
+    "map": (
+        "Where the simulation misleads",
+        (
+            "Each point is a real trial, where it began. Its colour is the simulated success of trials that began alike,"
+            " less the real one: red promises too much. Crosses were never simulated."
+        ),
+    ),
+}
+_HOW = (
+    "W1 of a cell is the distance between its real and its simulated outcomes: of successes, the difference of the"
+    " rates. The floor is its mean where trials are dealt anew to the two sides; p comes from those permutations,"
+    " corrected within each table. The gap is what endless trials would show."
+)
+
+
+def _drawn(result: SavedPolicies) -> Iterator[DrawnPart]:
+    embedder, figures = FigureEmbedder(), policy_figures(result)
+    kept = result.ranking["kept_without"] if result.ranking else []
+    for name, (title, key) in _PARTS.items():
+        if name in figures:
+            choices = ", ".join(f"{'right' if each['right'] else 'wrong'} without {each['task']}" for each in kept)
+            told = name == "pairs" and kept
+            below = f"Without one task at a time, the simulation's choice is {choices}." if told else ""
+            said = key.format(margin=result.content["parameters"]["margin"])
+            yield DrawnPart(title, said, embedder.embed(figures[name]()), below)
+
+
+def _tables(result: SavedPolicies) -> Iterator[PageTable]:
+    if rows := context_rows(result):
+        key = "O_real is the share of real initial states that simulated ones are like, O_sim the other way round."
+        yield PageTable("Trials that began alike", key, CONTEXT_COLUMNS, [(row, "") for row in rows])
+    if rows := ranking_rows(result):
+        key = (
+            "r, rho and MMRV over the policies that have all tasks on both sides. The best p is that of the best order"
+            " that so many policies can have: above 0.05, no correlation can be told from chance. Points lost: real"
+            " success that deploying the simulation's choice is expected to cost."
+        )
+        yield PageTable("Rankings", key, RANKING_COLUMNS, [(row, "") for row in rows])
+    for kind in (*result.kinds, "cell"):
+        tinted = [(table_row(row), VERDICT_COLOURS[row["verdict"]]) for row in result.groups(kind)]
+        yield PageTable(f"By {kind}", "", COLUMNS, tinted, 2)
+
+
 def render_policies_page(result: SavedPolicies, title: str = "") -> str:
     """Render the page."""
-    embedder, ranking = FigureEmbedder(), result.ranking
-    figures = {name: embedder.embed(draw()) for name, draw in policy_figures(result).items()}
-    verdict = Verdict(result.overall["verdict"])
+    ranking, verdict, further = result.ranking, Verdict(result.overall["verdict"]), next_sentences(result)
     if ranking is not None and verdict in {Verdict.NOT_TESTED, Verdict.TOO_FEW}:
         verdict = _RANK_COLOURS[RankingVerdict(ranking["verdict"])]
-    tables = [
-        (kind, [(table_row(row), VERDICT_COLOURS[row["verdict"]]) for row in result.groups(kind)])
-        for kind in (*result.kinds, "cell")
-    ]
     return load_template("policies.html").render(
         title=title or "Does the simulator predict how the robot will do?",
         name=result.name,
         headline=headline(result),
         colour=VERDICT_COLOURS[verdict],
         lead=lead(result),
-        sentences=[line for line in sentences(result) if line not in next_sentences(result)],
-        heads=COLUMNS,
-        tables=tables,
-        figures=figures,
-        contexts=result.content["contexts"],
-        context_rows=context_rows(result),
-        context_heads=CONTEXT_COLUMNS,
-        next=next_sentences(result),
-        kept=ranking["kept_without"] if ranking else [],
-        ranking_heads=RANKING_COLUMNS,
-        rankings=ranking_rows(result),
+        sentences=[line for line in sentences(result) if line not in further],
+        drawn=list(_drawn(result)),
+        next=further,
+        tables=list(_tables(result)),
+        how=_HOW,
         notes=result.content["notes"],
         losses=result.content["losses"],
         parameters=result.content["parameters"],

@@ -16,19 +16,22 @@ from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.sets import find_format
-from simjudge.method.certainty import Certainty, estimate_certainty
+from simjudge.method.certainty import Certainty
 from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.policies.cells import Cells, GapEvidence, find_cells
-from simjudge.questions.policies.contexts import MOST_TRIALS, ContextComparison, compare_contexts
-from simjudge.questions.policies.few_real import SharpenedMean, sharpen_by_cells, sharpen_mean
-from simjudge.questions.policies.lerobot import data_sets, eval_infos, read_data_sets, read_eval_infos
-from simjudge.questions.policies.next_trials import NextPlan, next_trials
+from simjudge.questions.policies.cells import (
+    MOST_TRIALS,
+    Cells,
+    ContextComparison,
+    GapEvidence,
+    compare_contexts,
+    find_cells,
+    judge_cells,
+)
+from simjudge.questions.policies.few_real import NextPlan, SharpenedMean, next_trials, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
-from simjudge.questions.policies.pairs import PairedTrials, checked_pairs
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
-from simjudge.questions.policies.recorded_trials import read_recorded_trials, trial_recordings
 from simjudge.questions.policies.result import (
     SavedPolicies,
     headline,
@@ -40,7 +43,24 @@ from simjudge.questions.policies.result import (
 )
 from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
 from simjudge.questions.policies.tables import read_policy_table
-from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, SideUnknownError, joined_trials
+from simjudge.questions.policies.trial_files import (
+    data_sets,
+    eval_infos,
+    read_data_sets,
+    read_eval_infos,
+    read_recorded_trials,
+    trial_recordings,
+)
+from simjudge.questions.policies.trials import (
+    REAL,
+    SIM,
+    PairedTrials,
+    PolicyTrials,
+    SideUnknownError,
+    checked_pairs,
+    joined_trials,
+    row_numbers,
+)
 from simjudge.results.saved_result import check_result_folder
 
 POLICY, TASK, CELL = "policy", "task", "cell"
@@ -193,7 +213,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     groups: dict[str, list[CellGroup]] = {}
     for kind, members in _families(trials, cells).items():
         found = [evidence.evidence(chosen) for _, chosen in members]
-        sure, together = estimate_certainty(found, evidence.evidence(everything), settings.margin)
+        sure, together = judge_cells(found, evidence.evidence(everything), settings.margin)
         groups[kind] = [
             _group(names, chosen, cells, evidence, certainty, by_trials=by_trials)
             for (names, chosen), certainty in zip(members, sure, strict=True)
@@ -318,8 +338,8 @@ def _sharpened(trials: PolicyTrials, ranking: Ranking | None, seed: int) -> dict
 def _cell_rates(trials: PolicyTrials, policy: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rates of the cells that both sides have, real and simulated; and of those that were simulated alone."""
     mine = np.flatnonzero(trials.policy == policy)
-    words = np.stack([trials.task[mine], *(number[mine] for number in trials.words.values())], 1)
-    cell = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1)
+    words = row_numbers([trials.task[mine], *(number[mine] for number in trials.words.values())])
+    cell = np.unique(words, return_inverse=True)[1].reshape(-1)
     count = int(cell.max(initial=-1)) + 1
     held, total = np.zeros((2, count)), np.zeros((2, count))
     side = (~trials.real[mine]).astype(int)

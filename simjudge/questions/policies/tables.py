@@ -298,7 +298,8 @@ class _TableReader:
                 return
 
     def _leave_out_sums(self) -> None:
-        sums = self._table[self._taken["task"]].map(lambda text: bool(_SUMS.match(str(text))))
+        tasks = self._table[self._taken["task"]]
+        sums = tasks.isin([task for task in tasks.unique() if _SUMS.match(str(task))])
         if sums.any() and not sums.all():
             self._notes.append(f"{int(sums.sum())} rows that sum others are left out")
             self._table = self._table[~sums].reset_index(drop=True)

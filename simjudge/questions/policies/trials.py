@@ -1,4 +1,4 @@
-"""Trials of policies: one attempt of one policy at one task each, real or simulated, with an outcome in [0, 1]."""
+"""Trials of policies: one attempt of one policy at one task each, real or simulated, in [0, 1]; and their pairs."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ class PolicyTrials(ShortRepr):
     ) -> PolicyTrials:
         """Take columns in. An empty text in `unit` is a trial alone; in `pair` it is no pair."""
         count = len(outcome)
-        policies, policy_number = np.unique(policy, return_inverse=True)
-        tasks, task_number = np.unique(task, return_inverse=True)
+        policies, policy_number = _numbered(policy)
+        tasks, task_number = _numbered(task)
         pair_number, pair_names = _pair_numbers(pair, count)
-        coded = {name: np.unique(column, return_inverse=True) for name, column in (words or {}).items()}
+        coded = {name: _numbered(column) for name, column in (words or {}).items()}
         return cls(
-            tuple(map(str, policies)),
-            tuple(map(str, tasks)),
-            policy_number.reshape(-1).astype(np.int64),
-            task_number.reshape(-1).astype(np.int64),
+            policies,
+            tasks,
+            policy_number,
+            task_number,
             np.asarray(real, bool),
             np.asarray(outcome, np.float64),
             np.zeros(count, bool) if is_rate is None else np.asarray(is_rate, bool),
             _unit_numbers(unit, np.asarray(real, bool)),
             pair_number,
-            {name: number.reshape(-1).astype(np.int64) for name, (_, number) in coded.items()},
-            {name: tuple(map(str, names)) for name, (names, _) in coded.items()},
+            {name: number for name, (_, number) in coded.items()},
+            {name: names for name, (names, _) in coded.items()},
             dict(numbers or {}),
             pair_names,
             tuple(notes),
@@ -154,12 +154,32 @@ class PolicyTrials(ShortRepr):
         )
 
 
+def _numbered(column: StringArray) -> tuple[tuple[str, ...], IntArray]:
+    """The texts of a column in order, and each row as a number of them; by hashes, of a million rows as well."""
+    number, names = pd.factorize(np.asarray(column, object), sort=True)
+    return tuple(map(str, names)), np.asarray(number, np.int64)
+
+
+def row_numbers(columns: Sequence[IntArray]) -> IntArray:
+    """One number for each row of columns that count from 0: equal rows are equal, and smaller ones smaller."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        size = int(column.max(initial=0)) + 1
+        if (int(key.max(initial=0)) + 1) * size > _LARGEST_KEY:
+            key = np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        key = key * size + column
+    return key
+
+
+_LARGEST_KEY = 1 << 62
+
+
 def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
     """A unit lies on one side: the same text on both sides is two units."""
     if unit is None:
         return np.arange(len(real), dtype=np.int64)
-    names, number = np.unique(unit, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64) + len(names) * real
+    names, number = _numbered(unit)
+    number = number + len(names) * real
     alone = np.asarray(unit) == ""
     number[alone] = 2 * len(names) + np.arange(int(alone.sum()))
     return np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -168,9 +188,8 @@ def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
 def _pair_numbers(pair: StringArray | None, count: int) -> tuple[IntArray, tuple[str, ...]]:
     if pair is None:
         return np.full(count, -1, np.int64), ()
-    names, number = np.unique(pair, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64)
-    return np.where(np.asarray(pair) == "", -1, number), tuple(map(str, names))
+    names, number = _numbered(pair)
+    return np.where(np.asarray(pair) == "", -1, number), names
 
 
 def joined_trials(parts: Sequence[PolicyTrials], rename: Mapping[str, str]) -> PolicyTrials:
@@ -211,3 +230,94 @@ def _joined_pairs(parts: Sequence[PolicyTrials]) -> dict[str, Any]:
     texts = [np.array([*part.pair_names, ""], str)[part.pair] for part in parts]
     number, names = _pair_numbers(np.concatenate(texts), sum(map(len, parts)))
     return {"pair": number, "pair_names": names if (number >= 0).any() else ()}
+
+
+FEWEST_PAIRS = 2
+SAME_STATE = 0.01
+"""Share of a number's range by which the two trials of a pair may differ: one state is set up twice."""
+
+
+def checked_pairs(trials: PolicyTrials, losses: Losses) -> PolicyTrials:
+    """Count and leave out trials that stand twice under one pair; count and undo pairs whose initial states differ."""
+    if not trials.pair_names:
+        return trials
+    rows = np.flatnonzero(trials.pair >= 0)
+    state = [column[rows] for column in (trials.policy, trials.task, trials.pair, trials.real.astype(np.int64))]
+    _, first = np.unique(row_numbers(state), return_index=True)
+    kept = np.ones(len(trials), bool)
+    kept[np.delete(rows, first)] = False
+    for row in np.flatnonzero(~kept):
+        losses.add("trials that stand twice under one pair", _named(trials, int(row)))
+    trials = trials.take(kept)
+    unlike = _unlike_states(trials)
+    for row in np.flatnonzero(unlike & trials.real):
+        losses.add("pairs whose initial states differ, taken as unpaired", _named(trials, int(row)))
+    return replace(trials, pair=np.where(unlike, -1, trials.pair))
+
+
+def _named(trials: PolicyTrials, row: int) -> str:
+    names = trials.policies[trials.policy[row]], trials.tasks[trials.task[row]], trials.pair_names[trials.pair[row]]
+    return " ".join(names)
+
+
+def _unlike_states(trials: PolicyTrials) -> BoolArray:
+    """Which trials belong to a pair whose numbers or words differ."""
+    unlike = np.zeros(len(trials), bool)
+    real, sim = (np.flatnonzero((trials.pair >= 0) & (trials.real == side)) for side in (True, False))
+    state = (trials.policy * len(trials.tasks) + trials.task) * (len(trials.pair_names) + 1) + trials.pair
+    _, first, second = np.intersect1d(state[real], state[sim], return_indices=True)
+    a, b = real[first], sim[second]
+    for values in trials.numbers.values():
+        reach = np.nanmax(values) - np.nanmin(values) if np.isfinite(values).any() else 0.0
+        unlike[a] |= np.abs(values[a] - values[b]) > SAME_STATE * reach
+    for words in trials.words.values():
+        unlike[a] |= words[a] != words[b]
+    unlike[b] = unlike[a]
+    return unlike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedTrials(ShortRepr):
+    """Outcomes of a policy from the same initial states, and further simulated ones of the same mix of tasks.
+
+    Attributes:
+        key: int64 (n,), task and initial state.
+    """
+
+    key: IntArray
+    real: FloatArray
+    sim: FloatArray
+    further: FloatArray
+
+    @classmethod
+    def of_policy(cls, trials: PolicyTrials, policy: int, seed: int) -> PairedTrials:
+        """The pairs of a policy."""
+        mine, paired = trials.policy == policy, trials.pair >= 0
+        real, sim = (np.flatnonzero(mine & paired & (trials.real == side)) for side in (True, False))
+        states = trials.task * (len(trials.pair_names) + 1) + trials.pair
+        key, first, second = np.intersect1d(states[real], states[sim], return_indices=True)
+        left = np.setdiff1d(np.flatnonzero(mine & ~trials.real), sim[second])
+        left = np.random.default_rng([seed, 10]).permutation(left)
+        tasks, count = np.unique(trials.task[real[first]], return_counts=True)
+        of_task = [left[trials.task[left] == task] for task in tasks]
+        # As many for each pair at every task: the simulation's mean is over the mix of the pairs.
+        each = min((len(rows) // n for rows, n in zip(of_task, count, strict=True)), default=0)
+        further = [trials.outcome[rows[: each * n]] for rows, n in zip(of_task, count, strict=True)]
+        values = (trials.outcome[real[first]], trials.outcome[sim[second]])
+        return cls(key.astype(np.int64), *values, np.concatenate([np.zeros(0), *further]))
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are pairs, and as many further trials."""
+        return FEWEST_PAIRS <= len(self.key) <= len(self.further)
+
+    def less(self, other: PairedTrials) -> PairedTrials:
+        """The differences at the states that both policies have."""
+        key, first, second = np.intersect1d(self.key, other.key, return_indices=True)
+        count = min(len(self.further), len(other.further)) if len(key) in (len(self.key), len(other.key)) else 0
+        return PairedTrials(
+            key,
+            self.real[first] - other.real[second],
+            self.sim[first] - other.sim[second],
+            self.further[:count] - other.further[:count],
+        )

@@ -1,31 +1,220 @@
-"""`watch_policies`: a table of trials that grows, read again and again, until a verdict is certain."""
+"""`watch_policies`: a growing table of trials read again and again until a verdict is certain; its result and page."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import numpy as np
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.field_types import Choice, Number
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import read_text
-from simjudge.page.figures import Figures
+from simjudge.method.verdicts import Verdict
+from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
+from simjudge.page.html import FigureEmbedder, ResultPage, load_template
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import format_percent
+from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.questions.policies.page import DrawnPart
+from simjudge.questions.policies.sequence import SequenceState, SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
-from simjudge.questions.policies.trial_stream import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
-from simjudge.questions.policies.watch_page import WATCH_PAGE, watch_figures
-from simjudge.questions.policies.watch_words import WatchedTrials, headline, lead, load_watch, look_line, sentences
+from simjudge.results.result_fields import Count, OpenFields, read_checked
 from simjudge.results.saved_result import POLICY_WATCH, atomic_result, check_result_folder, write_json
+
+Look = Mapping[str, Any]
+_SCALE = 41
+"""Characters from -100 to +100 points."""
+
+
+class LookFields(OpenFields):
+    """A look."""
+
+    trials: list[int]
+    entered: Count
+    rate: list[float]
+    low: Annotated[float, Number()]
+    high: Annotated[float, Number()]
+    waiting: list[int]
+    verdict: Annotated[str, Choice(*SequenceVerdict)]
+
+
+class PolicyWatchFile(OpenFields):
+    """A policy_watch.json."""
+
+    parameters: dict[str, Any]
+    file: str
+    margin: float
+    looks: list[LookFields]
+    notes: list[str]
+    losses: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedTrials:
+    """One result folder of watch-policies."""
+
+    name: str
+    content: Mapping[str, Any]
+
+    @property
+    def last(self) -> Look:
+        """The last look."""
+        found: Look = self.content["looks"][-1]
+        return found
+
+
+def load_watch(folder: Path) -> WatchedTrials:
+    """Read a result folder of watch-policies."""
+    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge watch-policies")
+    return WatchedTrials(folder.resolve().name, PolicyWatchFile.model_validate(content).model_dump())
+
+
+def look_line(look: Look, margin: float) -> str:
+    """A look in a line: how many trials, the interval as figures and as a bar between -100 and +100 points."""
+    real, sim = look["trials"]
+    return (
+        f"{real:>4} real {sim:>5} sim  {_bar(look['low'], look['high'], margin)}  "
+        f"{100 * look['low']:+6.1f} to {100 * look['high']:+6.1f} points  {_word(look, margin)}"
+    )
+
+
+def _bar(low: float, high: float, margin: float) -> str:
+    def place(value: float) -> int:
+        return min(_SCALE - 1, max(0, round((value + 1) / 2 * (_SCALE - 1))))
+
+    cells = [" "] * _SCALE
+    for k in range(place(low), place(high) + 1):
+        cells[k] = "="
+    for value, mark in ((-margin, "("), (margin, ")"), (0.0, "|")):
+        cells[place(value)] = mark
+    return f"[{''.join(cells)}]"
+
+
+def _word(look: Look, margin: float) -> str:
+    if look["verdict"] == SequenceVerdict.PREDICTS:
+        return f"predicts within {100 * margin:g} points"
+    return "gap" if look["verdict"] == SequenceVerdict.GAP else "open"
+
+
+def headline(result: WatchedTrials) -> str:
+    """The verdict in a few words."""
+    word = _word(result.last, result.content["margin"])
+    return {"gap": "Gap", "open": "Not certain yet"}.get(word, word.capitalize())
+
+
+def lead(result: WatchedTrials) -> str:
+    """The sentence that a person would quote."""
+    look, margin = result.last, result.content["margin"]
+    between = f"between {100 * look['low']:+.1f} and {100 * look['high']:+.1f} points"
+    if look["verdict"] == SequenceVerdict.PREDICTS:
+        return f"The robot does as the simulation says, within {100 * margin:g} points: the difference is {between}."
+    if look["verdict"] == SequenceVerdict.GAP:
+        better = "better" if look["low"] > 0 else "worse"
+        return f"The robot does {better} than the simulation says: the difference is {between}."
+    if not look["entered"]:
+        return "No real trial has met a simulated one of the same policy and task yet."
+    return f"The difference real - simulated is {between}; more trials are needed."
+
+
+def sentences(result: WatchedTrials) -> list[str]:
+    """What stands below the lead."""
+    look = result.last
+    real, sim = look["trials"]
+    out = [f"{real} real and {sim} simulated trials came; {look['entered']} differences were compared."]
+    if look["entered"]:
+        rates = [format_percent(rate) for rate in look["rate"]]
+        out.append(f"Of what was compared, the robot does {rates[0]} and the simulation {rates[1]}.")
+    out.append("This holds at every look: the chance of any wrong verdict, over all times together, is at most 5 %.")
+    for count, side, other in zip(look["waiting"], ("real", "simulated"), ("simulated", "real"), strict=True):
+        if count:
+            out.append(f"{count} {side} trials wait for {other} ones of the same policy, task and initial state.")
+    return [*out, *result.content["notes"]]
+
+
+_WIDTH, _HEIGHT = 680.0, 340.0
+_COLOURS = {
+    SequenceVerdict.PREDICTS: Verdict.PREDICTS,
+    SequenceVerdict.GAP: Verdict.LARGE_GAP,
+    SequenceVerdict.OPEN: Verdict.CANNOT_TELL,
+}
+
+
+def watch_figures(result: WatchedTrials) -> Figures:
+    """List the figures of a watched sequence."""
+    return {"sequence": partial(sequence_figure, result)}
+
+
+def sequence_figure(result: WatchedTrials) -> ReportFigure:
+    """Draw the interval of the difference over the trials that were compared, with the margin."""
+    looks, margin = result.content["looks"], result.content["margin"]
+    count = np.array([look["entered"] for look in looks])
+    low, high = (100 * np.array([look[end] for look in looks]) for end in ("low", "high"))
+    middle = 100 * np.array([look["rate"][0] - look["rate"][1] for look in looks])
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Difference of success, real less simulated, as trials came.")
+        axes = add_axes(figure, (0, 0, _WIDTH, _HEIGHT), (62.0, 14.0, 26.0, 44.0))
+        axes.axhspan(-100 * margin, 100 * margin, color=LIGHT["predicts"], alpha=0.15, linewidth=0)
+        axes.axhline(0, color=LIGHT["floor"], linewidth=1, linestyle="--")
+        axes.fill_between(count, low, high, color=LIGHT["band"], linewidth=0, label="certain at every time")
+        axes.plot(count, middle, color=LIGHT["w1"], linewidth=1.4, label="difference so far")
+        axes.fill_between([], [], color=LIGHT["predicts"], alpha=0.15, label="margin")
+        axes.set_xlim(max(1, count.min()), max(2, count.max()))
+        axes.set_ylim(-105, 105)
+        axes.set_xlabel("trials compared")
+        axes.set_ylabel("real - simulated, points")
+        axes.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0)
+    return figure
+
+
+_KEY = (
+    'The band holds the true difference at every time at once (95 %). It ends with "predicts" where the whole band lies'
+    ' within the margin, with "gap" where it leaves 0.'
+)
+_HOW = (
+    "Each real trial is compared with a simulated one of the same policy, task and, where named, initial state. Bets"
+    " against each possible mean difference (Waudby-Smith and Ramdas, 2024) are made on earlier trials alone."
+)
+
+
+def render_watch_page(result: WatchedTrials, title: str = "") -> str:
+    """Render the page."""
+    verdict = _COLOURS[SequenceVerdict(result.last["verdict"])]
+    return load_template("policies.html").render(
+        title=title or "Does the simulator predict how the robot does, while trials come in?",
+        name=Path(result.content["file"]).name,
+        headline=headline(result),
+        colour=VERDICT_COLOURS[verdict],
+        lead=lead(result),
+        sentences=sentences(result),
+        drawn=[DrawnPart("As trials came", _KEY, FigureEmbedder().embed(sequence_figure(result)))],
+        next=[],
+        tables=[],
+        how=_HOW,
+        notes=[],
+        losses=result.content["losses"],
+        parameters=result.content["parameters"],
+    )
+
+
+WATCH_PAGE = ResultPage(
+    "one of watch-policies",
+    load_watch,
+    lambda result, _, title: render_watch_page(result, title),
+    watch_figures,
+    lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],
+)
 
 
 @dataclass

@@ -44,6 +44,7 @@ from simjudge.questions.study.work import (
     write_plan,
 )
 from simjudge.questions.study.workers import Workers, open_workers
+from simjudge.sim.engines.registry import check_engine
 from simjudge.sim.scene.read import read_scene, scene_digest
 
 _NAMES_ITS_IMAGES = ".json"
@@ -138,6 +139,8 @@ def _link(source: Path, target: Path) -> None:
 
 _KINDS = {"camera": CAMERA, "scene": SCENE, "sensors": SENSORS, "vehicle": VEHICLE}
 """Arguments that name files that come with simjudge, or are paths."""
+_SCENES = {"courses", "scenes"}
+"""Arguments that name several scenes: a scene counts with all that it extends."""
 
 
 def step_digests(study: Study) -> dict[str, str]:
@@ -159,13 +162,16 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
     """What counts of an argument's value."""
     if isinstance(value, StepReference):
         return [digests[value.step], value.file]
+    of_parts = "scene" if key in _SCENES else None
     if isinstance(value, Mapping):
-        return {name: _content(name, item, seed, digests, files) for name, item in value.items()}
+        return {name: _content(of_parts or name, item, seed, digests, files) for name, item in value.items()}
     if isinstance(value, list):
-        return [_content(key, item, seed, digests, files) for item in value]
+        return [_content(of_parts or key, item, seed, digests, files) for item in value]
     if key == "scene" and isinstance(value, str | Path):
         read_scene(value, seed)  # so that a scene that cannot be built is refused before anything runs
         return scene_digest(value, seed)
+    if key == "engine" and isinstance(value, str):
+        check_engine(value)  # likewise
     if key in _KINDS and isinstance(value, str | Path):
         value = find_file(value, _KINDS[key])
     elif isinstance(value, str):

@@ -44,8 +44,7 @@ from simjudge.questions.policies.run import compare_policies
 from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
 from simjudge.questions.study.krc_findings import find_krc
-from simjudge.questions.study.policy_findings import find_policies
-from simjudge.questions.study.policy_trials import drive_trials
+from simjudge.questions.study.policy_study import drive_trials, find_policies
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT

@@ -155,6 +155,16 @@ def engine_availability() -> tuple[EngineAvailability, ...]:
     return (default, _baked(runs=default.runs), _chrono(), *plugins)
 
 
+def check_engine(name: str) -> None:
+    """Raise, in a line, where an engine is unknown or cannot run on this machine."""
+    entry = find_engine(name)
+    known = {} if ":" in name else {each.name: each for each in engine_availability()}
+    if name not in known:
+        engine_class(entry.name)
+    elif not known[name].runs:
+        raise UsageError(f"engine {name}: {'; '.join(known[name].lines)}")
+
+
 def _plugin(entry: EntryPoint) -> EngineAvailability:
     package = f"registered by {describe_entry(entry)}"
     try:

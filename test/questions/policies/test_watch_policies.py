@@ -14,7 +14,7 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.questions.policies.sequence import SequenceVerdict
 from simjudge.questions.policies.settings import PolicyWatchSettings
-from simjudge.questions.policies.trial_table import TrialTable, trial_of_values
+from simjudge.questions.policies.trial_files import TrialTable, trial_of_values
 from simjudge.questions.policies.watch import TableFollower, watch_policies
 
 HEAD = "policy,task,side,success\n"

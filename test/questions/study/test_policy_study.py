@@ -1,23 +1,26 @@
 """The study `policies`: trials that are killed and gone on with, findings where the truth is known."""
 
 import csv
+import subprocess
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import STUDY, find_file
 from simjudge.judging.study_findings import read_findings
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.policy_findings import find_policies
-from simjudge.questions.study.policy_trials import drive_trials
+from simjudge.questions.study.policy_study import drive_trials, find_policies
+from simjudge.questions.study.run import step_digests
 from simjudge.questions.study.study import VERBS
 from simjudge.sim.driving.trial_drives import TrialStart
+from simjudge.sim.engines.registry import engine_availability
 
 CAREFUL = {"careful": {"by": "cones", "fastest": 1.0}}
 
 
-@pytest.mark.parametrize("size", ["tiny", "small", "full"])
+@pytest.mark.parametrize("size", ["tiny", "small", "chrono", "full"])
 def test_the_shipped_study_can_be_read_in_every_size(size):
     study = read_study("policies", VERBS, size, None)
     assert "stand" in study.stands_in
@@ -46,6 +49,58 @@ def test_trials_that_were_driven_stay_where_a_step_is_killed_and_worlds_share_st
         [TrialStart.of_number(n).offset for n in range(2)], abs=1e-4
     )
     assert all(float(row["drive_progress"]) == 1 for row in detail)
+
+
+def test_a_scene_counts_with_all_that_it_extends(tmp_path):
+    shipped = find_file("policies", STUDY).parent / "policies"
+    (tmp_path / "base.yaml").write_text(
+        (shipped / "straight.yaml").read_text().replace("extends: ", f"extends: {shipped}/")
+    )
+    (tmp_path / "own.yaml").write_text("extends: base.yaml\n")
+    (tmp_path / "x.yaml").write_text(
+        "title: x\nsizes: {small: {}}\nsteps: {a: {drive_trials: {drivers: {}, courses: {own: own.yaml}, side: sim}}}\n"
+    )
+
+    def digest():
+        return step_digests(read_study(tmp_path / "x.yaml", VERBS, "small", None))["a"]
+
+    before = digest()
+    assert digest() == before
+    with (tmp_path / "base.yaml").open("a") as file:
+        file.write("ambient: {radiance: 0.5}\n")
+    assert digest() != before
+
+
+def test_an_engine_that_is_not_there_is_refused_before_anything_is_driven(tmp_path):
+    check = next(each for each in engine_availability() if each.name == "chrono")
+    if check.runs:
+        pytest.skip("PyChrono is there")
+    command = [*SIMJUDGE, "study", "run", "policies", "--size", "chrono", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: step real: engine chrono: PyChrono is missing")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_study_runs_from_its_first_step_to_its_page(tmp_path):
+    """The real command in its tiny size, to the end; a second run does nothing."""
+    command = [*SIMJUDGE, "study", "run", "policies", "--size", "tiny", "--out", str(tmp_path / "out"), "-j", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = {each.name for each in read_findings(tmp_path / "out/findings")}
+    assert found >= {
+        "All drivers",
+        "Which correlations",
+        "What pairs save",
+        "When the sequence stops",
+        "Rendered check",
+    }
+    page = (tmp_path / "out/index.html").read_text()
+    assert "No real car was driven" in page
+    assert "Which order can be told" in (tmp_path / "out/compared.html").read_text()
+    assert len(rows(tmp_path / "out/truth_real.csv")) == 3 * 4
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.stderr.count(": kept") == 11
 
 
 def test_a_driver_nobody_knows_is_refused(tmp_path):

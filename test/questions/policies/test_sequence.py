@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from simjudge.questions.policies.sequence import SequenceVerdict
-from simjudge.questions.policies.trial_stream import StreamedTrial, TrialStream
+from simjudge.questions.policies.sequence import SequenceVerdict, StreamedTrial, TrialStream
 
 
 def trial(real, outcome, *, policy="a", task="x", unit="", pair=""):

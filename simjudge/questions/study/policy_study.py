@@ -1,19 +1,26 @@
-"""What the study of policies finds where the truth is known: correlations, winner, pairs, sequence."""
+"""The study of policies: trials of drivers in two worlds, a row each, and what the judge makes of a known truth.
+
+Rows that are driven stay where a step is killed. The findings: correlations, winner, pairs, sequence.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_folder
-from simjudge.core.progress import Log, no_log
+from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import rank_policies, ranked_cells
@@ -21,6 +28,156 @@ from simjudge.questions.policies.ranking_noise import pearson
 from simjudge.questions.policies.sequence import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
+from simjudge.sim.driving.closed_loop import DriveOutcome
+from simjudge.sim.driving.learnt_driver import LearntDriver
+from simjudge.sim.driving.trial_drives import TRIAL_DRIVERS, TrialCourse, TrialStart, TrialWorld
+from simjudge.sim.driving.trial_pilots import DetectorErrors
+
+COLUMNS = (
+    "policy",
+    "task",
+    "side",
+    "outcome",
+    "pair",
+    "start_offset",
+    "start_heading",
+    "drive_progress",
+    "drive_seconds",
+    "drive_end",
+    "cpu_seconds",
+)
+"""Of the rows; what begins with `drive_` says how a trial went, and is no condition of it."""
+TABLE_COLUMNS = COLUMNS[:7]
+DETAILS = "drives.csv"
+BY = "by"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrivenTrials(ShortRepr):
+    """Trials that were driven: their table, and how many."""
+
+    path: Path
+    rows: int
+
+
+def drive_trials(  # noqa: PLR0913 - a world's parts
+    drivers: Mapping[str, Mapping[str, Any]],
+    courses: Mapping[str, str | Path],
+    side: str,
+    out: str | Path,
+    *,
+    starts: int = 40,
+    first: int = 0,
+    vehicle: str | Path | None = None,
+    lag: float = 0.0,
+    errors: str | Path | None = None,
+    learnt: str | Path | None = None,
+    sensors: str | Path | None = None,
+    detector: str | Path = "lab_pico",
+    engine: str = "default",
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> DrivenTrials:
+    """Drive each driver on each course from each start, and write a table of trials: a clean drive is a success.
+
+    Args:
+        drivers: by name: {by: cones | lidar | learnt | images, and figures of its speeds}.
+        courses: scenes by name.
+        side: "real" or "sim": how the rows are called. Sensors' noise differs between the sides, starts do not.
+        out: the table (CSV); beside it DETAILS-like columns go into `NAME.drives.csv`.
+        first: number of the first start.
+        lag: seconds from a driver's command to the car.
+        errors: file of a detector's measured errors.
+    """
+    if side not in (REAL, SIM):
+        raise SimjudgeError(f"side {side}: {REAL} or {SIM} is needed")
+    for name, manner in drivers.items():
+        if manner.get(BY) not in TRIAL_DRIVERS:
+            raise SimjudgeError(f"driver {name}: by: one of {', '.join(TRIAL_DRIVERS)} is needed")
+    out = Path(out)
+    kept = out.with_name(f".{out.stem}.rows.csv")
+    held = {(row["policy"], row["task"], row["pair"]): row for row in _kept_rows(kept)}
+    if held:
+        log(f"{len(held)} trials were driven before")
+    measured = DetectorErrors() if errors is None else DetectorErrors.load(Path(errors))
+    weights = None if learnt is None else LearntDriver.load(Path(learnt))
+    begin, count = time.monotonic(), len(drivers) * len(courses) * starts
+    with kept.open("a", encoding="utf-8", newline="") as file, progress(f"trials, {side}") as advance:
+        writer = csv.DictWriter(file, COLUMNS)
+        for task, scene in courses.items():
+            world = TrialWorld(scene, vehicle, lag, measured, weights, detector, sensors=sensors, engine=engine)
+            course: TrialCourse | None = None
+            for name, manner in drivers.items():
+                for number in range(first, first + starts):
+                    key = (name, task, f"{task} {number}")
+                    if key in held:
+                        continue
+                    course = course or TrialCourse(world)
+                    held[key] = row = _trial(course, name, manner, key, number, side)
+                    writer.writerow(row)
+                    file.flush()
+                    advance(len(held), count)
+            if course is not None:
+                course.close()
+        os.fsync(file.fileno())
+    rows = [
+        held[name, task, f"{task} {n}"] for task in courses for name in drivers for n in range(first, first + starts)
+    ]
+    _write(out.with_name(f"{out.stem}.{DETAILS}"), COLUMNS, rows)
+    _write(out, TABLE_COLUMNS, rows)
+    kept.unlink()
+    log(f"{len(rows)} trials in {time.monotonic() - begin:.0f} s")
+    return DrivenTrials(out, len(rows))
+
+
+def _trial(
+    course: TrialCourse, name: str, manner: Mapping[str, Any], key: tuple[str, str, str], number: int, side: str
+) -> dict[str, Any]:
+    start, begin = TrialStart.of_number(number), time.process_time()
+    figures = {figure: float(value) for figure, value in manner.items() if figure != BY}
+    # Two worlds do not share the luck of their sensors.
+    outcome = course.drive(manner[BY], figures, start, 2 * number + (side == REAL))
+    return {
+        "policy": name,
+        "task": key[1],
+        "side": side,
+        "outcome": int(outcome.clean),
+        "pair": key[2],
+        "start_offset": f"{start.offset:.4f}",
+        "start_heading": f"{start.heading:.4f}",
+        "drive_progress": f"{drive_progress(outcome):.3f}",
+        "drive_seconds": f"{outcome.seconds:.2f}",
+        "drive_end": outcome.reason if outcome.clean else f"{outcome.reason}, {len(outcome.touched)} touched",
+        "cpu_seconds": f"{time.process_time() - begin:.2f}",
+    }
+
+
+def drive_progress(outcome: DriveOutcome) -> float:
+    """The share of the course that was driven, 0 to 1; 1 for a drive that finished."""
+    if outcome.finished or outcome.length <= 0:
+        return 1.0 if outcome.finished else 0.0
+    return min(1.0, max(0.0, outcome.distance / outcome.length))
+
+
+def _kept_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a step that was killed; a last one that was cut off does not count, and is cut away."""
+    if not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.DictWriter(file, COLUMNS).writeheader()
+        return
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    yield from csv.DictReader(whole.splitlines())
+
+
+def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
 
 MARGIN = 0.1
 _CAMPAIGNS = 400
@@ -207,7 +364,7 @@ def _winner(truth: PairedTruth, draws: int, random: np.random.Generator) -> Stud
 
 
 def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
-    """Intervals of each driver's mean from 40 pairs (or half of the starts) and the further simulated trials."""
+    """Intervals of each driver's mean from 40 pairs a task (or half of the starts) and the further simulated trials."""
     _, count, tasks, many = truth.outcome.shape
     n = min(40, many // 2)
     parts: list[str] = []
@@ -216,10 +373,10 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
     for p in range(count):
         ratio, correlation = [], []
         for _ in range(max(1, draws // 10)):
-            t = int(random.integers(tasks))
-            order = random.permutation(many)
-            a, b = truth.outcome[:, p, t]
-            mean = sharpen_mean(a[order[:n]], b[order[:n]], b[order[n:]], int(random.integers(2**31)))
+            order = random.permuted(np.tile(np.arange(many), (tasks, 1)), axis=1)
+            a, b = np.take_along_axis(truth.outcome[:, p], order[np.newaxis], 2)
+            taken = a[:, :n].ravel(), b[:, :n].ravel(), b[:, n:].ravel()
+            mean = sharpen_mean(*taken, int(random.integers(2**31)))
             true = a.mean()
             covered += mean.both.low - 1e-12 <= true <= mean.both.high + 1e-12
             alone += mean.real.low - 1e-12 <= true <= mean.real.high + 1e-12
@@ -234,11 +391,14 @@ def _pairs(truth: PairedTruth, draws: int, random: np.random.Generator) -> Study
     return StudyFinding(
         "What pairs save",
         "Without pairs the simulation cannot sharpen a mean. With them the correlation of outcomes decides.",
-        f"Of the width of the interval of {n} real trials, {n} pairs and {many - n} more simulated trials save: "
+        f"Of the width of the interval of {n} real trials a task, as many pairs and {many - n} more simulated save: "
         f"{'; '.join(parts)}. Both cover the mean of all trials in {covered / total:.0%} (alone {alone / total:.0%}).",
         YES if covered / total >= 0.93 else NO,
         numbers,
     )
+
+
+_MOST_PAIRS = 1000
 
 
 def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
@@ -252,8 +412,8 @@ def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> St
         gap = float(outcome[0].mean() - outcome[1].mean())
         stops: list[float] = []
         verdicts: list[SequenceVerdict] = []
-        for _ in range(max(1, draws // 40)):
-            order = random.integers(tasks * many, size=min(2000, 4 * tasks * many))
+        for _ in range(max(1, draws // 10)):
+            order = random.integers(tasks * many, size=_MOST_PAIRS)
             sequence = DifferenceSequence(MARGIN)
             for row in order.tolist():
                 sequence.add_pair(float(outcome[0, row]), float(outcome[1, row]))
@@ -267,14 +427,15 @@ def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> St
             (v is SequenceVerdict.PREDICTS and abs(gap) >= MARGIN) or (v is SequenceVerdict.GAP and gap == 0)
             for v in verdicts
         )
-        often = max(set(verdicts), key=verdicts.count)
-        after = f"after {np.median(stops):.0f} pairs (median)" if stops else "never"
-        parts.append(f"{truth.policies[p]} (true {100 * gap:+.1f} points): {often.value} {after}")
+        said = [f"{share:.0%} {each}" for each in SequenceVerdict if (share := verdicts.count(each) / len(verdicts))]
+        after = f", after {np.median(stops):.0f} pairs (median)" if stops else ""
+        parts.append(f"{truth.policies[p]} (true {100 * gap:+.1f} points): {', '.join(said)}{after}")
         numbers |= {f"{truth.policies[p]} pairs": float(np.median(stops)) if stops else float("nan")}
     return StudyFinding(
         "When the sequence stops",
         f"Margin {MARGIN:g}; wrong at most 5 % over all times.",
-        f"{'; '.join(parts)}. Wrong {wrong} of {runs}, ended {ended}.",
+        f"Of {runs // count} sequences of up to {_MOST_PAIRS} pairs each: {'; '.join(parts)}. "
+        f"Wrong {wrong} of {runs}, ended {ended}.",
         YES if wrong <= max(1, 0.1 * runs) else NO,
         numbers | {"wrong": float(wrong), "runs": float(runs)},
     )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simjudge as sj
+from simjudge.questions.policies.trials import row_numbers
 
 
 def rows(**changed):
@@ -61,3 +62,13 @@ def test_the_mean_is_over_the_mix_of_tasks_of_the_pairs():
     assert found["further"] == 600
     assert found["both"]["value"] == pytest.approx(0.3, abs=0.08)
     assert found["both"]["value"] == sj.compare_policies(given).content["sharpened"]["a"]["both"]["value"]
+
+
+@pytest.mark.parametrize("columns", [2, 12])
+def test_rows_are_numbered_as_they_are_ordered_however_many_columns_of_words(columns):
+    """Twelve columns of 300 words have more combinations than an int64 has numbers."""
+    table = np.random.default_rng(0).integers(0, [300] * columns, (500, columns))
+    table[::7] = table[0]
+    _, expected = np.unique(table, axis=0, return_inverse=True)
+    _, found = np.unique(row_numbers(list(table.T)), return_inverse=True)
+    assert found.tolist() == expected.reshape(-1).tolist()

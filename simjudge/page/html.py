@@ -120,14 +120,19 @@ def _marks(elements: list[Element]) -> Iterator[Element]:
             yield from _marks(list(found))
 
 
-def element(name: str, *children: str, **attributes: object) -> Markup:
-    """Write one SVG element."""
+_VOID = ("img", "br")
+"""HTML's elements without an end."""
+
+
+def element(name: str, *children: object, **attributes: object) -> Markup:
+    """Write one element of a page or of a drawing in it."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute_text(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{written}>{''.join(escape(c) for c in children)}</{name}>")  # noqa: S704 - all escaped
+    end = "" if name in _VOID else f"</{name}>"
+    return Markup(f"<{name}{written}>{''.join(escape(c) for c in children)}{end}")  # noqa: S704 - all escaped
 
 
 def _attribute_text(value: object) -> str:

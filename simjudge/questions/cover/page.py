@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
@@ -10,8 +9,9 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.page import kit
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, load_template, picture_uri, write_page
+from simjudge.page.html import FigureEmbedder, element, picture_uri, write_page
 from simjudge.page.palette import LIGHT
 from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
 from simjudge.results.verdict_words import verdict_words
@@ -61,28 +61,40 @@ _SHOWN, _SIDE = 6, 180
 _BOX_COLOUR, _ANCHOR_COLOUR = (120, 170, 255), (255, 210, 0)
 
 
-@dataclass(frozen=True)
-class ContextCard:
-    """The patch of a context with its boxes, as a data URI, and what it is."""
-
-    picture: str
-    text: str
-
-
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:
     """Write the page, and its curve as files for papers."""
-    gallery = {
-        reason: [_card(found, frames, context) for context in _some([c for c in found.uncovered if c.reason == reason])]
-        for reason in REASONS
-    }
-    page = load_template("cover.html").render(
-        found=found,
-        title=f"What to simulate next for {found.names[0]}",
-        sentences=cover_sentences(found),
-        curve=FigureEmbedder().embed(coverage_figure(found)),
-        reasons=found.reasons(),
-        gallery={reason: cards for reason, cards in gallery.items() if cards},
+    reasons = found.reasons()
+    uncovered = {reason: [context for context in found.uncovered if context.reason == reason] for reason in REASONS}
+    page = kit.page(
+        f"What to simulate next for {found.names[0]}",
+        "what to simulate next",
+        kit.section("Found", kit.bullets(cover_sentences(found))),
+        kit.section(
+            "How much of A the pictures cover",
+            kit.figure(FigureEmbedder().embed(coverage_figure(found)), width_px=760),
+            kit.note(
+                "O_A is the share of A's contexts in the overlap, as in a comparison. The chosen pictures are "
+                "rendered; their labels are measured. The random ones are those of simjudge render with the same seed, "
+                "by the labels that they would have."
+            ),
+        ),
+        kit.section(
+            "What stays uncovered",
+            kit.table(("Reason", "Contexts"), reasons.items())
+            + kit.note(
+                f'"Not found" is no proof: {found.candidates} pictures were looked at, and none of them resembles '
+                "these contexts."
+            )
+            if reasons
+            else kit.paragraph("Nothing: every context of A is resembled."),
+            *(
+                element("h3", reason) + kit.gallery((_card(found, frames, context) for context in _some(held)), "small")
+                for reason, held in uncovered.items()
+                if held
+            ),
+        ),
         losses=found.losses.lines(),
+        lost="Left out:",
     )
     write_page(folder / PAGE, page)
     save_figure(coverage_figure(found), folder / FIGURE)
@@ -117,8 +129,8 @@ def _some(contexts: list[UncoveredContext]) -> list[UncoveredContext]:
     return [contexts[int(index)] for index in np.linspace(0, len(contexts) - 1, _SHOWN)]
 
 
-def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> ContextCard:
-    """The patch of a context: the picture where there is one, and the boxes."""
+def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> tuple[str, str]:
+    """What a context is, and its patch as a data URI: the picture where there is one, and the boxes."""
     objects, (height, width) = frames.objects, found.patch
     index = int(objects.frame[context.row])
     box = objects.box[context.row]
@@ -140,4 +152,4 @@ def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> Co
         x0, y0, x1, y1 = ((objects.box[row] - [left, top, left, top]) * scale).round().astype(int).tolist()
         colour = _ANCHOR_COLOUR if row == context.row else _BOX_COLOUR
         cv2.rectangle(shown, (x0, y0), (x1 - 1, y1 - 1), colour, 1)
-    return ContextCard(picture_uri(shown), f"{context.class_name} in {context.frame}")
+    return f"{context.class_name} in {context.frame}", picture_uri(shown)

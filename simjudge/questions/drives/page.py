@@ -9,9 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
+from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, load_template
+from simjudge.page.html import FigureEmbedder, ResultPage
+from simjudge.page.kit import Cell
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.drives.result import (
     COLUMNS,
@@ -35,6 +38,8 @@ _TALLEST, _SHORTEST = 620.0, 220.0
 """Points: limits of the height of the map."""
 _MARGINS = (62.0, 14.0, 26.0, 40.0)
 _SIDES = ((REAL, "a", "real"), (SIM, "b", "simulated"))
+_WIDEST_PX = 860
+"""Width of a figure on the page."""
 _BINS = 120
 """Places along the course at which means and spreads are drawn, at most."""
 _COLUMNS = {"lateral error": "lateral", "heading error": "heading", "speed": "speed"}
@@ -164,26 +169,68 @@ def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, 
 
 def render_drives_page(result: SavedDrives, title: str = "") -> str:
     """Render the page."""
-    embedder, file = FigureEmbedder(), result.file
-    return load_template("drives.html").render(
-        title=title or "Does the simulated car drive like the real one?",
-        name=result.name,
-        headline=headline(result),
-        colour=VERDICT_COLOURS[worst_verdict(result)],
-        lead=lead(result),
-        sentences=[metric_sentence(row) for row in result.metrics],
-        heads=COLUMNS,
-        rows=[(table_row(row), VERDICT_COLOURS[Verdict(row.verdict)]) for row in result.metrics],
-        lines=embedder.embed(lines_figure(result)),
-        course=embedder.embed(course_figure(result)),
-        places=misleading_places(result),
-        misleads=[embedder.embed(w1_figure(result, row.metric)) for row in result.metrics if row.compared],
-        closed=file.course.closed,
-        inputs=file.inputs,
-        drawn=file.drawn,
-        notes=file.notes,
+    draw, file = FigureEmbedder().embed, result.file
+    settings, places = file.parameters, misleading_places(result)
+    tints = [VERDICT_COLOURS[Verdict(row.verdict)] for row in result.metrics]
+    rows = [
+        [first, Cell(verdict, colour=tint), *rest]
+        for (first, verdict, *rest), tint in zip(map(table_row, result.metrics), tints, strict=True)
+    ]
+    return kit.page(
+        title or "Does the simulated car drive like the real one?",
+        result.name,
+        kit.hero(
+            headline(result),
+            VERDICT_COLOURS[worst_verdict(result)],
+            lead(result),
+            kit.bullets(metric_sentence(row) for row in result.metrics),
+        ),
+        kit.section(
+            "Numbers",
+            kit.note(
+                f"A stretch of the course of {settings['window']} m is one context. Stretches are alike where the "
+                "curvature of the stretch and of the two ahead of it differs by at most "
+                f"{settings['curvature_tolerance']} 1/m, and the speed on entry by at most "
+                f"{settings['speed_tolerance']} m/s. W1 is the distance between how real and simulated cars drive like "
+                "stretches, the noise what it would be if they did not differ, and the gap what endless drives would "
+                f"show. {file.drawn.capitalize()} are drawn independently. Errors have signs: left of the line, turned "
+                "to the left and faster are positive. Steering effort is how much the steering changes in all per "
+                "metre."
+            ),
+            kit.table(COLUMNS, rows, words=range(3)),
+        ),
+        kit.section("The lines that were driven", kit.figure(draw(lines_figure(result)), width_px=_WIDEST_PX)),
+        kit.section(
+            "Along the course",
+            kit.note(f"Lines are means over all drives{' and laps' * file.course.closed}, bands hold 90 % of them."),
+            kit.figure(draw(course_figure(result)), width_px=_WIDEST_PX),
+        ),
+        kit.section(
+            "Where the simulation misleads" if places else "W1 along the course",
+            kit.note(
+                "Mean W1 of the real stretches at each place. Above the noise, real and simulated cars drive like "
+                "stretches differently; above the margin that matters."
+            ),
+            *map(kit.paragraph, places),
+            *(
+                kit.figure(draw(w1_figure(result, row.metric)), width_px=_WIDEST_PX)
+                for row in result.metrics
+                if row.compared
+            ),
+        ),
+        kit.section(
+            "What went in",
+            kit.table(
+                (),
+                [("real", ", ".join(file.inputs.real)), ("simulated", ", ".join(file.inputs.sim))],
+                row_heads=True,
+                kind="inputs",
+            ),
+            kit.bullets(file.notes),
+            kit.parameters({**settings, "simjudge": version()}),
+        ),
         losses=file.losses,
-        parameters=file.parameters,
+        width_px=1100,
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from markupsafe import Markup
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
@@ -29,7 +30,8 @@ from simjudge.data.formats.yolo import write_yolo
 from simjudge.geometry.poses import Pose
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
-from simjudge.page.html import load_template, picture_uri, write_page
+from simjudge.page import kit
+from simjudge.page.html import picture_uri, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results
@@ -207,15 +209,6 @@ _MAX_POSES = 24
 _COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
 
 
-@dataclass(frozen=True)
-class PoseRow:
-    """One pose on the page: three pictures as data URIs, and what differs."""
-
-    title: str
-    pictures: tuple[str, str, str]
-    rms: float
-
-
 def write_engines_page(
     out: Path,
     title: str,
@@ -226,34 +219,73 @@ def write_engines_page(
     result: Result | None,
 ) -> None:
     """Write the page."""
-    picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_MAX_POSES, len(views[0]))).round().astype(int))
-    verdicts = []
-    if result is not None:
-        names = SetNames.of_result(result)
-        verdicts = [
-            (entry.label, VERDICT_COLOURS[entry.verdict], entry.verdict_words, verdict_sentence(entry, names))
-            for entry in result.entries
-        ]
-    page = load_template("engines.html").render(
-        title=title,
-        engines=engines,
-        rows=[_row(views, number, found.picture_rms[number]) for number in picked.tolist()],
-        of=len(views[0]),
-        found=found,
-        boxes=boxes,
-        median=None if math.isnan(boxes.median) else boxes.median,
-        limits=(CORNER_LIMIT, LONELY_LIMIT),
-        verdicts=verdicts,
+    (a, runs_a), (b, runs_b) = engines
+    poses = len(views[0])
+    picked = np.unique(np.linspace(0, poses - 1, min(_MAX_POSES, poses)).round().astype(int)).tolist()
+    lonely: list[str] = [
+        f"pose {pose}: thing {instance} of {side:.0f} px is labelled by {a if which == 'a' else b} alone"
+        for which, pose, instance, side in boxes.lonely[:20]
+    ]
+    small = f"; {boxes.small} smaller ones are" if boxes.small else ""
+    seconds = {"seconds a picture": found.seconds_light, "seconds for its labels": found.seconds_labels}
+    page = kit.page(
+        f"{title}: {a} and {b}",
+        "two engines side by side",
+        kit.hero(
+            "Boxes agree" if found.agree else "Boxes differ",
+            "predicts" if found.agree else "gap",
+            "No thing is labelled by both engines: there is nothing to compare."
+            if math.isnan(boxes.median)
+            else f"The median corner differs by {boxes.median:.2f} px (the limit is {CORNER_LIMIT}), the worst by "
+            f"{found.corner_worst_px:.1f} px, over {found.things_in_both} boxes in {found.poses} pictures.",
+            kit.bullets(
+                lonely or [f"No thing of {LONELY_LIMIT:.0f} px or more is labelled by one engine alone{small}."]
+            ),
+        ),
+        kit.section(
+            "Engines",
+            kit.table(
+                ("", f"A: {a}", f"B: {b}"),
+                [("runs on", runs_a, runs_b), *((name, *(f"{s:.3f}" for s in pair)) for name, pair in seconds.items())],
+                row_heads=True,
+            ),
+        ),
+        "" if result is None else _judge_section(result),
+        kit.section(
+            "Pictures" if len(picked) == poses else f"Pictures ({len(picked)} of {poses})",
+            *(_pictures(views, number, found.picture_rms[number], (a, b)) for number in picked),
+        ),
     )
     write_page(out, page)
 
 
-def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> PoseRow:
-    a, b = views[0][number], views[1][number]
-    first, second, difference = (
-        picture_uri(drawn, _WIDEST_PX) for drawn in (_boxed(a), _boxed(b), image_difference(a.image, b.image))
+def _judge_section(result: Result) -> Markup:
+    names = SetNames.of_result(result)
+    return kit.section(
+        "The judge: does what a detector does on B predict what it does on A?",
+        *(
+            kit.paragraph(
+                kit.chip(entry.verdict_words, VERDICT_COLOURS[entry.verdict]),
+                " ",
+                kit.bold(entry.label),
+                f": {verdict_sentence(entry, names)}",
+            )
+            for entry in result.entries
+        ),
     )
-    return PoseRow(f"pose {number}", (first, second, difference), rms)
+
+
+def _pictures(
+    views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float, names: tuple[str, str]
+) -> Markup:
+    a, b = views[0][number], views[1][number]
+    words = (
+        f"pose {number}, A: {names[0]}",
+        f"B: {names[1]}",
+        f"difference, {_AMPLIFICATION} times (RMS {rms:.1f} of 255)",
+    )
+    drawn = (_boxed(a), _boxed(b), image_difference(a.image, b.image))
+    return kit.gallery((said, picture_uri(picture, _WIDEST_PX)) for said, picture in zip(words, drawn, strict=True))
 
 
 def _boxed(view: EngineView) -> RgbImage:

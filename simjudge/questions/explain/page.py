@@ -10,9 +10,10 @@ from typing import Any, cast
 from simjudge.core.display import SummaryTable
 from simjudge.core.frames import FrameSet
 from simjudge.method.verdicts import SIGNIFICANCE, Verdict
+from simjudge.page import kit
 from simjudge.page.chart_data import round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
+from simjudge.page.html import FigureEmbedder, frame_uris, write_page
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.explain.result import (
@@ -358,20 +359,40 @@ _PICTURES = 3
 
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
     """Write the page, and its waterfall as files for papers."""
-    page = load_template("explain.html").render(
-        found=found,
-        title=f"Why does {found.names[1]} predict {found.names[0]} so badly?"
-        if found.is_gap
-        else f"Is there a gap between {found.names[0]} and {found.names[1]}?",
-        colour=VERDICT_COLOURS[found.certainty.verdict],
-        word=verdict_words(found.certainty.verdict, found.margin).capitalize(),
-        headline=headline(found),
-        lead=lead(found),
-        details=detail_sentences(found),
-        table=explanation_table(found),
-        waterfall=FigureEmbedder().embed(waterfall_figure(found)),
-        trios=_trios(found, sets),
+    a, b = found.names
+    columns, rows = explanation_table(found).columns, explanation_table(found).rows
+    words = (f"A: {a}", f"B: {b}", "B, with what differs in the cameras undone")
+    trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
+    page = kit.page(
+        f"Why does {b} predict {a} so badly?" if found.is_gap else f"Is there a gap between {a} and {b}?",
+        "the causes of a gap",
+        kit.hero(
+            verdict_words(found.certainty.verdict, found.margin).capitalize(),
+            VERDICT_COLOURS[found.certainty.verdict],
+            headline(found),
+            kit.paragraph(lead(found)),
+            kit.bullets(detail_sentences(found)),
+        ),
+        kit.section(
+            "From the whole gap to what is left",
+            kit.figure(FigureEmbedder().embed(waterfall_figure(found)), width_px=860),
+            kit.note(
+                "Each bar ends where the one before it ended. Black lines are 95 % intervals: by drawn units, and by "
+                "estimating the cameras again. Grey bars cannot be told from nothing, or are no cause in the list. The "
+                "bars are mean W1 less what chance gives."
+            ),
+        ),
+        kit.section(
+            "Causes",
+            kit.table(columns, rows, words=(0, 1, len(columns) - 1), kind="rows wrapped"),
+            kit.note(
+                "Alone: by how much the gap falls if this cause alone is undone. After the others: if it is undone "
+                "last. A filter on A makes A as bad as B, where no filter makes B better."
+            ),
+        ),
+        kit.section("Pictures", *trios) if trios else "",
         losses=found.losses.lines(),
+        lost="Left out:",
     )
     write_page(folder / PAGE, page)
     save_figure(waterfall_figure(found), folder / WATERFALL)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
@@ -16,8 +17,9 @@ from simjudge.detectors.detector import Detector
 from simjudge.judging.compare_settings import LIDAR
 from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
+from simjudge.page import kit
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
+from simjudge.page.html import FigureEmbedder, frame_uris, write_page
 from simjudge.page.number_format import format_number, format_p
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.fit.result import (
@@ -274,40 +276,64 @@ def _name(source: Source) -> str:
 
 def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Path, *, paired: bool = False) -> None:
     """Write the page of a camera's fit."""
-    content = _content(found, (sets[0].name, sets[1].name), FigureEmbedder())
-    content |= {"sentences": found.sentences(), "counts": found.frames, "trios": _trios(found, sets), "paired": paired}
-    _write(content, folder)
+    names = (sets[0].name, sets[1].name)
+    words = (f"A: {names[0]}", f"B before: {names[1]}", "B after: through the fitted camera")
+    trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
+    unlike = "" if paired else kit.note("The sets are no pairs: the pictures of a row show different places.")
+    pictures = kit.section("Pictures", *trios, unlike) if trios else ""
+    _write(found, names, folder, FigureEmbedder(), found.sentences(), found.frames, after=(pictures,))
+
+
+_NEVER_TOLD = (
+    "Roughness of a surface counts as range noise, and a surface that sends no light back counts as drop-out.",
+    (
+        "A lidar that stores ranges in steps gives a range noise in steps too: 2.4 mm from one value to the next for "
+        "ranges in steps of 4 mm. The interval does not hold this."
+    ),
+)
 
 
 def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) -> None:
     """Write the page of a lidar's fit."""
     embedder = FigureEmbedder()
-    content = _content(found, names, embedder)
-    content |= {
-        "sentences": found.outcome(),
-        "unknowns": found.unknowns(),
-        "counts": found.clouds,
-        "range_noise": embedder.embed(range_noise_figure(found)),
-        "drop_out": embedder.embed(drop_out_figure(found)),
-        "rings": [
+    rings = [
+        (
+            name,
+            f"{1000 * ring.range_noise:.1f} mm",
+            f"{100 * share:.1f} %",
+            f"{100 * ring.drop_out:.1f} %",
+            f"{ring.triples:,}",
+        )
+        for name, ring, share in zip(
+            LIDAR_WORDS, found.distributions.statistics, found.distributions.outside, strict=True
+        )
+    ]
+    noise = kit.section(
+        "Range noise and drop-out, on clouds that were not fitted",
+        _drawn(embedder, range_noise_figure(found)),
+        _drawn(embedder, drop_out_figure(found)),
+        kit.table(("clouds", "range noise", "points beyond the histogram", "drop-out", "pairs of points"), rings),
+        kit.note(
+            "Points of one ring, one column apart on one surface, tell the range noise: how far the middle one lies "
+            "off the line between its neighbours, divided by the root of 1.5. Of two points two columns apart on one "
+            "surface, the share without a point between is the drop-out. B fitted: B's clouds with the fitted numbers "
+            "and a draw of the noise that the search did not see."
+        ),
+    )
+    unknown = kit.section(
+        "What these clouds do not tell",
+        kit.bullets(
             (
-                name,
-                f"{1000 * each.range_noise:.1f} mm",
-                f"{100 * share:.1f} %",
-                f"{100 * each.drop_out:.1f} %",
-                f"{each.triples:,}",
+                *found.unknowns(),
+                *_NEVER_TOLD,
             )
-            for name, each, share in zip(
-                LIDAR_WORDS, found.distributions.statistics, found.distributions.outside, strict=True
-            )
-        ],
-    }
-    if found.divergence is not None:
-        content |= _divergence_content(found.divergence, embedder)
-    _write(content, folder)
+        ),
+    )
+    beams = "" if found.divergence is None else _divergence_section(found.divergence, embedder)
+    _write(found, names, folder, embedder, found.outcome(), found.clouds, (noise, beams, unknown))
 
 
-def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, object]:
+def _divergence_section(found: FittedDivergence, embedder: FigureEmbedder) -> Markup:
     rows = [
         (
             file.path.name + (" (fitted on)" if file == found.of else ""),
@@ -318,31 +344,77 @@ def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> di
         )
         for file, misfit, w1 in zip(found.files, found.fit.misfit, found.w1, strict=True)
     ]
-    return {"divergence": embedder.embed(divergence_figure(found)), "renderings": rows}
+    return kit.section(
+        "Width of the beams",
+        _drawn(embedder, divergence_figure(found)),
+        kit.table(("B rendered with", "divergence, mrad", "vertical, mrad", "misfit", "W1, with A's noise"), rows),
+        kit.note(
+            "Points on labelled things, of the clouds of the fit. A wider beam adds points far away; things of another "
+            "size, or with fewer returns, have as much more or fewer near by. So the divergence is the one at which "
+            "the curve is level, at whatever height. Misfit: chi square of the curve about a level line, over its "
+            "points less one. Its interval leaves out ten blocks of neighbouring clouds in turn. Where the judge "
+            "prefers another rendering on four fresh draws of the noise (paired t test, 95 %), that one is taken, and "
+            "the interval reaches as far as the value moved. Things that are partly hidden in A alone look like a "
+            "narrow beam near by: W1 is the check."
+        ),
+    )
 
 
-def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: FigureEmbedder) -> dict[str, object]:
-    """What the pages of a camera and of a lidar share."""
-    return {
-        "found": found,
-        "names": names,
-        "title": f"The {found.sensor} under which {names[1]} predicts {names[0]} best",
-        "colour": VERDICT_COLOURS[found.after.certainty.verdict],
-        "word": fit_word(found),
-        "rows": _rows(found),
-        "table": found.table(),
-        "held_out": embedder.embed(held_out_figure(found)),
-        "course": embedder.embed(course_figure(found)) if len(found.course) > 1 else "",
-        "losses": found.losses.lines(),
-        "rings": [],
-        "renderings": [],
-        "unknowns": [],
-        "trios": [],
-    }
+def _drawn(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
+    return kit.figure(embedder.embed(figure), width_px=860)
 
 
-def _write(content: dict[str, object], folder: Path) -> None:
-    page = load_template("fit.html").render(content)
+def _write(
+    found: CameraFit | LidarFit,
+    names: tuple[str, str],
+    folder: Path,
+    embedder: FigureEmbedder,
+    sentences: Sequence[str],
+    counts: tuple[int, int],
+    sections: Sequence[object] = (),
+    after: Sequence[object] = (),
+) -> None:
+    """Write what the pages of a camera and of a lidar share, with their own sections before and after the course."""
+    table, items, sensor = found.table(), found.items, found.sensor
+    heads = (sensor, "W1, held out", "chance", "its 95 % quantile", "p", "verdict", f"W1, fitted {items}")
+    told = "the rings of the clouds" if sensor == LIDAR else "the pictures"
+    lidar = (
+        " The interval is as wide as four groups of clouds differ, and at least as wide as the search moved. Noise and "
+        "drop-out are added to what B's lidar has already; a divergence replaces B's, and changes nothing where it is "
+        "B's own."
+    )
+    course = found.course
+    page = kit.page(
+        f"The {sensor} under which {names[1]} predicts {names[0]} best",
+        f"a {sensor} fitted by the judge",
+        kit.hero(
+            fit_word(found),
+            VERDICT_COLOURS[found.after.certainty.verdict],
+            sentences[0],
+            kit.bullets(sentences[1:]),
+        ),
+        kit.section(
+            f"Before and after, on {items} that were not fitted",
+            _drawn(embedder, held_out_figure(found)),
+            kit.table(heads, _rows(found)),
+            kit.note(
+                f"{counts[0]} {items} were fitted and {counts[1]} held out. The starting values come from {told} alone."
+            ),
+        ),
+        kit.section(
+            "Parameters",
+            kit.table(table.columns, table.rows),
+            kit.note(
+                f"W1 without it: mean W1 of the fitted {items} if this number alone changes nothing. "
+                f'"Cannot be told": the interval holds the value that changes nothing.{lidar * (sensor == LIDAR)}'
+            ),
+        ),
+        *sections,
+        kit.section("The course of the search", _drawn(embedder, course_figure(found))) if len(course) > 1 else "",
+        *after,
+        losses=found.losses.lines(),
+        lost="Left out:",
+    )
     write_page(folder / PAGE, page)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +18,23 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, decode_image, encode_jpeg, encode_png
+from simjudge.core.installed import version
 from simjudge.data.clouds import CloudBoxes, lidar_points
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.series import common_times
+from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template, shrunk
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element, shrunk
+from simjudge.page.kit import Cell
 from simjudge.page.palette import LIGHT
 from simjudge.questions.objects.result import (
     ColourDifferenceFields,
     FactFields,
     ObjectResult,
+    PictureFileFields,
     RangeFields,
     ResultPicture,
     RowFields,
@@ -388,75 +392,140 @@ _WIDEST_PX = 1600
 """Of a picture on the page, pixels."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of the table."""
-
-    text: str
-    value: str = ""  # what it is ordered by; "" for nothing
-    colour: str = ""  # of the chip around it; "" for none
-
-
-@dataclass(frozen=True)
-class SensorSection:
-    """What the page says of one sensor."""
-
-    sensor: str
-    rows: int  # how many there are in all
-    # the cells of the rows of whole pictures or scans and of all objects, by family
-    families: Mapping[str, Sequence[Sequence[Cell]]]
-    single: Sequence[Sequence[Cell]]  # those of single objects, the clearest first
-    rest: str  # what else single objects say, in words; "" for nothing
-    charts: Sequence[Markup]
-
-
 def render_objects_page(result: ObjectResult, title: str = "") -> str:
     """Render the page."""
-    embedder = FigureEmbedder()
-    content = result.file
-    return load_template("objects.html").render(
-        title=title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
-        name=result.name,
-        headline=headline(result),
-        colour=_COLOURS[result.rows[0].verdict],
-        lead=lead(result),
-        facts=fact_lines(result),
-        numbers=[_fact(fact) for fact in content.facts],
-        heads=_HEADS,
-        sensors=[
-            _sensor_section(
-                [row for row in result.rows if row.sensor == sensor],
-                [embedder.embed(draw()) for _, draw in series_figures(result, sensor)],
-            )
-            for sensor in dict.fromkeys(row.sensor for row in result.rows)
-        ],
-        open=_OPEN,
-        ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
-        colours=[_colour(colour) for colour in content.colours],
-        histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
-        pictures=[(picture, _picture_uri(result, picture.file)) for picture in content.pictures],
-        inputs=_inputs(content.inputs),
-        parameters=content.parameters,
-        notes=content.notes,
+    draw, content = FigureEmbedder().embed, result.file
+    again = content.inputs.real_again is not None
+    sensors = [
+        part
+        for sensor in dict.fromkeys(row.sensor for row in result.rows)
+        for part in _sensor_sections(
+            [row for row in result.rows if row.sensor == sensor],
+            [draw(figure()) for _, figure in series_figures(result, sensor)],
+            again=again,
+        )
+    ]
+    facts = [_fact(fact) for fact in content.facts]
+    ranges = [kit.figure(draw(figure())) for _, figure in range_figures(result)]
+    pictures = [_picture(result, picture) for picture in content.pictures]
+    return kit.page(
+        title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
+        result.name,
+        kit.hero(headline(result), _COLOURS[result.rows[0].verdict], lead(result), kit.bullets(fact_lines(result))),
+        kit.section(
+            "Numbers of whole recordings",
+            kit.table(
+                ("", "real and virtual", *(("real and real again",) if again else ()), ""),
+                [fact if again else (*fact[:2], fact[3]) for fact in facts],
+                row_heads=True,
+                kind=None,
+            ),
+        )
+        if facts
+        else "",
+        kit.section("Pictures", *pictures) if pictures else "",
+        *sensors,
+        kit.section(
+            "Objects over range",
+            kit.note("Means over all objects and scans in each bin of range, with their standard deviation."),
+            element("div", *ranges, class_="figures"),
+        )
+        if ranges
+        else "",
+        _colour_section(result, [kit.figure(draw(figure()), width_px=800) for _, figure in colour_figures(result)]),
+        kit.section(
+            "What went in",
+            kit.table((), _inputs(content.inputs), row_heads=True, kind="inputs"),
+            kit.bullets(content.notes),
+            kit.parameters({**content.parameters, "simjudge": version()}),
+        ),
         losses=content.losses,
-        again=content.inputs.real_again is not None,
+        width_px=1320,
     )
 
 
-def _sensor_section(rows: Sequence[RowFields], charts: Sequence[Markup]) -> SensorSection:
+def _sensor_sections(rows: Sequence[RowFields], charts: Sequence[Markup], *, again: bool) -> list[Markup]:
+    """What the page says of one sensor: its rows, whole pictures and scans first, and their series."""
+    name = rows[0].sensor.capitalize()
     single = [row for row in rows if row.is_single]
     shown = [row for row in single if row.verdict != TOO_FEW][:_MOST_SINGLE]
     counts = Counter(row.verdict for row in single)
     counts.subtract(Counter(row.verdict for row in shown))
     rest = ", ".join(f"{count} x {verdict}" for verdict, count in counts.items() if count)
     families = by_family([row for row in rows if not row.is_single])
-    return SensorSection(
-        rows[0].sensor,
-        len(rows),
-        {family: [_cells(row) for row in members] for family, members in families.items()},
-        [_cells(row) for row in shown],
-        rest and f"{len(single) - len(shown)} more rows ({rest}): simjudge report RESULT --csv FILE writes all.",
-        charts,
+    said = f"{len(single) - len(shown)} more rows ({rest}): simjudge report RESULT --csv FILE writes all."
+    floor = (
+        "a second real recording differs by from the first (from the other half of the first where the second lacks an "
+        "object)"
+        if again
+        else "the real recording differs by from itself: every other frame from what its two neighbours say of its "
+        "instant"
+    )
+    numbers = kit.section(
+        f"{name}: what differs",
+        kit.note(
+            "By family of metrics, in each the clearest first; a click on a heading orders all rows by it. Difference "
+            "is virtual less real, averaged over the frames where both have a value, with its 95 % interval over "
+            f"blocks of time. The floor is what {floor}. A row differs if its p, corrected for all rows of the table "
+            "(Holm), is at most 0.05 and the difference is greater than the floor. An interval with * may be too "
+            "narrow: the recording is short for how slowly the difference changes. Virtual later: the shift in time by "
+            "cross-correlation, with 95 %. Left out: frames without a partner in time, and common times at which real "
+            "or virtual has no value."
+        ),
+        _row_table(chain.from_iterable((family, *map(_cells, members)) for family, members in families.items())),
+        kit.folded(
+            f"Single objects: {len(shown)} rows, the clearest first",
+            _row_table([_cells(row) for row in shown]) if shown else "",
+            kit.note(said) if rest else "",
+        )
+        if shown or rest
+        else "",
+    )
+    if not charts:
+        return [numbers]
+    of = f", of {len(rows)} rows" if len(charts) < len(rows) else ""
+    return [
+        numbers,
+        kit.section(
+            f"{name}: over time",
+            kit.note(
+                "What differs most clearly comes first. Above, ",
+                kit.line_swatch("a"),
+                " real and ",
+                kit.line_swatch("b"),
+                " virtual; below, virtual less real. The violet line is the mean difference, the violet band its "
+                "95 % interval, the grey band the floor.",
+            ),
+            element("div", *map(kit.figure, charts[:_OPEN]), class_="series"),
+            _more(charts, element("div", *map(kit.figure, charts[_OPEN:]), class_="series"), of),
+        ),
+    ]
+
+
+def _row_table(rows: Iterable[Sequence[Cell] | str]) -> Markup:
+    return kit.table(_HEADS, rows, words=range(3))
+
+
+def _more(shown: Sequence[Markup], rest: Markup, words: str = "") -> Markup:
+    return kit.folded(f"{len(shown) - _OPEN} more{words}", rest) if len(shown) > _OPEN else Markup()
+
+
+def _colour_section(result: ObjectResult, histograms: Sequence[Markup]) -> Markup:
+    if not result.file.colours:
+        return Markup()
+    again = result.file.inputs.real_again is not None
+    halves = "the two real recordings" if again else "the two halves of the real recording"
+    return kit.section(
+        "Hue, saturation, value",
+        kit.note(
+            "Of the pixels of whole pictures, and of labelled objects by class, real in blue and virtual in orange. "
+            "The distance is the Wasserstein distance W1: how far a pixel's value must change on average to make one "
+            "histogram the other; hues go around the circle. The floor is the same distance between "
+            f"{halves}. A gray pixel has no hue."
+        ),
+        kit.table(("", "", "distance", "floor"), map(_colour, result.file.colours), row_heads=True, kind=None),
+        *histograms[:_OPEN],
+        _more(histograms, Markup().join(histograms[_OPEN:])),
     )
 
 
@@ -508,7 +577,8 @@ def _inputs(inputs: SidesFields) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _picture_uri(result: ObjectResult, file: str) -> Markup:
+def _picture(result: ObjectResult, picture: PictureFileFields) -> Markup:
+    file = picture.file
     path = result.folder / PICTURES / file
     if Path(file).name != file or not path.is_file():
         raise SimjudgeError(f"{path}: is missing; run simjudge objects again")
@@ -516,7 +586,8 @@ def _picture_uri(result: ObjectResult, file: str) -> Markup:
     # Maps have few colours and sharp edges: PNG is smaller and exact there.
     png, jpeg = encode_png(pixels), encode_jpeg(pixels, 85)
     kind, data = ("png", png) if len(png) < 1.2 * len(jpeg) else ("jpeg", jpeg)
-    return Markup(data_uri(data, kind))  # noqa: S704 - base64
+    shown = kit.image(data_uri(data, kind), picture.title, "map" if "map" in file else None)
+    return kit.figure(shown, heading=picture.title, caption=picture.note)
 
 
 def _write_csv(result: ObjectResult, path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
@@ -21,8 +22,9 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
+from simjudge.page import kit
 from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, is_report, load_template, picture_uri, write_page
+from simjudge.page.html import FigureEmbedder, element, is_report, picture_uri, write_page
 from simjudge.page.palette import LIGHT, SERIES, class_colours
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import (
@@ -468,21 +470,54 @@ def report_recording(
 
 def render_recording_page(held: RecordedSensors, view: RecordingView, title: str = "") -> str:
     """Render the page."""
-    embedder = FigureEmbedder()
-    return load_template("recording.html").render(
-        title=title or held.path.name,
-        name=held.path.name,
-        view=view,
-        instants=[
-            (
-                instant,
-                embedder.embed(instant.top),
-                embedder.embed(instant.perspective),
-                "" if instant.picture is None else picture_uri(instant.picture, _WIDEST_PX),
-            )
-            for instant in view.instants
-        ],
-        charts=[(chart, embedder.embed(chart.figure)) for chart in view.charts.values()],
-        notes=held.notes,
+    draw, name, scale = FigureEmbedder().embed, held.path.name, view.scale
+    instants = [_shown_instant(instant, draw) for instant in view.instants]
+    drawn = [
+        (chart.is_map, kit.section(chart.heading, kit.figure(draw(chart.figure), caption=chart.note)))
+        for chart in view.charts.values()
+    ]
+    maps = [chart for is_map, chart in drawn if is_map]
+    return kit.page(
+        title or name,
+        f"what {name} holds",
+        kit.section("Sensors", kit.bullets(view.sentences), *(kit.note(f"Note: {line}.") for line in held.notes)),
+        kit.section(
+            "Point clouds",
+            kit.note(
+                "From above, x is ahead and y to the left; in perspective, the view is ahead from behind. The square "
+                f"{2 * scale.radius:g} m wide, with a line every {scale.step:g} m; the brighter lines meet at the "
+                "origin. All clouds share the colours of height. Points are drawn where their own instant had them."
+            ),
+            *instants,
+        )
+        if scale is not None and instants
+        else "",
+        element("div", *maps, class_="maps") if maps else "",
+        *(chart for is_map, chart in drawn if not is_map),
         losses=held.losses.lines(),
+        lost="Lost from the recording, and not on this page:",
+        width_px=1500,
+    )
+
+
+def _shown_instant(instant: Instant, draw: Callable[[ReportFigure], Markup]) -> Markup:
+    """A moment: its cloud from above and in perspective, and what the camera saw."""
+    classes = [
+        element(
+            "span", element("span", class_="dot", style=f"background: {colour}"), f"{name} ({count})", class_="legend"
+        )
+        for name, colour, count in instant.classes
+    ]
+    boxes = element("small", "3-D boxes: ", *classes) if classes else ""
+    picture: Markup | str = kit.note(f"Camera: {instant.picture_note}.") if instant.picture_note else ""
+    if instant.picture is not None:
+        shown = kit.image(picture_uri(instant.picture, _WIDEST_PX), "what the camera saw")
+        picture = kit.figure(shown, caption=instant.picture_note)
+    return element(
+        "div",
+        element("h3", instant.title, boxes),
+        kit.figure(draw(instant.top)),
+        kit.figure(draw(instant.perspective)),
+        picture,
+        class_="instant seen" if instant.picture_note else "instant",
     )

@@ -1,0 +1,140 @@
+"""What pages are composed of: sections with tables, figures and galleries. Text is escaped, markup is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from simjudge.page.html import element, load_template
+
+LOST = "Lost from the input, and not in any number here:"
+"""Heading of what was lost."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that says more than its text."""
+
+    text: str
+    value: str = ""  # what its row is ordered by; "" for the text
+    colour: str = ""  # of the chip around it; "" for none
+    hover: str = ""
+
+
+def page(
+    title: str, about: object, *content: object, losses: Sequence[str] = (), lost: str = LOST, width_px: int = 1240
+) -> str:
+    """Write a whole page: `about` stands above its title, `losses` above both, under the heading `lost`."""
+    parts = (element("aside", bold(lost), bullets(losses), class_="lost") if losses else "", *content)
+    return load_template("page.html").render(title=title, about=about, parts=parts, width_px=width_px)
+
+
+def section(heading: object, *content: object, kind: str | None = None) -> Markup:
+    """A part of a page with a heading."""
+    return element("section", element("h2", heading), *content, class_=kind)
+
+
+def hero(word: str, colour: str, lead: str, *content: object) -> Markup:
+    """The answer of a page: a word or two in the colour of the verdict, a sentence, and more."""
+    said = element("div", paragraph(lead, kind="lead"), *content)
+    return element("section", paragraph(word, kind="word long"), said, class_=f"hero v-{colour}")
+
+
+def table(
+    heads: Sequence[object],
+    rows: Iterable[Sequence[object] | str],
+    *,
+    words: Collection[int] = (0,),
+    row_heads: bool = False,
+    kind: str | None = "rows",
+) -> Markup:
+    """A table; a row that is a text is the heading of those below it, and columns of `words` stand on the left."""
+
+    def row(cells: Sequence[object] | str, tag: str) -> Markup:
+        if isinstance(cells, str):
+            return element("tr", element("th", cells, colspan=len(heads)), class_="group")
+        tags = ["th" if row_heads and n == 0 else tag for n in range(len(cells))]
+        return element("tr", *(_cell(c, tags[n], "word" if n in words else None) for n, c in enumerate(cells)))
+
+    head = element("thead", row(heads, "th")) if heads else ""
+    body = element("tbody", *(row(cells, "td") for cells in rows))
+    return element("div", element("table", head, body, class_=kind), class_="scroll")
+
+
+def _cell(cell: object, tag: str, kind: str | None) -> Markup:
+    if not isinstance(cell, Cell):
+        return element(tag, cell, class_=kind)
+    shown = chip(cell.text, cell.colour) if cell.colour else cell.text
+    return element(tag, shown, class_=kind, data_value=cell.value or None, title=cell.hover or None)
+
+
+def figure(drawing: object, *, heading: object = "", caption: object = "", width_px: int | None = None) -> Markup:
+    """A drawing with what is said of it."""
+    return element(
+        "figure",
+        element("h4", heading) if heading else "",
+        drawing,
+        element("figcaption", caption) if caption else "",
+        style=None if width_px is None else f"max-width: {width_px}px",
+    )
+
+
+def gallery(pictures: Iterable[tuple[object, str]], kind: str = "") -> Markup:
+    """Pictures in a row, each a caption and a data URI; `kind`: "small" or "large", "" for up to three in a row."""
+    shown = (element("figure", element("figcaption", words), image(uri, words)) for words, uri in pictures)
+    return element("div", *shown, class_=f"gallery {kind}".rstrip())
+
+
+def image(uri: str, words: object, kind: str | None = None) -> Markup:
+    """A picture, from its data URI, and what is on it."""
+    return element("img", src=uri, alt=words, class_=kind)
+
+
+def paragraph(*content: object, kind: str | None = None) -> Markup:
+    """A paragraph."""
+    return element("p", *content, class_=kind)
+
+
+def note(*content: object) -> Markup:
+    """A small paragraph that says how to read what stands beside it."""
+    return paragraph(*content, kind="key")
+
+
+def bullets(lines: Iterable[object]) -> Markup:
+    """A list; nothing without lines."""
+    items = [element("li", line) for line in lines]
+    return element("ul", *items) if items else Markup()
+
+
+def parameters(values: Mapping[str, object]) -> Markup:
+    """Names and values in a line."""
+    shown = (Markup(" ").join((element("b", name), str(value))) for name, value in values.items())
+    return paragraph(*(Markup("{} ").format(element("span", value)) for value in shown), kind="parameters")
+
+
+def folded(summary: object, *content: object, kind: str = "more", is_open: bool = False) -> Markup:
+    """What shows after a click."""
+    return element("details", element("summary", summary), *content, class_=kind, open="" if is_open else None)
+
+
+def chip(text: object, colour: str) -> Markup:
+    """A verdict in its colour."""
+    return element("span", text, class_=f"chip v-{colour}")
+
+
+def bold(text: object) -> Markup:
+    """Words that stand out."""
+    return element("b", text)
+
+
+def line_swatch(kind: str) -> Markup:
+    """A short line in the colour of a set: "a", "b" or "w1"."""
+    line = element("line", class_=f"line stroke-{kind}", x1=0, x2=22, y1=5, y2=5)
+    return element("svg", line, class_="swatch", width=22, height=10)
+
+
+def dot(colour: str) -> Markup:
+    """A small square of a colour, #rrggbb."""
+    return element("span", class_="dot", style=f"background: {colour}")

@@ -11,7 +11,7 @@ from public_data import PUBLIC_DATA, needs
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import installed_file, installed_folder
-from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS, copy_samples, run_demo
+from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS, THETA, copy_samples, run_demo
 
 
 @pytest.mark.parametrize(("name", "least"), [(REAL, 180), *((name, 140) for name in SIMULATIONS)])
@@ -59,7 +59,8 @@ def test_the_verdict_is_that_of_detect_and_compare(tmp_path):
     real = sj.detect(installed_folder(f"demo/{REAL}"), installed_folder("models") / f"{MODEL}.onnx")
     for name, called in SIMULATIONS.items():
         simulated = sj.detect(installed_folder(f"demo/{name}"), installed_folder("models") / f"{MODEL}.onnx")
-        again = sj.compare(real, simulated)
+        again = sj.compare(real, simulated, theta=THETA)
         assert str(again) == str(found.results[name])
-        assert found.results[name].control
+        assert "against itself shows a gap in 0 of" in found.results[name].control
+        assert "too little" not in found.results[name].control
         assert called in page

@@ -103,7 +103,7 @@ def test_the_shipped_cameras_are_whole():
         small = dict.fromkeys(("signs_plain", "signs_glare", "signs_fitted"), (320, 240))
         sizes = {"plain_half": (640, 360), "formula": (1024, 256), "hallway": (360, 640)} | small
         assert camera.lens.size == sizes.get(name, (1280, 720))
-        field = {"formula": 70, "hallway": 38.185} | dict.fromkeys(small, 66)
+        field = {"formula": 70, "hallway": float(np.degrees(2 * np.arctan(180 / 520)))} | dict.fromkeys(small, 66)
         assert camera.lens.horizontal_field() == pytest.approx(field.get(name, 80))
         assert camera.lens.camera_info(name).error < 1e-3
         out = apply_steps(picture, camera.steps, seed=1)

@@ -35,8 +35,11 @@ setup-test:
 demo: setup-sim ## two simulations judged against a stand-in for reality: rendered, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
 
-dist: setup ## a wheel in dist/: simjudge with its configs, scenes, models, message types, samples and the demo's pictures
+dist: setup ## wheel and sdist in dist/: simjudge with its configs, scenes, models, message types, samples and the demo's pictures
+	@rm -rf dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@$(BIN)/python -c "from setuptools import build_meta; build_meta.build_sdist('dist')" > dist/sdist.log 2>&1 || { cat dist/sdist.log; exit 1; }
+	@rm dist/sdist.log; ls -sh dist
 
 krc: setup-sim ## the KRC experiment: a straight drive, replayed through virtual sensors and compared; about 10 minutes
 	$(BIN)/simjudge study run krc --size $(or $(SIZE),small) --out krc_out
@@ -65,7 +68,7 @@ lint: setup-test ## ruff, generated files, mypy, and which room may import which
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml
 
-generated: setup-test ## write anew what programs make: schemas, docs/reference/ros.md, config/params, the drawing of the rooms, CHANGELOG.rst
+generated: setup-test ## write anew what programs make: schemas, docs/reference/ros.md, config/params, the drawing of the rooms, CHANGELOG.rst, versions
 	$(BIN)/python scripts/generated.py
 
 docs: setup-docs ## the documentation as a site: site/index.html

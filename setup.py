@@ -32,6 +32,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
+        shared("bags", "*.mcap"),
         *(shared(folder) for folder in folders_of("config")),
         *(shared(folder) for folder in folders_of("demo")),
         shared("launch", "*.launch.py"),

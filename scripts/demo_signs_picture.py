@@ -1,4 +1,7 @@
-"""Paints docs/images/demo_signs.jpg: photographs and simulated pictures of `simjudge demo`, with labels and detections.
+"""Paints docs/images/demo_signs.gif: photographs and simulated pictures of `simjudge demo`, with labels and detections.
+
+Each class is shown for a second and a half: a photograph and a picture of each simulation whose objects are about as
+high. White is the label, orange what the detector found.
 
 python scripts/demo_signs_picture.py
 """
@@ -9,17 +12,21 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import numpy.typing as npt
+from PIL import Image
 
 import simjudge as sj
 from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS
 
 ROOT = Path(__file__).resolve().parents[1]
-KINDS, HEIGHT, SCORE, ZOOM = ("stop", "left", "straight", "red", "green", "yellow"), 0.2, 0.25, 2
-"""Classes that are shown, the height of the object that each is chosen by (share of the picture), the least score."""
+KINDS, HEIGHT, SCORE = ("red", "stop", "yellow", "left", "green", "straight"), 0.26, 0.25
+"""Classes in the order shown, the height of the object that each is chosen by (share of the picture), least score."""
+PAUSE_MS = 1500
+WHITE, ORANGE = (255, 255, 255), (255, 140, 0)
 
 
-def painted(frames: sj.FrameSet, kind: str) -> np.ndarray:
-    """The picture of a class whose object is nearest to HEIGHT, with its label (white) and detections (orange)."""
+def painted(frames: sj.FrameSet, kind: str, caption: str) -> npt.NDArray[np.uint8]:
+    """The picture of a class whose object is nearest to HEIGHT, with its label and detections."""
     number = next(key for key, name in frames.class_names.items() if name == kind)
     objects, found = frames.objects, frames.predictions
     if frames.images is None or found is None:
@@ -28,31 +35,39 @@ def painted(frames: sj.FrameSet, kind: str) -> np.ndarray:
     tall = (objects.box[rows, 3] - objects.box[rows, 1]) / frames.size[objects.frame[rows], 1]
     row = rows[np.argmin(np.abs(tall - HEIGHT))]
     index = objects.frame[row]
-    picture = cv2.resize(np.array(frames.images.read(index)), None, fx=ZOOM, fy=ZOOM, interpolation=cv2.INTER_CUBIC)
-    boxes = [(objects.box[row], (255, 255, 255), "")]
-    for k in np.flatnonzero((found.frame == index) & (found.score >= SCORE)):
-        name = frames.class_names[int(found.class_id[k])]
-        boxes.append((found.box[k], (255, 140, 0), f"{name} {found.score[k]:.2f}"))
+    picture = np.array(frames.images.read(index))
+    detections = [k for k in np.flatnonzero(found.frame == index) if found.score[k] >= SCORE]
+    boxes = [(objects.box[row], WHITE, "")]
+    boxes += [
+        (found.box[k], ORANGE, f"{frames.class_names[int(found.class_id[k])]} {found.score[k]:.2f}") for k in detections
+    ]
     for box, colour, text in boxes:
-        x0, y0, x1, y1 = np.rint(box * ZOOM).astype(int).tolist()
-        cv2.rectangle(picture, (x0, y0), (x1, y1), colour, 2)
-        at = (min(x0, picture.shape[1] - 150), y1 + 20)
-        cv2.putText(picture, text, at, 0, 0.6, (0, 0, 0), 4, cv2.LINE_AA)
-        cv2.putText(picture, text, at, 0, 0.6, colour, 1, cv2.LINE_AA)
+        x0, y0, x1, y1 = np.rint(box).astype(int).tolist()
+        cv2.rectangle(picture, (x0, y0), (x1, y1), colour, 1, cv2.LINE_AA)
+        write(picture, text, (min(x0, picture.shape[1] - 90), min(y1 + 14, picture.shape[0] - 30)), colour)
+    if not detections:
+        write(picture, "nothing found", (int(objects.box[row, 0]) - 20, int(objects.box[row, 3]) + 14), ORANGE)
+    write(picture, caption, (8, picture.shape[0] - 10), WHITE)
     return picture
 
 
+def write(picture: npt.NDArray[np.uint8], text: str, at: tuple[int, int], colour: tuple[int, int, int]) -> None:
+    """Write a line that can be read on any ground."""
+    for shade, width in (((0, 0, 0), 3), (colour, 1)):
+        cv2.putText(picture, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.45, shade, width, cv2.LINE_AA)
+
+
 def main() -> None:
-    """A row for the photographs and one for each simulation."""
-    rows = []
-    for name, called in ((REAL, "photographs"), *SIMULATIONS.items()):
-        frames = sj.detect(ROOT / "demo" / name, ROOT / "models" / f"{MODEL}.onnx")
-        row = np.hstack([painted(frames, kind) for kind in KINDS])
-        for colour, width in (((0, 0, 0), 5), ((255, 255, 255), 2)):
-            cv2.putText(row, called, (12, row.shape[0] - 14), 0, 1.1, colour, width, cv2.LINE_AA)
-        rows.append(row)
-    sheet = cv2.resize(np.vstack(rows), None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
-    cv2.imwrite(str(ROOT / "docs/images/demo_signs.jpg"), sheet[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 85])
+    """A frame for each class: photograph, and each simulation."""
+    names = {REAL: "photograph", **SIMULATIONS}
+    judged = {name: sj.detect(ROOT / "demo" / name, ROOT / "models" / f"{MODEL}.onnx") for name in names}
+    shown = [
+        Image.fromarray(np.hstack([painted(judged[name], kind, f"{called}: {kind}") for name, called in names.items()]))
+        for kind in KINDS
+    ]
+    first, *others = [image.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE) for image in shown]
+    out = ROOT / "docs/images/demo_signs.gif"
+    first.save(out, save_all=True, append_images=others, duration=PAUSE_MS, loop=0)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
-MAKERS = ("changelog_rst", "draw_rooms", "ros_page", "schemas")  # each has files(): what they should say, by path
+MAKERS = ("badges", "changelog_rst", "draw_rooms", "ros_page", "schemas", "versions")
+"""Each has files(): what they should say, by path."""
 
 
 def main(arguments: list[str]) -> str | None:

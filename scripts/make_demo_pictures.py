@@ -1,9 +1,11 @@
 """Render the simulated pictures of `simjudge demo`: scene `signs`, seen from places like those of the photographs.
 
 Height in the picture and place in it of each sign follow the photographs that trained the detector: they are never
-judged. Labels get the margin that people left around those of the photographs.
+judged. Labels get the margin that people left around those of the photographs. The places are kept in `poses.csv`
+beside the pictures, and can be given in place of the data set: the pictures are then the same.
 
     scripts/make_demo_pictures.py ../shared/data/real_signals signs_plain 160 1 demo/plain
+    scripts/make_demo_pictures.py demo/poses.csv signs_fitted 160 1 demo/fitted
 """
 
 from __future__ import annotations
@@ -69,18 +71,34 @@ def grow(box: np.ndarray, *, light: bool) -> np.ndarray:
 
 def main() -> None:
     """Render, draw the labels anew, and write a data set of JPEG pictures."""
-    source, camera, count, seed, out = (
-        Path(sys.argv[1]),
-        sys.argv[2],
-        int(sys.argv[3]),
-        int(sys.argv[4]),
-        Path(sys.argv[5]),
-    )
+    source, camera, count, seed, out = (*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
+    kept = out.parent / "poses.csv"
+    if Path(source).is_dir():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text("\n".join(drawn_poses(Path(source), count, seed)) + "\n")
+        source = str(kept)
+    render(Path(source).read_text().splitlines()[: count + 1], camera, seed, out)
+
+
+def render(rows: list[str], camera: str, seed: int, out: Path) -> None:
+    """Write the pictures of some rows of a pose file, its header first."""
     names = ["green", "left", "red", "right", "stop", "straight", "yellow"]
     with tempfile.TemporaryDirectory() as folder:
         poses, rendered = Path(folder) / "poses.csv", Path(folder) / "rendered"
-        poses.write_text("\n".join(drawn_poses(source, count, seed)) + "\n")
-        command = ["simjudge", "render", "signs", "--camera", camera, "--poses", str(poses), "--mount", "body"]
+        poses.write_text("\n".join(rows) + "\n")
+        command = [
+            sys.executable,
+            "-m",
+            "simjudge",
+            "render",
+            "signs",
+            "--camera",
+            camera,
+            "--poses",
+            str(poses),
+            "--mount",
+            "body",
+        ]
         subprocess.run([*command, "--out", str(rendered), "--seed", str(seed)], check=True)
         shutil.rmtree(out, ignore_errors=True)
         for kind in ("images", "labels"):

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from defusedxml.ElementTree import parse
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -39,6 +40,18 @@ def pins(group, python):
                 assert re.fullmatch(r"==[^,*]+", str(pin.specifier)), line
                 found[canonicalize_name(pin.name)] = str(pin.specifier)[2:]
     return found
+
+
+def test_a_release_is_of_the_version_of_pyproject_and_keeps_no_token():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    check = next(step["run"] for step in build["steps"] if "GITHUB_REF_NAME" in step.get("run", ""))
+    for tag, code in ((f"v{PROJECT['version']}", 0), ("v0.0.1", 1)):
+        done = subprocess.run(["bash", "-c", check], cwd=ROOT, env={**os.environ, "GITHUB_REF_NAME": tag}, check=False)
+        assert done.returncode == code
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["needs"] == "build"
+    assert not [step for step in publish["steps"] if "password" in step.get("with", {})]
 
 
 def test_the_version_is_the_same_everywhere():

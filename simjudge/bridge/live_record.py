@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording, record_messages
 from simjudge.geometry.poses import Pose
@@ -176,7 +177,7 @@ class BridgeOutputs:
             topics = import_module("simjudge.nodes.bridge_topics")
         except ImportError as error:
             raise SimjudgeError(
-                f"ros=True: ROS 2 is missing ({error}): install simjudge[ros], or source one"
+                f"ros=True: ROS 2 is missing ({error}): {install_command('rclpy')}, or source one"
             ) from error
         self._node = self._stack.enter_context(topics.bridge_topics(setup, start))
         self._outputs.append(self._node)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.files import is_file
 
 
@@ -128,7 +129,7 @@ def need_rclpy() -> None:
     """Make sure that there is an rclpy that the nodes can use."""
     if importlib.util.find_spec("rclpy") is None:
         raise SimjudgeError(
-            "the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
+            f"the nodes need rclpy: source your ROS 2 installation, or {install_command('rclpy')}"
             " (in a checkout: make setup-ros)"
         )
     # Humble's says neither which messages were lost nor why an offer does not fit.

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
@@ -193,7 +194,7 @@ def import_torch() -> Any:
         torchvision_nms.register_missing_nms()
         import torchvision  # noqa: F401, PLC0415
     except ImportError as error:
-        raise SimjudgeError(f"training needs torch and torchvision: pip install 'simjudge[train]' ({error})") from error
+        raise SimjudgeError(f"training needs torch and torchvision: {install_command('torch')} ({error})") from error
     return torch
 
 

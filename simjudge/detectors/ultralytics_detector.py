@@ -29,6 +29,7 @@ import numpy as np
 from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.detectors import nms as torchvision_nms
@@ -53,7 +54,7 @@ def import_ultralytics() -> ModuleType:
         from ultralytics.utils import LOGGER, SETTINGS  # noqa: PLC0415
     except ImportError as error:
         raise SimjudgeError(
-            f"training and .pt detectors need ultralytics (AGPL-3.0): pip install 'simjudge[train]' ({error})"
+            f"training and .pt detectors need ultralytics (AGPL-3.0): {install_command('ultralytics')} ({error})"
         ) from error
     finally:
         # Ultralytics replaces it by one that, at a damaged image, wants to install a package.

@@ -22,6 +22,7 @@ from typing import Any
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.installed import version
 from simjudge.core.progress import Log
 from simjudge.method.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
@@ -157,7 +158,7 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 _CONNECT_SECONDS = 10
-DASK_MISSING = 'needs Dask: pip install "simjudge[study]"'
+DASK_MISSING = f"needs Dask: {install_command('distributed')}"
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.box_drawing import Colour, class_colour, draw_boxes, draw_lines
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
 from simjudge.geometry.poses import Pose
@@ -251,7 +252,7 @@ class SignalLayers:
             self._new_kind()
 
 
-MISSING = "rerun is not installed, which shows it: pip install 'simjudge[watch]'"
+MISSING = f"rerun is not installed, which shows it: {install_command('rerun')}"
 _LAYERS = ("ground_truth", "detections", "contexts")
 _SHADE = 0.7
 _WEB_PORT = 9090

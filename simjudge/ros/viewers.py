@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from simjudge.core.extras import install_command
 from simjudge.core.installed import installed_file
 from simjudge.ros.description import (
     YES_NO,
@@ -59,7 +60,7 @@ OBJECTS_LAYOUT = RvizLayout(
     "that of the real images' headers, or the odometry's for lidars",
 )
 WATCH = (
-    Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", YES_NO),
+    Argument("watch", "false", f"Show it with rerun ({install_command('rerun')}).", YES_NO),
     Argument("save", "", "The .rrd file to save to, with watch; there is no window then."),
 )
 

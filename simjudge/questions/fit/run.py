@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
@@ -60,7 +61,7 @@ def search_minimum(
     try:
         import cma  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise SimjudgeError("a fit needs cma: pip install 'simjudge[fit]'; --evaluations 0 does without") from error
+        raise SimjudgeError(f"a fit needs cma: {install_command('cma')}; --evaluations 0 does without") from error
     options = {"seed": seed + 1, "popsize": _POPULATION, "maxfevals": evaluations, "verbose": -9}
     strategy: Any = cma.CMAEvolutionStrategy(list(start), _FIRST_STEP, options)
     with progress(words) as advance:

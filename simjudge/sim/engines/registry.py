@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.settings import TextForm
 from simjudge.core.text import near_name
 from simjudge.geometry.poses import Pose
@@ -31,7 +32,7 @@ OWN_ENGINES = {
 }
 # What an option or setting that chooses an engine takes, in words.
 CHOICES = "default, baked, chrono, a plug-in's name, or package:Class"
-_REMEDIES = dict.fromkeys(("default", "baked"), "; pip install simjudge[sim]")
+_REMEDIES = dict.fromkeys(("default", "baked"), f"; {install_command('mitsuba')}")
 
 
 def registered_engines() -> dict[str, list[EntryPoint]]:
@@ -178,7 +179,7 @@ def _plugin(entry: EntryPoint) -> EngineAvailability:
 def _default() -> EngineAvailability:
     missing = [name for name in ("mujoco", "mitsuba") if importlib.util.find_spec(name) is None]
     if missing:
-        missing_line = f"missing: {', '.join(missing)}; pip install simjudge[sim]"
+        missing_line = f"missing: {', '.join(missing)}; {install_command(missing[0])}"
         return EngineAvailability("default", runs=False, lines=(missing_line,))
     from simjudge.sim.engines.default.variant import REMEDY, choose_variant, find_llvm, has_cuda, llvm_version
 

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_image_size, decode_image
 from simjudge.geometry.poses import Pose
@@ -156,7 +157,9 @@ def _exr(path: Path) -> npt.NDArray[np.float32]:
     try:
         mitsuba: Any = importlib.import_module("mitsuba")
     except ImportError as error:
-        raise SimjudgeError(f"{path}: EXR is read by Mitsuba: pip install simjudge[sim], or save it as HDR") from error
+        raise SimjudgeError(
+            f"{path}: EXR is read by Mitsuba: {install_command('mitsuba')}, or save it as HDR"
+        ) from error
     if mitsuba.variant() is None:
         mitsuba.set_variant("scalar_rgb")
     try:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.files import is_file, read_bytes
 from simjudge.core.images import RgbImage
 from simjudge.core.text import nearest_name, one_line
@@ -95,7 +96,7 @@ def _load(path: Path) -> Any:
     try:
         trimesh = importlib.import_module("trimesh")
     except ImportError as error:
-        raise SimjudgeError(f"{path}: glTF is read by trimesh: pip install simjudge[sim]") from error
+        raise SimjudgeError(f"{path}: glTF is read by trimesh: {install_command('trimesh')}") from error
     try:
         return trimesh.load_scene(str(path), process=False)
     except Exception as error:

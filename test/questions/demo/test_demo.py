@@ -9,8 +9,9 @@ import pytest
 from public_data import PUBLIC_DATA, needs
 
 import simjudge as sj
-from simjudge.core.installed import installed_folder
-from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS, run_demo
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import installed_file, installed_folder
+from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS, THETA, copy_samples, run_demo
 
 
 @pytest.mark.parametrize(("name", "least"), [(REAL, 180), *((name, 140) for name in SIMULATIONS)])
@@ -29,6 +30,13 @@ def test_attribution_and_licence_stand_beside_the_photographs():
     text = (installed_folder("demo") / "README.md").read_text(encoding="utf-8")
     for needed in ("CC BY 4.0", "traffic-signal-blyl9", "Robotics-TESE", "creativecommons.org"):
         assert needed in text
+
+
+def test_samples_are_the_recordings_of_bags_and_overwrite_nothing(tmp_path):
+    assert [file.name for file in copy_samples(tmp_path / "new")] == ["real.mcap", "sim.mcap"]
+    assert (tmp_path / "new/sim.mcap").read_bytes() == installed_file("bags/sim.mcap").read_bytes()
+    with pytest.raises(SimjudgeError, match=r"real\.mcap"):
+        copy_samples(tmp_path / "new")
 
 
 @needs("real_signals")
@@ -51,7 +59,8 @@ def test_the_verdict_is_that_of_detect_and_compare(tmp_path):
     real = sj.detect(installed_folder(f"demo/{REAL}"), installed_folder("models") / f"{MODEL}.onnx")
     for name, called in SIMULATIONS.items():
         simulated = sj.detect(installed_folder(f"demo/{name}"), installed_folder("models") / f"{MODEL}.onnx")
-        again = sj.compare(real, simulated)
+        again = sj.compare(real, simulated, theta=THETA)
         assert str(again) == str(found.results[name])
-        assert found.results[name].control
+        assert "against itself shows a gap in 0 of" in found.results[name].control
+        assert "too little" not in found.results[name].control
         assert called in page

@@ -32,6 +32,7 @@ def test_there_are_these():
         "formula",
         "krc",
         "krc_stand_in",
+        "hallway",
         "signs",
     }
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 
 Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
 VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
@@ -44,6 +45,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 import mitsuba
 mitsuba.set_variant(sys.argv[1])
+from simjudge.core.extras import install_command
 from simjudge.sim.engines.default.mitsuba_tracer import try_picture
 try_picture()
 """
@@ -79,7 +81,7 @@ def load_mitsuba() -> Any:
     try:
         mitsuba = importlib.import_module("mitsuba")
     except ImportError as error:
-        raise SimjudgeError(f"Mitsuba is missing ({error}): pip install simjudge[sim]") from error
+        raise SimjudgeError(f"Mitsuba is missing ({error}): {install_command('mitsuba')}") from error
     if mitsuba.variant() != variant:
         mitsuba.set_variant(variant)
     return mitsuba

@@ -132,6 +132,35 @@ def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion w
         raise UsageError(message)
 
 
+WIDEST_GLARE = 100.0  # Pixels of a glare's radius: the kernel grows with it
+_GLARE_REACH = 12  # Radii to which scattered light is counted: 99.3 % of it
+
+
+@camera_filter
+def glare(image: AnyImage, *, share: float, radius: float) -> AnyImage:
+    """Scatter a `share` of all light as lenses do: what is brighter than full scale gets a halo; edges are mirrored.
+
+    Half of the scattered light falls within `radius` pixels. It thins out as 1 / (1 + (r / radius)^2)^2. Put it above
+    `srgb`: where light has been cut at full scale, a lamp shines no brighter than paper.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        share: of the light that is scattered, 0 to 1.
+        radius: pixels, above 0.
+
+    Returns:
+        The image with halos, same type and shape.
+    """
+    require(0 <= share <= 1, f"glare: share {share}; it must be in 0..1")
+    require(0 < radius <= WIDEST_GLARE, f"glare: radius {radius} px; it must be above 0, {WIDEST_GLARE:g} at most")
+    seen = as_float(image)
+    reach = min(math.ceil(_GLARE_REACH * radius), min(image.shape[:2]) - 1)
+    row, column = np.ogrid[-reach : reach + 1, -reach : reach + 1]
+    kernel = 1 / (1 + (row**2 + column**2) / radius**2) ** 2
+    halo = cv2.filter2D(seen, -1, kernel / kernel.sum(), borderType=cv2.BORDER_REFLECT_101)
+    return to_type_of(image, seen * (1 - share) + share * np.asarray(halo).reshape(image.shape))
+
+
 LONGEST_MOTION = 200.0  # Pixels that a camera may move while a picture is exposed
 _POINTS = 4001  # Places on the path of a moving camera
 

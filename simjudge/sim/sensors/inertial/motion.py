@@ -32,6 +32,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.extras import install_command
 from simjudge.core.text import one_line
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
@@ -352,8 +353,8 @@ def magnetic_field(reference: Triple, year: float | None) -> Triple:
         model = importlib.import_module("pygeomag").GeoMag()
     except ImportError as error:
         raise SimjudgeError(
-            "magnetometer: the earth's field at a place and year needs pygeomag: pip install 'simjudge[sim]'; or give"
-            " field: [east, north, up]"
+            "magnetometer: the earth's field at a place and year needs pygeomag:"
+            f" {install_command('pygeomag')}; or give field: [east, north, up]"
         ) from error
     longitude, latitude, altitude = reference
     try:

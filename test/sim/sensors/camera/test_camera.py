@@ -100,10 +100,10 @@ def test_the_shipped_cameras_are_whole():
     for name in shipped_files(CAMERA):
         camera = read_camera(name)
         assert camera.name == name
-        small = dict.fromkeys(("signs_plain", "signs_fitted"), (320, 240))
-        sizes = {"plain_half": (640, 360), "formula": (1024, 256)} | small
+        small = dict.fromkeys(("signs_plain", "signs_glare", "signs_fitted"), (320, 240))
+        sizes = {"plain_half": (640, 360), "formula": (1024, 256), "hallway": (360, 640)} | small
         assert camera.lens.size == sizes.get(name, (1280, 720))
-        field = {"formula": 70} | dict.fromkeys(small, 66)
+        field = {"formula": 70, "hallway": float(np.degrees(2 * np.arctan(180 / 520)))} | dict.fromkeys(small, 66)
         assert camera.lens.horizontal_field() == pytest.approx(field.get(name, 80))
         assert camera.lens.camera_info(name).error < 1e-3
         out = apply_steps(picture, camera.steps, seed=1)

@@ -47,6 +47,7 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
+        "glare": {"share": 0.2, "radius": 2.5},
         "haze": {"density": 0.3, "blue": 0.9},
         "motion_blur": {"length": 4.5, "angle": 30},
         "chromatic_aberration": {"red": 1.01, "blue": 0.99},
@@ -211,6 +212,19 @@ def test_haze_is_a_mixture_with_the_light_of_the_air():
     assert made == pytest.approx(0.75 * picture + 0.25 * np.array([0.6, 0.7, 0.9]), abs=1e-6)
 
 
+def test_glare_scatters_its_share_half_of_it_within_the_radius():
+    lamp = np.zeros((301, 301, 3))
+    lamp[150, 150] = 40.0
+    seen = filters.glare(lamp, share=0.1, radius=8)
+    away = np.hypot(*np.ogrid[-150:151, -150:151])
+    halo = seen[:, :, 0].copy()
+    halo[150, 150] -= 36.0  # nine tenths stay
+    assert halo.sum() == pytest.approx(4.0, rel=1e-3)
+    for radii in (1, 2, 4):  # 1 / (1 + (r / radius)^2)^2 in the plane: R^2 / (1 + R^2) of it lies within R radii
+        assert halo[away < 8 * radii].sum() / 4 == pytest.approx(radii**2 / (1 + radii**2), abs=0.012)
+    assert np.array_equal(filters.glare(GREY, share=0.3, radius=5), GREY)
+
+
 def test_motion_blur_is_the_mean_along_its_path():
     """Of length 5 to the right it is the mean of five pixels; the variance of a path of L pixels is L^2 / 12."""
     picture = np.random.default_rng(1).random((9, 40, 3))
@@ -247,6 +261,8 @@ def test_sharpening_adds_what_a_blur_takes_away():
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
+        ("glare", {"share": 1.2, "radius": 3}, "share 1.2"),
+        ("glare", {"share": 0.2, "radius": 0}, "radius 0"),
         ("haze", {"density": 1.2}, "density 1.2"),
         ("motion_blur", {"length": -1}, "length -1"),
         ("chromatic_aberration", {"red": 1.5}, "sizes 1.5"),

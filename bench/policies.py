@@ -20,7 +20,7 @@ from scipy.stats import binomtest
 from simjudge.core.arrays import FloatArray
 from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.policies.cells import GapEvidence, find_cells, judge_cells, permuted_w1
+from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
@@ -52,7 +52,7 @@ def judged(trials: PolicyTrials, seed: int = 0) -> Certainty:
     """All cells together."""
     cells = find_cells(trials)
     evidence = GapEvidence.of_trials(trials, cells, DRAWS, seed)
-    return judge_cells([], evidence.evidence(np.arange(len(cells))), MARGIN)[1]
+    return evidence.judge([], MARGIN)[1]
 
 
 def false_gaps(times: Callable[[int], int]) -> Rows:

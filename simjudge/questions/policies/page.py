@@ -214,8 +214,8 @@ _PARTS = {
     "scatter": (
         "Real against simulated",
         (
-            "Each point is a policy, its success a mean over the tasks that all policies have on both sides. Bars hold 95 %"
-            " of what the trials leave open."
+            "Each point is a policy, its success a mean over the tasks that all policies have on both sides. Bars hold"
+            " 95 % of what the trials leave open."
         ),
     ),
     "bars": (
@@ -235,8 +235,8 @@ _PARTS = {
     "map": (
         "Where the simulation misleads",
         (
-            "Each point is a real trial, where it began. Its colour is the simulated success of trials that began alike,"
-            " less the real one: red promises too much. Crosses were never simulated."
+            "Each point is a real trial, where it began. Its colour is the simulated success of trials that began"
+            " alike, less the real one: red promises too much. Crosses were never simulated."
         ),
     ),
 }
@@ -302,5 +302,5 @@ POLICIES_PAGE = ResultPage(
     load_policies,
     lambda result, _, title: render_policies_page(result, title),
     policy_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],
+    lambda result: [f"{headline(result)}. {lead(result)}", *sentences(result)],
 )

@@ -213,7 +213,7 @@ WATCH_PAGE = ResultPage(
     load_watch,
     lambda result, _, title: render_watch_page(result, title),
     watch_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],
+    lambda result: [f"{headline(result)}. {lead(result)}", *sentences(result)],
 )
 
 
@@ -329,7 +329,12 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
     @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
+        return " ".join(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict and what it rests on, a sentence or two each."""
+        return [f"{headline(self.saved)}. {lead(self.saved)}", *sentences(self.saved)]
 
     def __repr__(self) -> str:
         """What it is, in a line."""

@@ -175,6 +175,7 @@ def headline(result: SavedPolicies) -> str:
     return f"{ranked}; rates: {rates}" if ranked else f"Rates: {rates}"
 
 
+_SMALL_CHANCE = 0.005
 _LISTED = 5
 """Conditions with a wrong choice that are named."""
 _RANKS = {
@@ -214,7 +215,8 @@ def _choice_words(ranking: Row | None) -> str:
     if len(first) > 1:
         return f"The simulation does not choose between {list_some(first)}, which do best in it alike"
     known = choice["chance_right"] is not None
-    chance = f" (chance of error {_percent(1 - choice['chance_right'])})" if known else ""
+    error = 1 - choice["chance_right"] if known else 0.0
+    chance = f" (chance of error {_percent(error) if error >= _SMALL_CHANCE else 'below 1 %'})" if known else ""
     if _is_right(ranking):
         return f"The simulation picks the policy that is best on the robot, {choice['policy']}{chance}"
     lost = choice["expected_regret"] if known else choice["regret"]
@@ -479,12 +481,11 @@ def _context_row(row: Row) -> list[str]:
 COLUMNS = ("policy", "task", "trials", "real", "sim", "gap", "95 %", "p corr.", "floor", "verdict")
 
 
-def table_row(row: Row) -> list[str]:
-    """A row of the table."""
+def table_row(row: Row, names: Sequence[str] = COLUMNS[:2]) -> list[str]:
+    """A row of the table, which begins with what the cells have in common."""
     tested = row["gap"] is not None
     return [
-        row.get("policy", "all"),
-        row.get("task", "all" if "task" not in row else ""),
+        *(str(row.get(name, "all")) for name in names),
         f"{row['trials_real']} / {row['trials_sim']}",
         _percent(row["rate_real"]),
         _percent(row["rate_sim"]),

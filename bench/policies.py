@@ -20,7 +20,7 @@ from scipy.stats import binomtest
 from simjudge.core.arrays import FloatArray
 from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.policies.cells import GapEvidence, find_cells, judge_cells, permuted_w1
+from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
@@ -52,7 +52,7 @@ def judged(trials: PolicyTrials, seed: int = 0) -> Certainty:
     """All cells together."""
     cells = find_cells(trials)
     evidence = GapEvidence.of_trials(trials, cells, DRAWS, seed)
-    return judge_cells([], evidence.evidence(np.arange(len(cells))), MARGIN)[1]
+    return evidence.judge([], MARGIN)[1]
 
 
 def false_gaps(times: Callable[[int], int]) -> Rows:
@@ -108,20 +108,41 @@ def made_sessions(random: np.random.Generator) -> PolicyTrials:
 
 def gaps(times: Callable[[int], int]) -> Rows:
     """A true gap: its interval, how often it is shown, and how often "predicts" is said though it is the margin."""
-    rows = [["true gap", "cells", "trials real / sim", "tables", "interval holds %", "gap shown %", '"predicts" %']]
+    rows = [
+        [
+            "true gap",
+            "real rates",
+            "cells",
+            "trials real / sim",
+            "tables",
+            "interval holds %",
+            "gap shown %",
+            '"predicts" %',
+        ]
+    ]
     for gap in (0.0, 0.1, 0.2):
-        for cells, counts in ((1, (50, 50)), (1, (200, 200)), (10, (20, 200)), (10, (50, 50)), (30, (20, 20))):
+        for cells, counts, low, high in (
+            (1, (50, 50), 0.3, 0.7),
+            (1, (200, 200), 0.3, 0.7),
+            (10, (20, 200), 0.3, 0.7),
+            (10, (50, 50), 0.3, 0.7),
+            (30, (20, 20), 0.3, 0.7),
+            (5, (20, 20), 0.9, 1.0),
+        ):
             random, tables = np.random.default_rng([cells, *counts, int(100 * gap)]), times(2000)
             held = shown = same = 0
             for _ in range(tables):
-                real = random.uniform(0.3, 0.7, cells)
-                sim = real + gap * random.choice((-1.0, 1.0), cells)
+                real = random.uniform(low, high, cells)
+                sim = real + gap * (random.choice((-1.0, 1.0), cells) if high + gap < 1 else -1)
                 found = judged(made(real, sim, counts, random), int(random.integers(1 << 31)))
                 held += (found.gap_low or 0.0) - 1e-9 <= gap <= (found.gap_high or 0.0) + 1e-9
                 shown += found.verdict in GAPS
                 same += found.verdict == Verdict.PREDICTS
             size = f"{counts[0]} / {counts[1]}"
-            rows.append([f"{gap:g}", str(cells), size, str(tables), *(share(k, tables) for k in (held, shown, same))])
+            rates = f"{low:g}-{high:g}"
+            rows.append(
+                [f"{gap:g}", rates, str(cells), size, str(tables), *(share(k, tables) for k in (held, shown, same))]
+            )
     return rows
 
 

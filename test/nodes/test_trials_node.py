@@ -50,7 +50,7 @@ def test_every_trial_is_on_the_disk_when_the_node_is_killed_and_the_next_one_goe
         if graph.until(lambda: node.poll() is not None, timeout=0.3):
             break
     assert node.returncode == 0, graph.output(node)
-    assert "Gap: The robot does worse than the simulation says" in graph.output(node)
+    assert "Gap. The robot does worse than the simulation says" in graph.output(node)
     assert states[-1].level == DiagnosticStatus.WARN
     assert {row["side"] for row in rows(table)} == {"real", "sim"}
 

@@ -36,7 +36,7 @@ def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list
                     f"{folder}: {POLICIES} does not say what its trials give: {wrong[0]}; compare again"
                 )
             write_page(part / PAGE, render_policies_page(saved, title))
-            said.append(f"{saved.name}: {headline(saved)}: {lead(saved)}")
+            said.append(f"{saved.name}: {headline(saved)}. {lead(saved)}")
         shutil.copyfile(Path(check_policies.__file__), temporary / SCRIPT)
         files = sorted(file.relative_to(temporary).as_posix() for file in temporary.rglob("*") if file.is_file())
         lines = [f"{check_policies.sha256(temporary / name)}  {name}\n" for name in files]

@@ -30,7 +30,7 @@ from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.gap import FOLD_AT_ZERO
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.vector_contexts import PointSamples, compare_points
-from simjudge.method.verdicts import Verdict, verdict_by_margin
+from simjudge.method.verdicts import SIGNIFICANCE, Verdict, verdict_by_margin
 from simjudge.method.wasserstein import wasserstein_distance
 from simjudge.questions.policies.trials import PolicyTrials, row_numbers
 
@@ -136,6 +136,33 @@ def _permuted(
         return _dealt_trials(outcome[rows], len(real), levels, draws, random)
     unit = np.unique(trials.unit[rows], return_inverse=True)[1].reshape(-1)
     return _dealt_units(outcome[rows], unit, len(np.unique(trials.unit[real])), levels, draws, random)
+
+
+def _least_spread(trials: PolicyTrials, real: IntArray, sim: IntArray, *, alone: bool) -> tuple[float, float]:
+    """The spread that a cell's difference has at least, and the gap that may hide where all trials ended alike.
+
+    Rates are smoothed (Jeffreys), since ten successes of ten do not say that no trial ever fails. Where not a single
+    trial, or pair, differs, a rate of up to 1 - 0.025^(1/n) may have been missed.
+    """
+    paired = _pairs(trials, real, sim) if trials.pair_names else np.empty((0, 2), np.int64)
+    if 2 * len(paired) >= max(len(real), len(sim)):
+        differ = np.abs(trials.outcome[paired[:, 0]] - trials.outcome[paired[:, 1]])
+        square, fewest = (float((differ**2).sum()) + JEFFREYS) / (len(paired) + 2 * JEFFREYS), len(paired)
+        return float(np.sqrt(square / fewest)), _hidden(fewest) if not differ.any() else 0.0
+    counts = [len(side) if alone else len(np.unique(trials.unit[side])) for side in (real, sim)]
+    sides = [trials.outcome[side] for side in (real, sim)]
+    smooth = [(float(side.sum()) + JEFFREYS) / (len(side) + 2 * JEFFREYS) for side in sides]
+    whole = [bool(np.isin(side, (0.0, 1.0)).all()) for side in sides]
+    variance = sum(p * (1 - p) / n if is_whole else 0.0 for p, n, is_whole in zip(smooth, counts, whole, strict=True))
+    same = len(np.unique(np.concatenate(sides))) == 1
+    return float(np.sqrt(variance)), _hidden(min(counts)) if same else 0.0
+
+
+def _hidden(count: int) -> float:
+    return 1 - float((SIGNIFICANCE / 2) ** (1 / count))
+
+
+JEFFREYS = 0.5
 
 
 def _pairs(trials: PolicyTrials, real: IntArray, sim: IntArray) -> IntArray:
@@ -277,6 +304,39 @@ class GapEvidence(ShortRepr):
         size = SampleSize(self._units(chosen, 0), self._units(chosen, 1))
         return Evidence(mean, boot, size, tried=self.tried)
 
+    def judge(self, groups: Sequence[IntArray], margin: float) -> tuple[list[Certainty], Certainty]:
+        """Judge groups of cells, each as one of several, and all cells together.
+
+        Where W1 of one cell is near 0, its draws lie folded at 0, and vary less than those of a true gap: of a gap of
+        two spreads, intervals of the method hold 90 % in one cell. And of ten successes of ten no draw differs, though
+        the next trial may fail. So the upper end is also that of `largest_gap`, and of what such cells leave open.
+        """
+        everything = np.arange(len(self.cells))
+        found, whole = [self.evidence(chosen) for chosen in groups], self.evidence(everything)
+        sure, together = estimate_certainty(found, whole, margin)
+        least = [_least_spread(self.trials, *rows, alone=self.alone) for rows in self.cells.rows]
+        spread, hidden = np.array(least, np.float64).reshape(-1, 2).T
+        wide = [
+            self._widened(one, boot.bootstrap, chosen, spread, hidden)
+            for one, boot, chosen in zip(sure, found, groups, strict=True)
+        ]
+        return wide, self._widened(together, whole.bootstrap, everything, spread, hidden)
+
+    def _widened(
+        self, sure: Certainty, boot: Bootstrap | None, chosen: IntArray, spread: FloatArray, hidden: FloatArray
+    ) -> Certainty:
+        low, high, gap, p = sure.gap_low, sure.gap_high, sure.gap, sure.p_adjusted
+        if boot is None or low is None or high is None or gap is None:
+            return sure
+        told = np.array([k for k in chosen if self.boots[k] is not None], np.int64)
+        high = max(high, largest_gap(boot, min(sure.units_a, sure.units_b), spread[told]))
+        high = min(
+            boot.largest, gap + float(np.hypot(high - gap, (self._weight(told) * hidden[told]).max(initial=0.0)))
+        )
+        tested = p is not None and sure.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP}
+        verdict = verdict_by_margin(p, low, high, sure.margin) if tested and p is not None else sure.verdict
+        return replace(sure, gap_high=high, verdict=verdict)
+
     def _untied(self, chosen: IntArray, weight: FloatArray) -> FloatArray:
         """(draws,) what orders permutations of the same mean W1, and the trials themselves among them.
 
@@ -303,34 +363,13 @@ _GAPS = 400
 """Gaps that are tried, over the range."""
 
 
-def judge_cells(groups: Sequence[Evidence], overall: Evidence, margin: float) -> tuple[list[Certainty], Certainty]:
-    """Judge groups of cells, each as one of several, and all together.
-
-    Where W1 of one cell is near 0, its draws lie folded at 0, and vary less than those of a true gap: of a gap of two
-    spreads, intervals of the method hold 90 % in one cell. So the upper end is also that of `largest_gap`.
-    """
-    sure, together = estimate_certainty(groups, overall, margin)
-    wide = [_widened(each, evidence) for each, evidence in zip(sure, groups, strict=True)]
-    return wide, _widened(together, overall)
-
-
-def _widened(certainty: Certainty, evidence: Evidence) -> Certainty:
-    low, high, boot, p = certainty.gap_low, certainty.gap_high, evidence.bootstrap, certainty.p_adjusted
-    if boot is None or low is None or high is None:
-        return certainty
-    high = max(high, largest_gap(boot, min(certainty.units_a, certainty.units_b)))
-    told = certainty.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP} and p is not None
-    verdict = verdict_by_margin(p, low, high, certainty.margin) if told and p is not None else certainty.verdict
-    return replace(certainty, gap_high=high, verdict=verdict)
-
-
-def largest_gap(boot: Bootstrap, units: int) -> float:
+def largest_gap(boot: Bootstrap, units: int, least_spread: FloatArray) -> float:
     """The largest gap, alike in all cells, of which the mean W1 is not too small: at 2.5 %, by the spread at that gap.
 
-    A difference is about normal in each cell, with the spread that its noise has. What cells vary together shows in the
-    draws, around the W1 that was measured.
+    A difference is about normal in each cell, with the spread that its noise has, and (C,) `least_spread` at least.
+    What cells vary together shows in the draws, around the W1 that was measured.
     """
-    spread = boot.noise / FOLD_AT_ZERO
+    spread = np.maximum(boot.noise / FOLD_AT_ZERO, least_spread)
 
     def moments(gap: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(G, C) mean of |difference| and its variance."""

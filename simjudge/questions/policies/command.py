@@ -40,7 +40,8 @@ def compare_policies(
     limit = gap_limit(fail_on, settings.draws)
     result = compare(real, sim, out, settings=settings, log=print_note)
     print_table(result.table)
-    print_note(result.meaning)
+    for line in result.lines:
+        print_note(line)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_gap(limit, [compared_policies(result.saved)], result.losses)
     exit_if_lost(result.losses)
@@ -79,7 +80,8 @@ def follow_table(file: Path, out: Path | None, settings: PolicyWatchSettings) ->
         if out is not None:
             print_note(kept)
         raise
-    print_note(result.meaning)
+    for line in result.lines:
+        print_note(line)
     if out is not None:
         print_note(kept)
     exit_if_lost(result.losses)

@@ -21,7 +21,8 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.method.control_variates import PerformanceInterval, UnitTotals, estimate_real_mean
-from simjudge.questions.policies.ranking import JEFFREYS, RankedCells
+from simjudge.questions.policies.cells import JEFFREYS
+from simjudge.questions.policies.ranking import RankedCells
 from simjudge.questions.policies.sequence import betting_interval
 
 FOLDS = 10

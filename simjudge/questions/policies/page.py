@@ -20,6 +20,7 @@ from simjudge.questions.policies.result import (
     COLUMNS,
     CONTEXT_COLUMNS,
     RANKING_COLUMNS,
+    Row,
     SavedPolicies,
     context_rows,
     headline,
@@ -214,8 +215,8 @@ _PARTS = {
     "scatter": (
         "Real against simulated",
         (
-            "Each point is a policy, its success a mean over the tasks that all policies have on both sides. Bars hold 95 %"
-            " of what the trials leave open."
+            "Each point is a policy, its success a mean over the tasks that all policies have on both sides. Bars hold"
+            " 95 % of what the trials leave open."
         ),
     ),
     "bars": (
@@ -235,8 +236,8 @@ _PARTS = {
     "map": (
         "Where the simulation misleads",
         (
-            "Each point is a real trial, where it began. Its colour is the simulated success of trials that began alike,"
-            " less the real one: red promises too much. Crosses were never simulated."
+            "Each point is a real trial, where it began. Its colour is the simulated success of trials that began"
+            " alike, less the real one: red promises too much. Crosses were never simulated."
         ),
     ),
 }
@@ -252,11 +253,16 @@ def _drawn(result: SavedPolicies) -> Iterator[DrawnPart]:
     kept = result.ranking["kept_without"] if result.ranking else []
     for name, (title, key) in _PARTS.items():
         if name in figures:
-            choices = ", ".join(f"{'right' if each['right'] else 'wrong'} without {each['task']}" for each in kept)
-            told = name == "pairs" and kept
-            below = f"Without one task at a time, the simulation's choice is {choices}." if told else ""
+            below = _without_tasks(kept) if name == "pairs" and kept else ""
             said = key.format(margin=result.content["parameters"]["margin"])
             yield DrawnPart(title, said, embedder.embed(figures[name]()), below)
+
+
+def _without_tasks(kept: Sequence[Row]) -> str:
+    if all(each["right"] for each in kept):
+        return "The simulation's choice stays right whichever task is left out."
+    choices = ", ".join(f"{'right' if each['right'] else 'wrong'} without {each['task']}" for each in kept)
+    return f"With one task left out at a time, the simulation's choice is {choices}."
 
 
 def _tables(result: SavedPolicies) -> Iterator[PageTable]:
@@ -270,9 +276,11 @@ def _tables(result: SavedPolicies) -> Iterator[PageTable]:
             " success that deploying the simulation's choice is expected to cost."
         )
         yield PageTable("Rankings", key, RANKING_COLUMNS, [(row, "") for row in rows])
+    conditions = [kind for kind in result.kinds if kind not in {"policy", "task"}]
     for kind in (*result.kinds, "cell"):
-        tinted = [(table_row(row), VERDICT_COLOURS[row["verdict"]]) for row in result.groups(kind)]
-        yield PageTable(f"By {kind}", "", COLUMNS, tinted, 2)
+        names = [kind] if kind in conditions else ["policy", "task", *(conditions if kind == "cell" else ())]
+        tinted = [(table_row(row, names), VERDICT_COLOURS[row["verdict"]]) for row in result.groups(kind)]
+        yield PageTable(f"By {kind}", "", [*names, *COLUMNS[2:]], tinted, len(names))
 
 
 def render_policies_page(result: SavedPolicies, title: str = "") -> str:
@@ -302,5 +310,5 @@ POLICIES_PAGE = ResultPage(
     load_policies,
     lambda result, _, title: render_policies_page(result, title),
     policy_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],
+    lambda result: [f"{headline(result)}. {lead(result)}", *sentences(result)],
 )

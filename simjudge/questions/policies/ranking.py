@@ -17,7 +17,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.multiple_tests import holm
-from simjudge.questions.policies.cells import units_are_trials
+from simjudge.questions.policies.cells import JEFFREYS, units_are_trials
 from simjudge.questions.policies.ranking_noise import NoiseIntervals, mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.trials import PolicyTrials
 
@@ -25,7 +25,6 @@ ALL_ORDERS = 8
 """Up to so many policies every order is tried: 40,320 of them."""
 RANDOM_ORDERS = 10_000
 POSTERIOR_DRAWS = 20_000
-JEFFREYS = 0.5
 SIGNIFICANCE = 0.05
 SLACK = 1e-12
 MOST_VARIANCE = 0.25

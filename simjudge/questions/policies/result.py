@@ -175,6 +175,7 @@ def headline(result: SavedPolicies) -> str:
     return f"{ranked}; rates: {rates}" if ranked else f"Rates: {rates}"
 
 
+_SMALL_CHANCE = 0.005
 _LISTED = 5
 """Conditions with a wrong choice that are named."""
 _RANKS = {
@@ -209,9 +210,13 @@ def _trusts(row: Row) -> bool | None:
 def _choice_words(ranking: Row | None) -> str:
     if ranking is None:
         return ""
-    choice = ranking["by_sim"]
+    choice, best = ranking["by_sim"], max(ranking["sim"])
+    first = [name for name, rate in zip(ranking["policies"], ranking["sim"], strict=True) if rate == best]
+    if len(first) > 1:
+        return f"The simulation does not choose between {list_some(first)}, which do best in it alike"
     known = choice["chance_right"] is not None
-    chance = f" (chance of error {_percent(1 - choice['chance_right'])})" if known else ""
+    error = 1 - choice["chance_right"] if known else 0.0
+    chance = f" (chance of error {_percent(error) if error >= _SMALL_CHANCE else 'below 1 %'})" if known else ""
     if _is_right(ranking):
         return f"The simulation picks the policy that is best on the robot, {choice['policy']}{chance}"
     lost = choice["expected_regret"] if known else choice["regret"]
@@ -269,7 +274,8 @@ def _context_sentences(contexts: Row | None) -> list[str]:
 
 
 def _gap_sentence(row: Row) -> str:
-    mean = f"Over {row['cells']} cells the mean difference of success is {format_number(row['w1'])}"
+    over = f"Over {row['cells']} cells the mean" if row["cells"] > 1 else "The"
+    mean = f"{over} difference of success is {format_number(row['w1'])}"
     if row["gap"] is None:
         return f"{mean}; nothing tells how much of it is chance."
     return (
@@ -283,7 +289,9 @@ def _correlation_sentence(ranking: Row) -> str:
     count, least = len(ranking["policies"]), ranking["least_p"]
     r, rho, violation = (f"{_value(ranking[name])}{_interval(ranking[name])}" for name in ("r", "rho", "mmrv"))
     clean = ranking["r_without_noise"]
-    noise = "" if clean is None else f" Without the noise of the trials r is about {format_number(min(1.0, clean))}."
+    # Of two policies r is 1 or -1 whatever the trials.
+    told = clean is not None and count > 2
+    noise = f" Without the noise of the trials r is about {format_number(max(-1.0, min(1.0, clean)))}." if told else ""
     if least > SIGNIFICANCE:
         return (
             f"With {count} policies no correlation can be told from chance: the best order has p = {format_p(least)} "
@@ -344,10 +352,10 @@ def next_sentences(result: SavedPolicies) -> list[str]:
             first = ", ".join(f"{row[key]} of {row['policy']} at {row['task']}" for row in most)
             falls = ""
             if key == "for_choice" and regret is not None:
-                falls = (
-                    f" The loss expected from choosing falls from {_points(regret[0])} to {_points(regret[1])} points."
-                )
-            more = ", ..." if sum(row[key] > 0 for row in rows) > len(most) else ""
+                now, then = map(_points, regret)
+                how = f"stays at {now}" if now == then else f"falls from {now} to {then}"
+                falls = f" The loss expected from choosing {how} points of success."
+            more = ", and others" if sum(row[key] > 0 for row in rows) > len(most) else ""
             out.append(f"Next {asked} real trials {what}: {first}{more}.{falls}")
     return out
 
@@ -473,12 +481,11 @@ def _context_row(row: Row) -> list[str]:
 COLUMNS = ("policy", "task", "trials", "real", "sim", "gap", "95 %", "p corr.", "floor", "verdict")
 
 
-def table_row(row: Row) -> list[str]:
-    """A row of the table."""
+def table_row(row: Row, names: Sequence[str] = COLUMNS[:2]) -> list[str]:
+    """A row of the table, which begins with what the cells have in common."""
     tested = row["gap"] is not None
     return [
-        row.get("policy", "all"),
-        row.get("task", "all" if "task" not in row else ""),
+        *(str(row.get(name, "all")) for name in names),
         f"{row['trials_real']} / {row['trials_sim']}",
         _percent(row["rate_real"]),
         _percent(row["rate_sim"]),

@@ -27,7 +27,6 @@ from simjudge.questions.policies.cells import (
     GapEvidence,
     compare_contexts,
     find_cells,
-    judge_cells,
 )
 from simjudge.questions.policies.few_real import NextPlan, SharpenedMean, next_trials, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
@@ -212,8 +211,7 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
     everything = np.arange(len(cells))
     groups: dict[str, list[CellGroup]] = {}
     for kind, members in _families(trials, cells).items():
-        found = [evidence.evidence(chosen) for _, chosen in members]
-        sure, together = judge_cells(found, evidence.evidence(everything), settings.margin)
+        sure, together = evidence.judge([chosen for _, chosen in members], settings.margin)
         groups[kind] = [
             _group(names, chosen, cells, evidence, certainty, by_trials=by_trials)
             for (names, chosen), certainty in zip(members, sure, strict=True)
@@ -375,7 +373,12 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
     @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
+        return " ".join(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict and what it rests on, a sentence or two each."""
+        return [f"{headline(self.saved)}. {lead(self.saved)}", *sentences(self.saved)]
 
     def __repr__(self) -> str:
         """What it is, in a line."""

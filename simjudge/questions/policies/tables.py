@@ -114,7 +114,7 @@ class _CellName:
 def load_table(source: object) -> tuple[pd.DataFrame, str]:
     """A table from a file (CSV, Parquet, JSON lines), a pandas table, or a list of records; and what to call it."""
     if isinstance(source, pd.DataFrame):
-        return source.copy(), "the table"
+        return source.copy(), str(source.attrs.get(_FILE, "the table"))
     if not isinstance(source, str | Path):
         if isinstance(source, Sequence) and all(isinstance(each, Mapping) for each in source):
             return pd.DataFrame.from_records([dict(each) for each in source]), "the records"
@@ -129,9 +129,11 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
 
 
 def parse_table(text: str, path: Path) -> pd.DataFrame:
-    """A table of the text of a file: JSON lines by the ending, else CSV."""
+    """A table of the text of a file, which it names: JSON lines by the ending, else CSV."""
     if path.suffix in {".jsonl", ".ndjson"}:
-        return pd.DataFrame.from_records(_json_lines(text, path))
+        table = pd.DataFrame.from_records(_json_lines(text, path))
+        table.attrs[_FILE] = str(path)
+        return table
     lines = text.splitlines()
     kept = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     if not kept.strip():
@@ -140,6 +142,7 @@ def parse_table(text: str, path: Path) -> pd.DataFrame:
         table = pd.read_csv(StringIO(kept), keep_default_na=False, dtype=str, sep=_separator(kept))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
+    table.attrs[_FILE] = str(path)
     if lines[0].startswith(LAYOUT_MARK):
         with suppress(ValueError):
             table.attrs[LAYOUT] = json.loads(lines[0].removeprefix(LAYOUT_MARK))
@@ -515,6 +518,8 @@ class _TableReader:
 
 
 _SIDE = "side told by words"
+_FILE = "simjudge file"
+"""Attribute of a table that tells its file."""
 _EMPTY = {"", "nan", "none", "null", "na", "n/a", "-"}
 _TRUE, _FALSE = {"true", "yes", "success", "1", "1.0"}, {"false", "no", "failure", "fail", "0", "0.0"}
 

@@ -165,11 +165,12 @@ def sequence_figure(result: WatchedTrials) -> ReportFigure:
     with report_style():
         figure = ReportFigure(_WIDTH, _HEIGHT, "Difference of success, real less simulated, as trials came.")
         axes = add_axes(figure, (0, 0, _WIDTH, _HEIGHT), (62.0, 14.0, 26.0, 44.0))
-        axes.axhspan(-100 * margin, 100 * margin, color=LIGHT["predicts"], alpha=0.15, linewidth=0)
+        # Over the band, which would hide it.
+        axes.axhspan(-100 * margin, 100 * margin, color=LIGHT["predicts"], alpha=0.3, linewidth=0, zorder=1.5)
         axes.axhline(0, color=LIGHT["floor"], linewidth=1, linestyle="--")
         axes.fill_between(count, low, high, color=LIGHT["band"], linewidth=0, label="certain at every time")
         axes.plot(count, middle, color=LIGHT["w1"], linewidth=1.4, label="difference so far")
-        axes.fill_between([], [], color=LIGHT["predicts"], alpha=0.15, label="margin")
+        axes.fill_between([], [], color=LIGHT["predicts"], alpha=0.3, label="margin")
         axes.set_xlim(max(1, count.min()), max(2, count.max()))
         axes.set_ylim(-105, 105)
         axes.set_xlabel("trials compared")
@@ -213,7 +214,7 @@ WATCH_PAGE = ResultPage(
     load_watch,
     lambda result, _, title: render_watch_page(result, title),
     watch_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *sentences(result)],
+    lambda result: [f"{headline(result)}. {lead(result)}", *sentences(result)],
 )
 
 
@@ -329,7 +330,12 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
     @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *sentences(self.saved)])
+        return " ".join(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict and what it rests on, a sentence or two each."""
+        return [f"{headline(self.saved)}. {lead(self.saved)}", *sentences(self.saved)]
 
     def __repr__(self) -> str:
         """What it is, in a line."""

@@ -13,7 +13,6 @@ from simjudge.questions.policies.cells import (
     GapEvidence,
     compare_contexts,
     find_cells,
-    judge_cells,
     largest_gap,
     permuted_w1,
 )
@@ -26,7 +25,7 @@ def judged(trials, draws=DRAWS, margin=0.1):
     cells = find_cells(trials)
     evidence = GapEvidence.of_trials(trials, cells, draws, 0)
     everything = np.arange(len(cells))
-    return judge_cells([], evidence.evidence(everything), margin)[1], evidence.floor(everything), cells
+    return evidence.judge([], margin)[1], evidence.floor(everything), cells
 
 
 def floor_of_one_cell(k_a, n_a, k_b, n_b):
@@ -112,6 +111,24 @@ def test_the_gap_of_one_cell_is_held_where_w1_lies_folded_at_zero(gap, count):
     assert same <= tables * 0.025 + 3 * np.sqrt(tables * 0.025)
 
 
+@pytest.mark.parametrize(("count", "cells"), [(10, 1), (30, 1), (30, 3)])
+def test_trials_that_all_ended_alike_leave_open_what_their_number_may_hide(count, cells):
+    rows = [cell for k in range(cells) for cell in both("p", f"t{k}", (count, count), (count, count))]
+    found, _, _ = judged(counted(*rows), 199)
+    exact = stats.binomtest(count, count).proportion_ci(0.95, method="exact").low
+    assert found.gap_high >= (1 - exact) / cells - 1e-9
+    assert (found.verdict == "predicts") == (found.gap_high < 0.1)
+
+
+def test_gaps_near_the_ends_of_the_range_are_ruled_out_as_rarely_as_told():
+    random, same, tables = np.random.default_rng(7), 0, 250
+    for _ in range(tables):
+        hits = random.binomial(20, [[0.98, 0.88]] * 5)
+        trials = counted(*(cell for k, (a, b) in enumerate(hits) for cell in both("p", f"t{k}", (a, 20), (b, 20))))
+        same += judged(trials, 99)[0].verdict == "predicts"
+    assert same <= tables * 0.025 + 3 * np.sqrt(tables * 0.025)
+
+
 @pytest.mark.parametrize("cells", [1, 4])
 def test_the_largest_gap_is_that_of_drawn_differences(cells):
     """At that gap, W1 lies as many spreads below the mean |difference| as the quantile says; by drawn differences."""
@@ -120,7 +137,7 @@ def test_the_largest_gap_is_that_of_drawn_differences(cells):
     evidence = GapEvidence.of_trials(trials, find_cells(trials), 999, 0).evidence(np.arange(cells))
     boot = evidence.bootstrap
     spread = boot.noise / np.sqrt(2 / np.pi)
-    found = largest_gap(boot, 100 * cells)
+    found = largest_gap(boot, 100 * cells, np.zeros(cells))
     drawn = np.abs(found + spread * random.standard_normal((400_000, cells))).mean(1)
     quantile = stats.t.ppf(0.975, 100 * cells - 1)
     assert drawn.mean() - quantile * drawn.std() == pytest.approx(boot.mean_w1, abs=0.004)

@@ -145,3 +145,17 @@ def test_conditions_that_are_numbers_are_a_map_of_the_page(tmp_path):
     assert run("report", tmp_path / "out", "--out", tmp_path / "page.html").returncode == 0
     assert "Where the simulation misleads" in (tmp_path / "page.html").read_text()
     assert sj.load_result(tmp_path / "out").content["contexts"]["columns"] == ["x", "y"]
+
+
+def test_rows_of_a_condition_say_which_it_is(tmp_path):
+    cells = [(light, side, hits) for light, hits in (("dark", 4), ("bright", 8)) for side in ("real", "sim")]
+    rows = [
+        {"policy": p, "task": "t", "side": side, "light": light, "success": int(k < hits)}
+        for p in ("a", "b")
+        for light, side, hits in cells
+        for k in range(10)
+    ]
+    page = sj.compare_policies(rows, out=tmp_path / "out").report(tmp_path / "x.html").path.read_text()
+    by_light = page[page.index("By light") :]
+    assert by_light.index(">bright<") < by_light.index(">dark<") < by_light.index("By cell")
+    assert by_light[by_light.index("By cell") :].count(">dark<") == 2

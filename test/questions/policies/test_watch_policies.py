@@ -141,3 +141,10 @@ def test_a_hundred_thousand_rows_are_looked_at_in_seconds(tmp_path):
     found = watch_policies(path, follow=False)
     assert found.saved.last["entered"] == 5
     assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("row", ["a,t,real,3", "a,t,reel,1"])
+def test_a_row_that_cannot_be_read_is_named_with_its_file(tmp_path, row):
+    (tmp_path / "x.csv").write_text(f"policy,task,side,success\na,t,sim,1\n{row}\n")
+    with pytest.raises(SimjudgeError, match=r"x\.csv, row 2: "):
+        watch_policies(tmp_path / "x.csv", follow=False)

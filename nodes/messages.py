@@ -63,10 +63,7 @@ def erasing_marker(header: Header, namespace: str = "") -> Marker:
 
 
 def set_text_height(text: Marker, height: float) -> None:
-    """Set how large a text is shown.
-
-    RViz takes the width of a space from `scale.x`; without it, from a line a metre high. `height` of a line, metres.
-    """
+    """Set a text's height, metres; RViz takes the width of a space from `scale.x`, else from a line a metre high."""
     text.scale.x, text.scale.z = _SPACE * height, height
 
 

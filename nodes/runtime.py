@@ -380,10 +380,7 @@ _MOST_NAMED = 5  # Topics that a message names
 
 
 def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]:
-    """Topics that somebody else publishes and that may be meant.
-
-    What simjudge's nodes make of a camera's images (overlays, label images, depth) is nobody's input.
-    """
+    """Topics of somebody else that may be meant; what simjudge's nodes make of a camera's images is nobody's input."""
     own = {name for name, _ in node.get_publisher_names_and_types_by_node(node.get_name(), node.get_namespace())}
     found = [
         name

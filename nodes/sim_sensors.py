@@ -176,10 +176,7 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
 
 
 def imu_markers(message: Any) -> MarkerArray:
-    """The readings of an IMU as arrows from its place.
-
-    The acceleration is 0.05 m long for each m/s^2; the turn rate lies along its axis, 0.5 m for each rad/s.
-    """
+    """An IMU's readings as arrows: 0.05 m for each m/s^2, and along the turn's axis 0.5 m for each rad/s."""
     out = MarkerArray()
     for number, (part, metres) in enumerate(_METRES.items()):
         if getattr(message, f"{part}_covariance")[0] == -1:

@@ -113,7 +113,7 @@ class TrialsNode(SimjudgeNode):
 def _values(message: Any) -> Json:
     """Names and values of a message: keys of a DiagnosticStatus, or a JSON object in a String."""
     if isinstance(message, DiagnosticStatus):
-        found = {each.key: each.value for each in message.values}
+        found = {pair.key: pair.value for pair in message.values}
         return {"policy": message.name, **found} if message.name else found
     try:
         held = json.loads(message.data)

@@ -179,10 +179,7 @@ class ImageSubset(ShortRepr):
 
 
 def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
-    """Decode JPEG, PNG, ... as OpenCV, browsers and labelling tools show them: turned as EXIF says.
-
-    16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
-    """
+    """Decode JPEG, PNG, ... turned as EXIF says, as browsers do; 16 bits a channel are scaled to 8 (mono16)."""
     values = decode_values(data, where, upright=upright)
     return values if values.dtype == np.uint8 else scale_to_8_bit(values)
 

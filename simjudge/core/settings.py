@@ -393,10 +393,7 @@ _SETTINGS = "settings"
 
 
 def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., Returned]:
-    """A function that takes every declared setting as a keyword, beside its parameter `settings`.
-
-    `help` and notebooks show the keywords with their defaults; the docstring gets a line for each.
-    """
+    """A function that takes every setting as a keyword too, which `help` shows; its docstring gets a line for each."""
     kind = get_type_hints(function)[_SETTINGS]
     rows = {row.name: row for row in declared(kind)}
     own = list(inspect.signature(function).parameters.values())

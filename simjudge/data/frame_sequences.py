@@ -267,11 +267,7 @@ def pair_stamps(a: npt.ArrayLike, b: npt.ArrayLike, tolerance_ns: int = 0) -> tu
 
 
 def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArray, IntArray]:
-    """Pair the frames of two sets, one to one.
-
-    Frames that both have a stamp are paired by it (see `pair_stamps`); where one of two frames has none, by equal
-    names.
-    """
+    """Pair the frames of two sets, one to one, by stamp (see `pair_stamps`), else by equal names."""
     stamped_a, stamped_b = np.flatnonzero(a.stamp != NO_STAMP), np.flatnonzero(b.stamp != NO_STAMP)
     i, j = pair_stamps(a.stamp[stamped_a], b.stamp[stamped_b], tolerance_ns)
     pairs = dict(zip(stamped_a[i].tolist(), stamped_b[j].tolist(), strict=True))

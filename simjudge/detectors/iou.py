@@ -174,10 +174,7 @@ def _refuse_crowd(frames: FrameSet, candidates: _Candidates) -> None:
 def _by_strip(
     objects: Objects, predictions: Predictions, chosen: tuple[IntArray, IntArray], keys: tuple[IntArray, IntArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Divide frames into strips as high as the highest prediction, so that each object looks into few of them.
-
-    A prediction is in the strip of its upper edge.
-    """
+    """Divide frames into strips as high as the highest prediction, which is in its upper edge's."""
     (rows, columns), (key_rows, key_columns) = chosen, keys
     (above, below), (top, bottom) = _extents(objects, rows, 1), _extents(predictions, columns, 1)
     highest = float((bottom - top).max(initial=0)) + 1

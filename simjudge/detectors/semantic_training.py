@@ -244,10 +244,7 @@ def train_semantic(
     epoch_done: Callable[[SemanticEpoch, int], None],
     advance: Advance,
 ) -> tuple[SemanticTraining, Losses]:
-    """Train, and export the weights that did best on the validation side.
-
-    Ctrl-C ends the training early; the best weights so far are exported.
-    """
+    """Train, and export the weights that did best on the validation side, those so far at Ctrl-C."""
     torch = import_torch()
     losses = Losses()
     train, valid, names = read_sides(split, settings.input_size or DEFAULT_INPUT, losses)

@@ -132,10 +132,7 @@ def _read_weights(path: Path) -> dict[str, object]:
 
 
 def _check_layers(path: Path, described: Any) -> None:
-    """Check the description of the net, by which ultralytics builds it anew for training.
-
-    It looks up layers among all that its module knows, functions included, and evaluates the activation as Python.
-    """
+    """Check a net's description: ultralytics looks up layers among all of its module, and evaluates the activation."""
     import torch  # noqa: PLC0415 - heavy
     from ultralytics.nn import tasks  # noqa: PLC0415 - heavy
 

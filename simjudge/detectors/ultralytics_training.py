@@ -189,10 +189,7 @@ class TrainingCallbacks:
 def train_with_ultralytics(
     split: TrainingSplit, out: Path, settings: TrainingSettings, callbacks: TrainingCallbacks
 ) -> tuple[Training, Losses]:
-    """Train, and export the weights that did best on the validation side.
-
-    Ctrl-C ends the training early; the best weights so far are exported.
-    """
+    """Train, and export the weights that did best on the validation side, those so far at Ctrl-C."""
     ultralytics = import_ultralytics()
     losses = Losses()
     with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:

@@ -248,10 +248,7 @@ class LivePoses:
         self._rows: list[tuple[int, Pose]] = []
 
     def add(self, stamp: int, pose: Pose) -> None:
-        """Take a pose in.
-
-        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops.
-        """
+        """Take a pose in; one over 5 s older than the newest begins anew: a clock was set, or a recording loops."""
         if self._rows and stamp < self._rows[-1][0] - _RESTART:
             self._rows.clear()
         index = bisect_left(self._rows, stamp, key=_stamp)

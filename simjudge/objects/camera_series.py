@@ -262,7 +262,7 @@ def camera_series(
     objects = follow_objects((sets[0], sets[1]), (real_seen, virtual_seen), chosen, log)
     paced = _paced_stamps((sets[0], sets[1]), log if objects.pairs else no_log)
     parts = [_objects((sets[0], sets[1]), objects, trajectories, paced)]
-    if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
+    if followed != FOLLOW_LABELS and all(frames.labelled.any() for frames in sets):
         classes = finder.classes((real_seen, virtual_seen))
         parts.append(detection_series((sets[0], sets[1]), objects, classes, paced))
     for part in parts:
@@ -273,9 +273,9 @@ def camera_series(
 
 def _paced_stamps(sets: tuple[FrameSet, FrameSet], log: Log) -> PacedStamps:
     """The stamps of the frames of each set that show the same instants, where the two have unequal rates."""
-    if any(len(each) < 2 for each in sets):
+    if any(len(frames) < 2 for frames in sets):
         return None, None
-    real, virtual = (1e9 / float(np.median(np.diff(each.stamp))) for each in sets)
+    real, virtual = (1e9 / float(np.median(np.diff(frames.stamp))) for frames in sets)
     if max(real, virtual) <= _LIKE_RATES * min(real, virtual):
         return None, None
     common = common_times(stamps_to_seconds(sets[0].stamp), stamps_to_seconds(sets[1].stamp))

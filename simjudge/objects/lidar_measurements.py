@@ -167,10 +167,7 @@ def measure_scans(
 
 
 def travel_directions(clouds: CloudSet, scans: ScanPoses | None) -> FloatArray:
-    """Where the lidar goes at each scan.
-
-    Returns float64 (C, 2), unit vectors in the lidar's x and y; its x axis where it stands, or is not known to move.
-    """
+    """Where the lidar goes at each scan, unit vectors (C, 2) in its x and y; its x axis where not known to move."""
     out = np.tile([1.0, 0.0], (len(clouds), 1))
     if scans is None or len(scans) < 2:
         return out

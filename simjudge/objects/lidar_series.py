@@ -171,10 +171,7 @@ def _truth(
     detector: LidarCuboidFile,
     log: Log,
 ) -> tuple[str, list[TrueCuboids]]:
-    """Where the truth comes from, and the truth of each set.
-
-    The real and the virtual set choose it. A second real one is measured by the same truth, or has none.
-    """
+    """Where the truth comes from, as real and virtual set choose, and each set's; a second real one may have none."""
     labelled = [clouds.boxes is not None and len(clouds.boxes) > 0 for clouds in sets]
     placed = poses[0] is not None and poses[1] is not None
     kind = settings.truth

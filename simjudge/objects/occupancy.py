@@ -41,10 +41,7 @@ class MapExtent:
 
     @classmethod
     def around(cls, positions: FloatArray, reach: float, cells_per_metre: float) -> MapExtent:
-        """The cells around some places.
-
-        `positions`: (N, 2 or more), metres, fixed frame; N is 1 or more; `reach`: metres to each side.
-        """
+        """The cells up to `reach` metres to each side of one or more `positions` (N, 2 or more), fixed frame."""
         lower = (positions[:, :2].min(0) - reach) * cells_per_metre
         upper = (positions[:, :2].max(0) + reach) * cells_per_metre
         column, row = (math.floor(value) for value in lower.tolist())
@@ -86,10 +83,7 @@ class OccupancyMap:
         self._odds = np.array([log_odds(value) for value in (s.map_hit, s.map_miss, s.map_least, s.map_most)])
 
     def enter(self, beams: BeamSet, ground: FloatArray) -> None:
-        """Enter a scan.
-
-        `ground`: (4,), its unit normal, upwards, and offset: height above ground = normal . point + offset, metres.
-        """
+        """Enter a scan; `ground` (4,): unit normal, upwards, and offset: height = normal . point + offset, metres."""
         self.scans += 1
         places = np.array([*self.extent.corner, self.extent.cells_per_metre, *ground])
         enter_beams(
@@ -202,10 +196,7 @@ def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
 
 
 def agreement_picture(real: OccupancyMap, virtual: OccupancyMap) -> npt.NDArray[np.uint8]:
-    """Draw both maps into one picture, a pixel a cell, y upwards.
-
-    Returns uint8 (rows, columns, 3): red, green, blue; see the module's colours.
-    """
+    """Draw both maps into one picture, a pixel a cell, y upwards: uint8 (rows, columns, 3) in the module's colours."""
     _check_grids(real, virtual)
     # By state of the real map (unknown, free, occupied), then by that of the virtual one.
     colours = np.array(

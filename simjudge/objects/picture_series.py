@@ -77,10 +77,7 @@ def hu_moments(picture: npt.NDArray[Any]) -> FloatArray:
 
 
 def log_scaled(moments: FloatArray) -> FloatArray:
-    """Invariants on a logarithmic scale that keeps their signs, for plots: -sign(I) log10 |I|.
-
-    `moments`: float64, any shape; returns float64 of the same shape; NaN where an invariant is 0.
-    """
+    """Invariants of any shape on a logarithmic scale with signs: -sign(I) log10 |I|; NaN where one is 0."""
     size = np.where(moments == 0, np.nan, np.abs(moments))
     return np.asarray(-np.sign(moments) * np.log10(size))
 
@@ -171,10 +168,7 @@ def labelled_reference(frames: FrameSet, class_name: str) -> Descriptors:
 
 
 def on_boxes(found: KeyPoints, box: FloatArray) -> int:
-    """Count the key points that lie on labelled things.
-
-    `box`: float64 (K, 4), x0, y0, x1, y1 of the things in pixels.
-    """
+    """Count the key points that lie on labelled things with boxes (K, 4), x0, y0, x1, y1 in pixels."""
     apart = np.maximum(box[None, :, :2] - found.point[:, None], found.point[:, None] - box[None, :, 2:])
     distance = np.linalg.norm(np.maximum(apart, 0), axis=2)
     return int(np.any(distance <= found.diameter[:, None] / 2, axis=1).sum())

@@ -39,11 +39,7 @@ _SECOND = 1_000_000_000
 
 
 def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = None) -> FrameSet:
-    """Order the frames of a set by time, each stamp once.
-
-    `frame_rate`: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
-    None refuses such a set.
-    """
+    """Frames by time, each stamp once; without any stamp evenly from 0 s at `frame_rate` (1/s); None refuses."""
     if len(frames) == 0:
         raise SimjudgeError(f"{frames.name}: holds no frame; name a set with pictures or labels")
     if not frames.stamped.any():
@@ -65,11 +61,7 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
 
 
 def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
-    """Give the clouds of a set stamps where it has none.
-
-    `frame_rate`: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
-    refuses such a set.
-    """
+    """Give clouds without any stamp even ones from 0 s at `frame_rate` (1/s); None refuses such a set."""
     lacking = np.flatnonzero(clouds.stamp == NO_STAMP)
     if not len(lacking):
         return clouds
@@ -91,10 +83,7 @@ def _even_stamps(count: int, rate: float) -> IntArray:
 
 
 def stamps_to_seconds(stamp: IntArray) -> FloatArray:
-    """Give stamps in seconds.
-
-    `stamp`: int64 (N,), nanoseconds; returns float64 (N,), seconds; to about 0.2 us for clocks that count from 1970.
-    """
+    """Stamps int64 (N,), nanoseconds, as float64 seconds; to about 0.2 us for clocks that count from 1970."""
     return np.asarray(stamp / _SECOND)
 
 
@@ -141,10 +130,7 @@ def median_period(time: FloatArray) -> float:
 
 
 def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str, str]) -> None:
-    """Refuse two sensors whose frames show no instant in common.
-
-    `real`: float64 (R,), seconds, ascending; `virtual`: float64 (V,), seconds, ascending.
-    """
+    """Refuse two sensors whose frames, at ascending seconds (R,) and (V,), show no instant in common."""
     if len(common_times(real, virtual)):
         return
     spans = [
@@ -195,10 +181,7 @@ class ScanPoses(ShortRepr):
         return np.array([pose.position for pose in self.poses]).reshape(-1, 3)
 
     def keyframes(self, row: int) -> Keyframes:
-        """The lidar around one scan: the poses of the scans before and after; at the ends it goes on as it went.
-
-        Returns poses, seconds from the scan's stamp.
-        """
+        """The lidar from the scan before to the one after, poses and seconds from the stamp; at the ends it goes on."""
         if len(self) == 1:
             return Keyframes.build([0.0], [[self.poses[0]]])
         poses, last = self.poses, len(self) - 1
@@ -225,10 +208,7 @@ def scan_times(clouds: CloudSet) -> FloatArray:
 
 
 def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = JUMPS) -> ScanPoses:
-    """Find the lidar's poses; a scan that cannot be reached from the one kept before is left out and counted.
-
-    `max_speed`: m/s; 0.1 m more is allowed for an estimate's jitter.
-    """
+    """The lidar's poses; scans beyond `max_speed` (m/s, and 0.1 m of jitter) from the one kept before are counted."""
     if not clouds.poses:
         raise SimjudgeError(
             f"{clouds.name}: it is not known where its lidar was: give a recording with nav_msgs/Odometry or transforms"
@@ -252,11 +232,7 @@ def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = J
 
 
 def times_from_stamp(points: LidarPoints, stamp: float) -> FloatArray | None:
-    """When each point of a scan was measured.
-
-    `stamp`: of the scan, seconds since 1970; returns float64 (N,), seconds from the stamp; None where the points have
-    no times, or times of another clock.
-    """
+    """When each point was measured, seconds (N,) from `stamp` (since 1970); None without times of that clock."""
     if points.time is None:
         return None
     first = points.earliest - stamp if points.earliest > _SINCE_1970 else points.earliest

@@ -70,10 +70,7 @@ class Sightings(ShortRepr):
         )
 
     def region(self, row: int, width: int, height: int) -> BoolImage:
-        """Paint the region of a sighting: its mask, or else its box with edges rounded to pixels.
-
-        `width`, `height`: of the picture, pixels; returns bool (height, width).
-        """
+        """The pixels, bool (height, width), of a sighting: its mask, or else its box with edges rounded."""
         if self.masks is not None and self.masks.has(row):
             return self.masks.to_image(row, width, height)
         picture = np.zeros((height, width), np.bool_)

@@ -62,10 +62,7 @@ class GroundSurface(ShortRepr):
 
 
 def ground_surface(points: FloatArray, cell: float, slope: float, window: float) -> GroundSurface:
-    """Find the ground beneath a survey.
-
-    `points`: (N, 3), metres, z upwards; N is 1 or more; `cell`: metres; `window`: radius of the largest object, metres.
-    """
+    """The ground beneath points (N, 3), N at least 1, z upwards; `cell`, `window` (largest object's radius): metres."""
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1
     if rows * columns > MOST_CELLS:
@@ -84,19 +81,12 @@ def ground_surface(points: FloatArray, cell: float, slope: float, window: float)
 
 
 def ground_points(points: FloatArray, surface: GroundSurface, height: float) -> BoolArray:
-    """Find the points of the ground.
-
-    `points`: (N, 3), metres; `height`: metres above or below level ground from which a point is none; more where it
-    slopes; returns bool (N,).
-    """
+    """Which of points (N, 3) are ground: within `height` metres of level ground, more where it slopes."""
     return np.asarray(np.abs(surface.height(points)) <= height + HEIGHT_SCALE * surface.slope_at(points))
 
 
 def object_cells(surface: FloatArray, cell: float, slope: float, window: float) -> BoolArray:
-    """Find cells that stand out, by opening with disks of 1, 2, ... cells up to the window.
-
-    `surface`: (R, C), metres; `cell`: metres; `window`: largest radius, metres; returns bool (R, C).
-    """
+    """Cells (R, C) of a surface that stand out, by opening with disks of 1, 2, ... cells up to `window` metres."""
     last: FloatArray = surface
     found = np.zeros(surface.shape, np.bool_)
     for radius in range(1, math.ceil(window / cell) + 1):
@@ -177,10 +167,7 @@ def survey_cuboids(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSett
 
 
 def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArray:
-    """Merge scans in the fixed frame, one point a voxel.
-
-    `reach`: metres from the lidar, beyond which points are left out; returns (N, 3), metres.
-    """
+    """Scans within `reach` metres of the lidar merged in the fixed frame, one point a voxel: (N, 3), metres."""
     kept = np.empty((0, 3))
     waiting: list[FloatArray] = []
     for index, pose in zip(scans.index.tolist(), scans.poses, strict=True):

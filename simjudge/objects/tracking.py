@@ -48,11 +48,7 @@ class Tracks(ShortRepr):
 
 
 def instance_tracks(sightings: Sightings) -> Tracks:
-    """Tell sightings apart by the instance numbers of their labels.
-
-    Returns A track for each number, ascending. Sightings without a number, and the second of one number in a frame,
-    have no track.
-    """
+    """A track for each instance number, ascending; sightings without one, or the second in a frame, have none."""
     numbers, track = np.unique(sightings.instance, return_inverse=True)
     known = numbers != NO_INSTANCE
     track = np.where(known, np.cumsum(known) - 1, -1)[track]
@@ -185,10 +181,7 @@ def pair_tracks(
 def track_similarity(
     real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
 ) -> FloatArray:
-    """How alike each real and each virtual track are: see `pair_tracks`.
-
-    Returns float64 (T, U), in [0, 1]; 0 for tracks of different classes.
-    """
+    """How alike real and virtual tracks are, float64 (T, U), in [0, 1] (see `pair_tracks`); 0 for unlike classes."""
     common = common_times(stamps_to_seconds(real_frames.stamp), stamps_to_seconds(virtual_frames.stamp))
     looked_at = real.sightings.looked_at[common.real] & virtual.sightings.looked_at[common.virtual]
     a = _centroids(real, real_frames)[:, common.real[looked_at]]

@@ -231,10 +231,7 @@ def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
 
 
 def _frame(row: Json, frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
-    """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids.
-
-    An image id may be the file's name, and its number be written as text on one side alone.
-    """
+    """The frame that a result names: by its file, or an id that may be its name, as text or number (ultralytics)."""
     name, image = row.get("file_name"), row.get("image_id")
     if isinstance(name, str):
         return _frame_of_file(name, names)

@@ -421,10 +421,7 @@ SIMULATED_BELOW = 100_000_000 * 1_000_000_000
 
 
 def fill_in_stamps(stamps: Sequence[int], times: Sequence[int], where: str) -> list[int]:
-    """Give messages whose stamp is 0 the time they were recorded at.
-
-    Where other messages of the topic have stamps, that time is moved by as much as theirs are ahead of recording.
-    """
+    """Give messages of stamp 0 the time of recording, moved by as much as the topic's other stamps are ahead of it."""
     ahead = [stamp - time for stamp, time in zip(stamps, times, strict=True) if stamp]
     empty = len(stamps) - len(ahead)
     simulated = any(0 < stamp < SIMULATED_BELOW for stamp in stamps)

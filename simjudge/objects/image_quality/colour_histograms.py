@@ -113,10 +113,7 @@ def colour_histograms(
 def colour_differences(
     real: list[ColourHistogram], virtual: list[ColourHistogram], real_again: list[ColourHistogram] | None = None
 ) -> list[ColourDifference]:
-    """Compare the histograms that two sets have in common.
-
-    `real_again`: the same of a second real set, for the floor; None: halves of the first.
-    """
+    """Compare the histograms of two sets; the floor is `real_again`, a second real set, or (None) halves of one."""
     virtuals, again = ({(item.subject, item.channel): item for item in found or ()} for found in (virtual, real_again))
     pairs = [
         (value, virtuals[value.subject, value.channel]) for value in real if (value.subject, value.channel) in virtuals

@@ -20,10 +20,7 @@ ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK = 1, 2, 4
 
 @njit(cache=True, nogil=True)
 def rgb_to_gray(pixels):
-    """Gray as MATLAB's rgb2gray has it, rounded to bytes.
-
-    `pixels`: uint8 (H, W, 3), red first; returns float64 (H, W), whole numbers 0 to 255.
-    """
+    """Gray as MATLAB's rgb2gray: uint8 (H, W, 3), red first, to whole levels 0 to 255, float64 (H, W)."""
     height, width, _ = pixels.shape
     gray = np.empty((height, width))
     for y in range(height):

@@ -96,10 +96,7 @@ Edge = Literal["zero", "repeat"]
 
 
 def gray_levels(pixels: RgbImage) -> FloatArray:
-    """Gray as MATLAB's rgb2gray: 0.2989 R + 0.5870 G + 0.1140 B, rounded to whole levels.
-
-    `pixels`: uint8 (H, W, 3), red first, or (H, W, 1); returns float64 (H, W), 0 to 255.
-    """
+    """MATLAB's rgb2gray, 0.2989 R + 0.5870 G + 0.1140 B in whole levels, float64 (H, W), of uint8 (H, W, 3 or 1)."""
     if pixels.shape[2] == 1:
         return pixels[:, :, 0].astype(np.float64)
     gray: FloatArray = compiled_loops.rgb_to_gray(np.ascontiguousarray(pixels))

@@ -127,10 +127,7 @@ class FrameStore:
 
     @contextmanager
     def kept_if_stopped(self, count: int, log: Log) -> Iterator[None]:
-        """Within this block, Ctrl-C or an error is followed by a line that says what is kept.
-
-        Before it, kept frames are looked through: damaged ones are dropped, so that they are made again.
-        """
+        """Within this block Ctrl-C or an error is followed by a line on what is kept; damaged frames go first."""
         self._drop_damaged(count, log)
         try:
             yield

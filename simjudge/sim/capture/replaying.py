@@ -301,10 +301,7 @@ def replay(
 
 
 def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance: Advance) -> None:
-    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
-
-    A frame is developed and written while the next one is rendered.
-    """
+    """Render the frames that the store lacks, each developed and written while the next one is rendered."""
     capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
     bodies_at = scripted_bodies(engine.scene, int(plan.source.stamp[0]))
 

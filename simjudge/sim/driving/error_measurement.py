@@ -51,7 +51,10 @@ def measure_errors(
         columns["shift"].append(float(errors[hit, 0].mean()) if measured else 0.0)
     share = float(swapped[found].mean()) if found.any() else 0.0
     measured_errors = DetectorErrors(
-        edges=given.edges, swapped=share, cones=tuple(counts), **{name: tuple(each) for name, each in columns.items()}
+        edges=given.edges,
+        swapped=share,
+        cones=tuple(counts),
+        **{key: tuple(column) for key, column in columns.items()},
     )
     measured_errors.save(Path(out))
     said = ", ".join(f"{share:.0%} of {n}" for share, n in zip(columns["found"], counts, strict=True))

@@ -223,10 +223,7 @@ def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thin
 
 
 def winding_number(mesh: Mesh, point: FloatArray) -> float:
-    """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
-
-    Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
-    """
+    """How often a mesh encloses a point (3,): 1 inside a closed one, 0 outside (Van Oosterom and Strackee, 1983)."""
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
     la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
     volume = np.sum(a * np.cross(b, c), axis=1)

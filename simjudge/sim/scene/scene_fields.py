@@ -177,11 +177,7 @@ def parse_srgb(given: Any) -> tuple[float, float, float] | None:
 
 
 def temperature_to_linear(kelvin: float) -> FloatArray:
-    """Linear RGB (3,), luminance 1, of a black body of 1667 to 25000 K.
-
-    Chromaticity by the cubic fit of Kim et al., "Design of advanced color temperature control system for HDTV
-    applications" (2002).
-    """
+    """Linear RGB (3,), luminance 1, of a black body of 1667 to 25000 K by the cubic fit of Kim et al. (2002)."""
     t = 1000 / kelvin
     if kelvin <= 4000:
         x = ((-0.2661239 * t - 0.2343589) * t + 0.8776956) * t + 0.179910

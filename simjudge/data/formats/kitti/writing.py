@@ -153,10 +153,7 @@ def _transforms(clouds: CloudSet, root: Path) -> list[FloatArray]:
 
 
 def _write_results(clouds: CloudSet, target: Path, transforms: Sequence[FloatArray], stems: Sequence[str]) -> None:
-    """Write what a detector found as results of the object benchmark: a file a scan, with the score in a last column.
-
-    The benchmark's own evaluation takes them.
-    """
+    """Write detections as results of the object benchmark, which its evaluation takes: a file a scan, score last."""
     found, predicted = clouds.predictions, clouds.predicted
     if found is None or predicted is None:
         return

@@ -214,10 +214,7 @@ class ChronoCar:
         return self._car.wheeled.GetSystem()
 
     def add_bumper(self, material: Any) -> None:
-        """Boxes for body and wheels in collisions, on the chassis: ARTcar's own shapes are none, or need data files.
-
-        They end above the ground, which carries the car through its tyres alone.
-        """
+        """Boxes for body and wheels in collisions, above the ground: ARTcar's own need data files."""
         core = self._core
         for centre, size in bumpers(self._vehicle):
             frame = self._stance.base @ Pose(centre)

@@ -244,10 +244,7 @@ def _check(spec: SensorSpec, sensors: Any) -> None:
 
 
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
-    """A small way east, north and up, metres, as latitude and longitude (degrees), and metres.
-
-    On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
-    """
+    """A small way (metres) east, north and up on Chrono's sphere of 6371 km (ChGPSUtils.h): degrees, and metres."""
     east, north, up = metres.tolist()
     return np.array([math.degrees(north / EARTH), math.degrees(east / (EARTH * math.cos(math.radians(latitude)))), up])
 

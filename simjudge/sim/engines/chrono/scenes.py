@@ -190,10 +190,7 @@ def plan_material(surface: Surface, class_id: int, instance: int, name: str) -> 
 
 
 def plan_light(light: PointLight, age: Age) -> PlannedLight:
-    """One lamp, so that a white surface that faces it gets radiance intensity / (pi d^2).
-
-    Up to 9.0.1 the fall-off is another one: brightness is right at 2 m (or half the range, where that is nearer).
-    """
+    """A lamp of radiance intensity / (pi d^2) on white; up to 9.0.1 so at 2 m, or half the range where nearer."""
     if age == "9":
         reach, at = light.range, min(2.0, light.range / 2)
         gain = (at**2 + reach**2) / (reach**2 * at**2)

@@ -306,10 +306,7 @@ def _written(view: _View, pattern: str) -> Path:
 
 
 def _made(kind: Any, arguments: tuple[Any, ...], needed: int) -> Any:
-    """A sensor by its constructor; with the first `needed` arguments where the bindings do not know lens models.
-
-    A radial lens is then ignored, which the probe sees.
-    """
+    """A sensor by its constructor; by the first `needed` arguments where it knows no lenses, which the probe sees."""
     try:
         return kind(*arguments)
     except TypeError:

@@ -131,10 +131,7 @@ def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Sta
 
 
 def base_in_reference(reference: Pose, rear: Point) -> Pose:
-    """base_link in Chrono's reference frame, from where that frame is when the car stands on z = 0.
-
-    base_link is level, below the middle of the rear axle, at the height of the ground.
-    """
+    """Level base_link, on the ground below the middle of the rear axle, in the reference frame of a car on z = 0."""
     x, y, _ = reference.to_world(rear).tolist()
     yaw, _, _ = reference.angles()
     return reference.inverse() @ Pose.from_euler(x, y, 0.0, yaw=yaw)

@@ -67,10 +67,7 @@ _WIDTH = 1.5  # Standard deviation of the low-pass filter that is taken away, pi
 
 @cache
 def blue_noise() -> npt.NDArray[np.float32]:
-    """Two tiles (2, SIDE, SIDE) of numbers, each evenly spread over 0..1, without low frequencies.
-
-    White noise from which its blurred self is taken again and again, ranks making it uniform each time.
-    """
+    """Two tiles (2, SIDE, SIDE), even over 0..1 without low frequencies: white noise less its blur, ranked."""
     across = np.minimum(np.arange(SIDE), SIDE - np.arange(SIDE))
     kernel = np.exp(-(across[:, None] ** 2 + across[None] ** 2) / (2 * _WIDTH**2))
     low = np.fft.fft2(kernel / kernel.sum()).real

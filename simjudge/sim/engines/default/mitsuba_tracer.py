@@ -178,10 +178,7 @@ def _brought(frame: Sequence[Any], origin: Any, direction: Any, limit: Any, acti
 
 
 def aligned(values: Any) -> Any:
-    """A flat copy of float32 or int32 numbers that begins at a cache line.
-
-    Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
-    """
+    """A flat copy of float32 or int32 numbers from a cache line on: Mitsuba compiles other kernels beside it."""
     room = np.empty(values.size + _LINE, values.dtype)
     begin = -room.ctypes.data % (4 * _LINE) // 4
     room[begin : begin + values.size] = values.ravel()

@@ -101,10 +101,7 @@ def lost_between_facets(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 
 
 def again_and_again(colour: Any, lost: Any) -> Any:
-    """The part of what a metal's facets throw at one another that comes out, for the mean `lost` over a hemisphere.
-
-    The geometric series of Kulla and Conty over Schlick's mean reflectance.
-    """
+    """What comes out of light that a metal's facets throw at one another, mean `lost` (Kulla and Conty)."""
     mean = colour * (20 / 21) + 1 / 21
     return mean * mean * (1 - lost) / (1 - mean * lost)
 

@@ -172,10 +172,7 @@ def undistort(bent: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
 
 @lru_cache(maxsize=16)
 def slope_end(terms: Terms) -> float:
-    """The least slope, in any direction, at which the map folds or turns back; infinite where it never does.
-
-    Found to 0.025 degrees off the axis, on the safe side.
-    """
+    """The least slope, in any direction, at which the map folds or turns back (to 0.025 degrees); inf: nowhere."""
     slopes = np.tan(np.linspace(0, math.pi / 2, _STEEPNESSES, endpoint=False)[1:])
     around = np.linspace(0, 2 * math.pi, _ANGLES, endpoint=False)
     across, down = np.cos(around), np.sin(around)
@@ -241,10 +238,7 @@ _compiled_derivatives = numba.njit(cache=True, nogil=True)(_derivatives)
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _solved(u: float, v: float, x: float, y: float, terms: Terms, end: float) -> tuple[float, float]:
-    """The point that the map without the tilt brings to (u, v); NaN where none is found.
-
-    Newton's steps from a start (x, y), each halved until it leads nearer.
-    """
+    """The point that the map without the tilt brings to (u, v), by halved Newton steps from (x, y); NaN for none."""
     bent = _compiled_bent(x, y, terms)
     miss_x, miss_y = bent[0] - u, bent[1] - v
     miss = math.hypot(miss_x, miss_y)

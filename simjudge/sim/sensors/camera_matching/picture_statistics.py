@@ -237,10 +237,7 @@ class ToneDifference(ShortRepr):
 
 
 def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool = False) -> ToneDifference:
-    """Fit the grey levels of A by a gain, and an offset, for each colour and one power law for all, over quantiles.
-
-    All keep the order of grey levels, so quantiles go over into quantiles.
-    """
+    """Fit grey levels of A by a gain and offset a colour and one power law, over quantiles: all keep the order."""
     colours, of_b, wanted = [], [], []
     for number in range(3):
         for one, other in zip(*(_quantiles(statistics.values[number]) for statistics in (a, b)), strict=True):
@@ -298,10 +295,7 @@ def _ring_means(statistics: PictureStatistics) -> FloatArray:
 
 
 def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
-    """How much steeper the edges of B are than those of A.
-
-    Gain and offset do not change it. Any blur of B lowers it.
-    """
+    """How much steeper the edges of B are than those of A, whatever gain and offset; any blur of B lowers it."""
     for of_a, of_b in zip(a.edges[::-1], b.edges[::-1], strict=True):
         if min(of_a.sum(), of_b.sum()) >= _FEWEST_EDGES:
             medians = [_histogram_quantiles(counts, (0.5,))[0] for counts in (of_a, of_b)]
@@ -358,10 +352,7 @@ def _table_score(coefficients: FloatArray, quality: int) -> float:
 
 
 def mosaic_contrast(statistics: PictureStatistics) -> tuple[float, str]:
-    """How much the 2x2 grid of a Bayer mosaic shows.
-
-    Sampled pixels lie off the mean of their neighbours, interpolated ones near it.
-    """
+    """How much a Bayer mosaic's 2x2 grid shows: only interpolated pixels lie near the mean of their neighbours."""
     off = (statistics.mosaic[0] + 1e-9) / np.maximum(statistics.mosaic[1], 1)
     even, odd = off[1, [0, 3]].mean(), off[1, [1, 2]].mean()
     contrast = abs(math.log(even / odd))

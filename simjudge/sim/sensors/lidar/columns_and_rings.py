@@ -266,10 +266,7 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
 
 
 def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-    """By how many columns the azimuth of each ring is ahead of that of the ring with most points.
-
-    Points that are near each other in the file belong to one column.
-    """
+    """Columns by which each ring is ahead of the one with most points; points near each other in the file share one."""
     reference = int(np.argmax(np.bincount(points.ring)))
     rings = int(points.ring.max()) + 1
     ahead, place = np.zeros(len(value)), np.full(len(value), np.nan)

@@ -115,11 +115,7 @@ class Beams(ShortRepr):
 
 @lru_cache(maxsize=_KEPT)
 def lidar_beams(lidar: Lidar) -> Beams:
-    """Find the beams of a turn.
-
-    Columns of a full turn are field / n apart: the first and the last do not coincide. Columns of a narrower field
-    reach from one end to the other.
-    """
+    """The beams of a turn: columns of a full turn are field / n apart, those of a narrower field reach both ends."""
     rings = len(lidar.elevation)
     column, ring = (index.ravel() for index in np.indices((lidar.columns, rings)))
     sense = -1.0 if lidar.clockwise else 1.0
@@ -145,10 +141,7 @@ def lidar_beams(lidar: Lidar) -> Beams:
 
 
 def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
-    """Where the rays of a beam point, beside its middle.
-
-    The beam's cross-section is cut into (2R - 1)^2 equal cells; each ray goes through the middle of one.
-    """
+    """Where the rays of a beam point, beside its middle: through the middles of (2R - 1)^2 equal cells."""
     count = 2 * lidar.samples - 1
     steps = np.arange(1 - lidar.samples, lidar.samples) / count
     upwards, across = np.meshgrid(steps * lidar.divergence[1], steps * lidar.divergence[0], indexing="ij")

@@ -212,11 +212,7 @@ def makes_laser_scans(lidar: Lidar) -> bool:
 
 
 def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Scan) -> Any:
-    """Make a LaserScan.
-
-    REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
-    (sensor_msgs/LaserScan): the end of the turn less the window.
-    """
+    """Make a LaserScan; beams with nothing in reach read +inf (REP 117). The stamp is the first beam's."""
     if not makes_laser_scans(lidar):
         raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")
     sense = -1.0 if lidar.clockwise else 1.0

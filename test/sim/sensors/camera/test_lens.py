@@ -9,8 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.camera import distortion, opencv_distortion
+from simjudge.sim.sensors.camera import distortion
 from simjudge.sim.sensors.camera.calibration import Calibration
+from simjudge.sim.sensors.camera.distortion import distort, slope_end, undistort, whole
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 SIZE = (1280, 720)
@@ -243,18 +244,18 @@ def test_a_fisheye_sees_behind_its_own_plane():
     st.lists(st.tuples(st.floats(0, 0.98), st.floats(0, 2 * math.pi)), min_size=1, max_size=20),
 )
 def test_what_a_lens_takes_in_comes_back(distortion, points):
-    end = min(opencv_distortion.slope_end(opencv_distortion.whole(distortion)), 3.0)
+    end = min(slope_end(whole(distortion)), 3.0)
     straight = np.array([[end * r * math.cos(a), end * r * math.sin(a)] for r, a in points])
-    bent = opencv_distortion.distort(straight, distortion)
-    found = opencv_distortion.undistort(bent, distortion)
-    again = opencv_distortion.distort(found, distortion)
+    bent = distort(straight, distortion)
+    found = undistort(bent, distortion)
+    again = distort(found, distortion)
     assert np.abs(again - bent).max() < 1e-9
     assert np.abs(found - straight).max() < 1e-4, "near a fold the inverse is as flat as the fold is sharp"
 
 
 @pytest.mark.parametrize("k", [ART1, (-0.2, 0.0, 0.0), (0.1, -0.3, 0.05), (0.1, 0.0, 0.0)])
 def test_a_lens_without_tangential_terms_ends_where_its_polynomial_turns(k):
-    end = math.degrees(math.atan(opencv_distortion.slope_end(opencv_distortion.whole((k[0], k[1], 0, 0, k[2])))))
+    end = math.degrees(math.atan(slope_end(whole((k[0], k[1], 0, 0, k[2])))))
     turn = math.degrees(math.atan(distortion.radial_end(k)))
     assert turn - 0.026 <= end <= turn or turn > 89.99 < end
 

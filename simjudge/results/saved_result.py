@@ -75,7 +75,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
 def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
     """Refuse the folder of a study where a result is needed, and name one in it."""
-    for folder in (each for each in folders if (each / STUDY_FILE).is_file()):
+    for folder in (folder for folder in folders if (folder / STUDY_FILE).is_file()):
         places = [f"{place}/{name}" for name in names for place in ("*", "*/examples/*")]
         found = [path.parent for place in places for path in folder.glob(place)]
         inside = f"; give a result in it, such as {min(found)}" if found else ""

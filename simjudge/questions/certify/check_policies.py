@@ -143,7 +143,7 @@ def wrong_numbers(folder: Path) -> list[str]:
     wrong: list[str] = []
     w1: dict[tuple[str, ...], float] = {}
     for key, row in stated.items():
-        a, b = (np.array([float(each["outcome"]) for each in side]) for side in both[key])
+        a, b = (np.array([float(trial["outcome"]) for trial in side]) for side in both[key])
         w1[key] = distance(a, b)
         found = {
             "rate_real": a.mean(),

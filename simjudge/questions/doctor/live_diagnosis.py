@@ -141,7 +141,7 @@ def _published(topics: Sequence[GraphTopic]) -> Finding:
     if not lone:
         return Finding.measured(PUBLISHED, "", "every topic that is subscribed to", "all", good=True)
     topic = lone[0]
-    like = [each.name for each in topics if each.publishers and set(each.types) & set(topic.types)]
+    like = [other.name for other in topics if other.publishers and set(other.types) & set(topic.types)]
     near = difflib.get_close_matches(topic.name, like, n=1, cutoff=0.0)
     mend = f"ros2 run PACKAGE NODE --ros-args -r {topic.name}:={near[0]}" if near else "ros2 topic list --show-types"
     names = ", ".join(row.name for row in lone)
@@ -277,8 +277,8 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
         topics, listened = _listen(Path(folder), seconds)
         path = Path(folder) / "messages"
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
-        survey = survey_recording(Recording(path)) if any(each.publishers for each in topics) else None
-        if survey is None or not any(each.received for each in survey.topics.values()):
+        survey = survey_recording(Recording(path)) if any(topic.publishers for topic in topics) else None
+        if survey is None or not any(topic.received for topic in survey.topics.values()):
             raise SimjudgeError(_silence(topics, domain, seconds))
         found = _diagnose(path, topics, survey, image_topic)
     nodes = {end.node for topic in topics for end in (*topic.publishers, *topic.subscriptions)}

@@ -392,7 +392,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         ),
         kit.section("Pictures", *trios) if trios else "",
         losses=found.losses.lines(),
-        lost="Left out:",
+        heading="Left out:",
     )
     write_page(folder / PAGE, page)
     save_figure(waterfall_figure(found), folder / WATERFALL)

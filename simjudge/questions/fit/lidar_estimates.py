@@ -262,8 +262,9 @@ def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
         edges,
         counts / total / np.diff(edges),
         1 - counts.sum(axis=1) / total[:, 0],
-        tuple(each.ring[keep] for each, keep in zip(samples, shown, strict=True)),
+        tuple(sample.ring[keep] for sample, keep in zip(samples, shown, strict=True)),
         tuple(
-            (each.lost / np.maximum(each.whole + each.lost, 1))[keep] for each, keep in zip(samples, shown, strict=True)
+            (sample.lost / np.maximum(sample.whole + sample.lost, 1))[keep]
+            for sample, keep in zip(samples, shown, strict=True)
         ),
     )

@@ -92,7 +92,7 @@ def drop_out_figure(found: LidarFit) -> ReportFigure:
                 linewidth=1.0,
                 label=f"{name}: {share:.1f} %",
             )
-        most = max((float(each.max()) for each in given.ring_drop_out if len(each)), default=0.0)
+        most = max((float(shares.max()) for shares in given.ring_drop_out if len(shares)), default=0.0)
         axes.set_ylim(0.0, max(1.0, 135 * most))
         axes.legend(loc="upper right", ncols=3)
     return figure
@@ -413,7 +413,7 @@ def _write(
         kit.section("The course of the search", _drawn(embedder, course_figure(found))) if len(course) > 1 else "",
         *after,
         losses=found.losses.lines(),
-        lost="Left out:",
+        heading="Left out:",
     )
     write_page(folder / PAGE, page)
 

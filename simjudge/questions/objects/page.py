@@ -491,9 +491,9 @@ def _sensor_sections(rows: Sequence[RowFields], charts: Sequence[Markup], *, aga
             f"{name}: over time",
             kit.note(
                 "What differs most clearly comes first. Above, ",
-                kit.line_swatch("a"),
+                kit.line_swatch("stroke-a"),
                 " real and ",
-                kit.line_swatch("b"),
+                kit.line_swatch("stroke-b"),
                 " virtual; below, virtual less real. The violet line is the mean difference, the violet band its "
                 "95 % interval, the grey band the floor.",
             ),

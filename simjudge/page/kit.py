@@ -41,9 +41,9 @@ def lost(lines: Sequence[str], heading: str = LOST) -> Markup:
     return element("aside", bold(heading), bullets(lines), class_="lost") if lines else Markup()
 
 
-def section(heading: object, *content: object, kind: str | None = None) -> Markup:
-    """A part of a page with a heading."""
-    return element("section", element("h2", heading), *content, class_=kind)
+def section(heading: object, *content: object, kind: str | None = None, when: object = True) -> Markup:
+    """A part of a page with a heading; nothing unless `when`."""
+    return element("section", element("h2", heading), *content, class_=kind) if when else Markup()
 
 
 def hero(word: str, colour: str, lead: str, *content: object) -> Markup:

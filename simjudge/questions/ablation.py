@@ -392,7 +392,7 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                 )
                 for question, title in QUESTIONS.items()
             ),
-            kit.section("One image of each set, from one pose", kit.gallery(pictures)) if pictures else "",
+            kit.section("One image of each set, from one pose", kit.gallery(pictures), when=pictures),
             element(
                 "section",
                 kit.note(

@@ -390,7 +390,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
                 "last. A filter on A makes A as bad as B, where no filter makes B better."
             ),
         ),
-        kit.section("Pictures", *trios) if trios else "",
+        kit.section("Pictures", *trios, when=trios),
         losses=found.losses.lines(),
         heading="Left out:",
     )

@@ -280,7 +280,7 @@ def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Pa
     words = (f"A: {names[0]}", f"B before: {names[1]}", "B after: through the fitted camera")
     trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
     unlike = "" if paired else kit.note("The sets are no pairs: the pictures of a row show different places.")
-    pictures = kit.section("Pictures", *trios, unlike) if trios else ""
+    pictures = kit.section("Pictures", *trios, unlike, when=trios)
     _write(found, names, folder, FigureEmbedder(), found.sentences(), found.frames, after=(pictures,))
 
 

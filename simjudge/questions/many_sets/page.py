@@ -302,7 +302,7 @@ def sets_sections(result: ManySetsResult, name: str, embedder: FigureEmbedder) -
             if len(labels) > len(drawn)
             else "",
             *(_example(example, embedder) for example in result.examples),
-            kit.section("What the sets look like", *pictures) if pictures else "",
+            kit.section("What the sets look like", *pictures, when=pictures),
             kit.section(
                 "All comparisons",
                 kit.note(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -19,6 +19,10 @@ from defusedxml.ElementTree import fromstring
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, read_bytes
+
+# A JSON or YAML object as it stands in a file: what it holds is checked where it is used.
+Json = dict[str, Any]
+JsonMapping = Mapping[str, Any]
 
 MOST_LEVELS = 64  # Levels of lists and tables within each other that a JSON or YAML file may have
 _BLOCK = 1 << 20  # Bytes whose brackets are counted at once

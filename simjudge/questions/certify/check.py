@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Json = dict[str, Any]
 MANIFEST, FACTS, PAGE = "manifest.sha256", "dossier.json", "index.html"
 CLOSE = 1e-8
 """Numbers agree to this; they are sums in another order."""
@@ -129,7 +130,7 @@ def seal(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> Json:
     """Read a file that holds one object."""
     said = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(said, dict):
@@ -197,7 +198,7 @@ def read_masks(file: Path, count: int) -> Array:
     return masks
 
 
-def wrong_performance(table: dict[str, Array], settings: dict[str, Any]) -> Array:
+def wrong_performance(table: dict[str, Array], settings: Json) -> Array:
     """Which rows say another performance than their boxes give."""
     box, other, found = table["box"], table["predicted"], ~np.isnan(table["predicted"][:, 0])
     if settings["integer_boxes"]:
@@ -234,7 +235,7 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
     return x0, y0, min(max(x1, x0 + 1), width - 1), min(max(y1, y0 + 1), height - 1)
 
 
-def paint_contexts(table: dict[str, Array], rows: Array, settings: dict[str, Any]) -> Array:
+def paint_contexts(table: dict[str, Array], rows: Array, settings: Json) -> Array:
     """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
@@ -301,7 +302,7 @@ def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
     return cells
 
 
-def doubt_of_blocks(said: dict[str, Any], draws: int) -> Array:
+def doubt_of_blocks(said: Json, draws: int) -> Array:
     """(draws,) by what to multiply W* where blocks of time may have to be longer than the recording allows."""
     units = [said["inputs"][side]["units"] for side in "ab" if said["inputs"][side].get("doubted")]
     if not units:
@@ -608,8 +609,8 @@ def unit_counts(table: dict[str, Array], rows: Array) -> list[int]:
 
 
 def judge(
-    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: dict[str, Any], margin: float
-) -> dict[str, dict[str, Any]]:
+    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: Json, margin: float
+) -> dict[str, Json]:
     """Numbers and verdicts of each class and of all together, at one threshold."""
     compared = [key for key, (_, numbers) in found.items() if len(numbers["w1"])]
     rows = {key: columns for key, (columns, _) in found.items()}
@@ -688,7 +689,7 @@ def judge(
     return numbers
 
 
-def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: dict[str, Any], key: str) -> str:
+def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: Json, key: str) -> str:
     """Why there is too little to tell; empty where there is not."""
     entry = said if key == "overall" else said.get(key, {})
     # Whether a class is predicted away from every object, the table does not show.
@@ -705,7 +706,7 @@ def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: di
     return "uneven_units" if p_of(1.0, boot.extreme) > SIGNIFICANCE else ""
 
 
-def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
+def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
     """Result.json, the numbers of each class id and of "overall", and how many performances are not those of boxes."""
     said = read_json(folder / "result.json")
     settings, draws = said["parameters"], said["overall"]["draws"]
@@ -796,7 +797,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
         return [], [f"cannot be computed: {said_of(error)}"], 0
 
 
-def measure_verdict(each: dict[str, Any]) -> str:
+def measure_verdict(each: Json) -> str:
     """The verdict on what else the detector does, by its stated numbers."""
     p, low, high, margin = (each[name] for name in ("p_adjusted", "low", "high", "margin"))
     if p is None:
@@ -807,7 +808,7 @@ def measure_verdict(each: dict[str, Any]) -> str:
     return "small_gap" if most < margin else "large_gap" if least >= margin else "gap"
 
 
-def overall_verdict(said: dict[str, Any]) -> tuple[str, list[str]]:
+def overall_verdict(said: Json) -> tuple[str, list[str]]:
     """The worst verdict of all that was judged, and the measures that make it; none where performance does."""
     own = said["overall"]["verdict"]
     silent = {"too_few": ("cannot_tell",), "not_tested": WORST_FIRST}.get(own, ())
@@ -837,7 +838,7 @@ def holm(p_values: dict[str, float]) -> dict[str, float]:
     return out
 
 
-def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: int) -> dict[str, str]:
+def page_texts(name: str, said: Json, p_of_all: float | None, unseen: int) -> dict[str, str]:
     """What the page must say of a result, by the names of its places."""
     texts: dict[str, str] = {}
     overall = said["overall"]

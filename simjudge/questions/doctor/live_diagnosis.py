@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import need_rclpy
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.clock_checks import (
     CLOCK,
@@ -71,7 +71,7 @@ class GraphTopic:
     trouble: str = ""  # why it could not be listened to; "" where it could
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> GraphTopic:
+    def of(cls, row: Json) -> GraphTopic:
         """Read a topic from JSON."""
         publishers, takers = ([TopicEnd(**end) for end in row[side]] for side in ("publishers", "subscriptions"))
         return cls(row["name"], row["types"], publishers, takers, row["trouble"])

@@ -95,7 +95,7 @@ def compare_sets(
     if settings.paired:
         sets = paired_frames(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
-    if choose_loops(sum(len(each.objects) for each in sets)):
+    if choose_loops(sum(len(one.objects) for one in sets)):
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
         result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)

@@ -152,27 +152,27 @@ def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], mos
     """The kinds of the objects of two sets, whose patches have this height and width, pixels."""
     frames = sets[0].frames, sets[1].frames
     counts = len(frames[0].objects), len(frames[1].objects)
-    box = [each.objects.box for each in frames]
+    box = [frame.objects.box for frame in frames]
     names = frames[1].class_names | frames[0].class_names
-    class_id = np.concatenate([each.objects.class_id for each in frames])
+    class_id = np.concatenate([frame.objects.class_id for frame in frames])
     found, held = np.unique(class_id[: counts[0]], return_counts=True)
     largest = sorted(found[np.argsort(-held, kind="stable")][:MOST_CLASSES].tolist())
     by_class = [(names.get(k) or f"class {k}", class_id == k) for k in largest]
-    centre = [(each[:, :2] + each[:, 2:]) / 2 for each in box]
-    sizes = [each.size[each.objects.frame].astype(np.float64) for each in frames]
+    centre = [(edges[:, :2] + edges[:, 2:]) / 2 for edges in box]
+    sizes = [frame.size[frame.objects.frame].astype(np.float64) for frame in frames]
     groupings = [by_class, *groups_by_place(sizes, centre)]
     if sets[0].contexts is None:  # patches of label pictures are no objects
-        edge = np.concatenate([truncated_objects(each, np.arange(len(each.objects))) for each in frames])
-        height = [each[:, 3] - each[:, 1] for each in box]
-        neighbours = [neighbour_counts(each.objects.frame, each.objects.box, patch) for each in frames]
+        edge = np.concatenate([truncated_objects(frame, np.arange(len(frame.objects))) for frame in frames])
+        height = [edges[:, 3] - edges[:, 1] for edges in box]
+        neighbours = [neighbour_counts(frame.objects.frame, frame.objects.box, patch) for frame in frames]
         groupings += [
             quantile_groups(height, lambda v: f"{v:g} px", "high"),
             [("at the image's edge", edge), ("inside the image", ~edge)],
-            quantile_groups([each.astype(np.float64) for each in neighbours], str, "neighbours", whole=True),
+            quantile_groups([neighbour.astype(np.float64) for neighbour in neighbours], str, "neighbours", whole=True),
             _by_visibility(frames),
-            quantile_groups([each.objects.distance for each in frames], lambda v: f"{v:g} m", "away"),
+            quantile_groups([frame.objects.distance for frame in frames], lambda v: f"{v:g} m", "away"),
         ]
-    return ContextKinds.of_groupings([each for each in groupings if len(each) > 1], counts, most)
+    return ContextKinds.of_groupings([grouping for grouping in groupings if len(grouping) > 1], counts, most)
 
 
 def where_sets_differ(
@@ -257,10 +257,10 @@ def groups_by_place(sizes: Sequence[FloatArray], centres: Sequence[FloatArray]) 
 
 def _by_visibility(frames: Sequence[FrameSet]) -> Grouping:
     """By visible share; where objects lack it, by the share of the box that other labelled boxes cover."""
-    visible = [each.objects.visible for each in frames]
-    if all(np.isfinite(each).all() for each in visible):
+    visible = [frame.objects.visible for frame in frames]
+    if all(np.isfinite(share).all() for share in visible):
         return quantile_groups(visible, lambda v: f"{100 * v:g} %", "visible")
-    covered = np.concatenate([covered_shares(each.objects.frame, each.objects.box) for each in frames])
+    covered = np.concatenate([covered_shares(frame.objects.frame, frame.objects.box) for frame in frames])
     limit = f"{100 * _COVERED:g} % covered"
     return [
         ("not covered", covered == 0),

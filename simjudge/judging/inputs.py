@@ -43,21 +43,21 @@ def read_lidar_inputs(
     _refuse_settings_of_pictures(settings)
     topics = (settings.a_cloud_topic, settings.b_cloud_topic)
     read = [_read(source, topic) for source, topic in zip((a, b), topics, strict=True)]
-    clouds = [_detected(each, settings, progress) for _, each, _ in read]
+    clouds = [_detected(side, settings, progress) for _, side, _ in read]
     grid = _grid(clouds[0], settings)
     log(f"range images: {grid.describe()}")
     if settings.method.patch[1] > grid.columns:
         raise UsageError(f"patch {settings.method.patch[1]} columns wide: the turn has {grid.columns}")
     sides = []
     renames = ((settings.a_rename, "--a-rename"), (settings.b_rename, "--b-rename"))
-    for (path, _, form), each, (pairs, option) in zip(read, clouds, renames, strict=True):
+    for (path, _, form), cloud, (pairs, option) in zip(read, clouds, renames, strict=True):
         with progress("painting range images") as advance:
-            made = scan_frames(each, grid, settings.paint, advance=advance)
+            made = scan_frames(cloud, grid, settings.paint, advance=advance)
         for note in made.notes:
             log(f"note: {note}")
         frames = made.frames
         if made.classless:
-            log(f"note: {each.name}: the detector knows no classes; what it finds is assigned to objects of any class")
+            log(f"note: {cloud.name}: the detector knows no classes; what it finds is assigned to objects of any class")
             frames = with_object_classes(frames, settings.method.min_score, settings.cuboid_iou)
         sides.append(InputSet(path, None, frames, form, grid.content()).with_classes_renamed(pairs, option))
     return sides[0], sides[1]
@@ -158,7 +158,7 @@ def with_pixels_judged(frames: FrameSet) -> FrameSet:
         raise SimjudgeError(
             f"{frames.name}: holds no predicted label pictures; give a net (--model) or earlier predictions"
         )
-    labelled, seen = (np.array([each.has(i) for i in range(len(frames))], np.bool_) for each in (semantic, predicted))
+    labelled, seen = (np.array([masks.has(i) for i in range(len(frames))], np.bool_) for masks in (semantic, predicted))
     return replace(frames, labelled=labelled, predicted=seen)
 
 

@@ -286,4 +286,4 @@ def _joined_units(sides: tuple[_MeasuredSide, _MeasuredSide], units: SampleUnits
     for frame_unit, unit in seen[:, np.argsort(-count, kind="stable")].T.tolist():
         if not taken[unit] and not placed[frame_unit]:
             number[frame_unit], taken[unit], placed[frame_unit] = unit, True, True
-    return [number[each] for each in units.frame_unit]
+    return [number[unit] for unit in units.frame_unit]

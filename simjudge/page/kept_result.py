@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import JsonMapping
 from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings
 from simjudge.results.saved_result import atomic_result
 from simjudge.terminal.common import table_text
@@ -118,7 +119,7 @@ class SavedContent(Protocol):
         """The name of the folder, or of what was compared."""
 
     @property
-    def content(self) -> Mapping[str, Any]:
+    def content(self) -> JsonMapping:
         """What the file holds."""
 
 
@@ -142,7 +143,7 @@ class TabledResult(KeptResult, Generic[Saved]):
         return self.saved.name
 
     @property
-    def content(self) -> Mapping[str, Any]:
+    def content(self) -> JsonMapping:
         """Everything that the result's JSON file holds."""
         return self.saved.content
 

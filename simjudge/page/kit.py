@@ -9,6 +9,11 @@ from markupsafe import Markup
 
 from simjudge.page.html import element, load_template
 
+SOURCE = (
+    "After Elmquist, Serban and Negrut, A performance contextualization approach to validating camera models for robot "
+    "simulation, arXiv 2208.01022."
+)
+"""Where the method is from."""
 LOST = "Lost from the input, and not in any number here:"
 """Heading of what was lost."""
 
@@ -18,22 +23,27 @@ class Cell:
     """A cell of a table that says more than its text."""
 
     text: str
-    value: str = ""  # what its row is ordered by; "" for the text
+    value: float | str | None = ""  # what its row is ordered by: "" for the text; None stands last
     colour: str = ""  # of the chip around it; "" for none
     hover: str = ""
 
 
 def page(
-    title: str, about: object, *content: object, losses: Sequence[str] = (), lost: str = LOST, width_px: int = 1240
+    title: str, about: object, *content: object, losses: Sequence[str] = (), heading: str = LOST, width_px: int = 1240
 ) -> str:
-    """Write a whole page: `about` stands above its title, `losses` above both, under the heading `lost`."""
-    parts = (element("aside", bold(lost), bullets(losses), class_="lost") if losses else "", *content)
+    """Write a whole page: `about` stands above its title, `losses` above both, under `heading`."""
+    parts = (lost(losses, heading), *content)
     return load_template("page.html").render(title=title, about=about, parts=parts, width_px=width_px)
 
 
-def section(heading: object, *content: object, kind: str | None = None) -> Markup:
-    """A part of a page with a heading."""
-    return element("section", element("h2", heading), *content, class_=kind)
+def lost(lines: Sequence[str], heading: str = LOST) -> Markup:
+    """What was lost, where it cannot be overlooked."""
+    return element("aside", bold(heading), bullets(lines), class_="lost") if lines else Markup()
+
+
+def section(heading: object, *content: object, kind: str | None = None, when: object = True) -> Markup:
+    """A part of a page with a heading; nothing unless `when`."""
+    return element("section", element("h2", heading), *content, class_=kind) if when else Markup()
 
 
 def hero(word: str, colour: str, lead: str, *content: object) -> Markup:
@@ -55,19 +65,24 @@ def table(
     def row(cells: Sequence[object] | str, tag: str) -> Markup:
         if isinstance(cells, str):
             return element("tr", element("th", cells, colspan=len(heads)), class_="group")
-        tags = ["th" if row_heads and n == 0 else tag for n in range(len(cells))]
-        return element("tr", *(_cell(c, tags[n], "word" if n in words else None) for n, c in enumerate(cells)))
+        return element("tr", *(_cell(c, tag, n in words, row_heads and not n) for n, c in enumerate(cells)))
 
     head = element("thead", row(heads, "th")) if heads else ""
     body = element("tbody", *(row(cells, "td") for cells in rows))
     return element("div", element("table", head, body, class_=kind), class_="scroll")
 
 
-def _cell(cell: object, tag: str, kind: str | None) -> Markup:
-    if not isinstance(cell, Cell):
-        return element(tag, cell, class_=kind)
-    shown = chip(cell.text, cell.colour) if cell.colour else cell.text
-    return element(tag, shown, class_=kind, data_value=cell.value or None, title=cell.hover or None)
+def _cell(cell: object, tag: str, is_word: bool, is_head: bool) -> Markup:  # noqa: FBT001 - two facts of its column
+    given = cell if isinstance(cell, Cell) else Cell("")
+    shown = cell if given is not cell else chip(given.text, given.colour) if given.colour else given.text
+    return element(
+        "th" if is_head else tag,
+        shown,
+        class_="word" if is_word else None,
+        scope="row" if is_head and tag == "td" else None,
+        data_value=None if given.value == "" else "" if given.value is None else str(given.value),
+        title=given.hover or None,
+    )
 
 
 def figure(drawing: object, *, heading: object = "", caption: object = "", width_px: int | None = None) -> Markup:
@@ -130,8 +145,8 @@ def bold(text: object) -> Markup:
 
 
 def line_swatch(kind: str) -> Markup:
-    """A short line in the colour of a set: "a", "b" or "w1"."""
-    line = element("line", class_=f"line stroke-{kind}", x1=0, x2=22, y1=5, y2=5)
+    """A short line of the kind of a set, "stroke-a", "stroke-b" or "stroke-w1", or of a series, "c-COLOUR"."""
+    line = element("line", class_=f"line {kind}", x1=0, x2=22, y1=5, y2=5)
     return element("svg", line, class_="swatch", width=22, height=10)
 
 

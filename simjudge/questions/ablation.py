@@ -22,9 +22,11 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some, nearest_name
 from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, add_axes, plain_text, report_style
-from simjudge.page.html import FigureEmbedder
+from simjudge.page.html import FigureEmbedder, element
+from simjudge.page.kit import Cell
 from simjudge.page.number_format import format_number
 from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
 from simjudge.questions.many_sets.figures import read_pictures
@@ -86,7 +88,7 @@ class AblationAnswer:
 
     def entry(self, key: str) -> ResultEntry | None:
         """The numbers of a class, called by the variant's name, with the verdict that is corrected for the study."""
-        found = next((each for each in self.comparison.entries if each.key == key), None)
+        found = next((entry for entry in self.comparison.entries if entry.key == key), None)
         if found is None:
             return None
         return replace(found, label=self.variant, numbers=replace(found.numbers, verdict=study_verdict(found)))
@@ -353,57 +355,52 @@ _COMPARED = {
 }
 
 
-@dataclass(frozen=True)
-class QuestionView:
-    """A question and its figure."""
-
-    title: str
-    compared: str
-    figure: Markup  # the element; empty where no variant answers it
-
-
-@dataclass(frozen=True)
-class RankRow:
-    """A row of the ranking."""
-
-    variant: str
-    changes: str
-    verdict: str
-    colour: str
-    effect: str
-    direction: str
-    nets: str
-
-
-@dataclass(frozen=True)
-class AblationView:
-    """What a page shows of an ablation."""
-
-    name: str
-    sentences: list[str]
-    rows: list[RankRow]
-    questions: list[QuestionView]  # in the order of the source
-    losses: tuple[str, ...]
-    folder: str  # name of the folder with sets.csv and ablation.csv
-    pictures: dict[str, str]  # data URI of one picture a set, by its name
-
-
-def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbedder) -> AblationView:
-    """Draw and word an ablation for a page."""
-    ranking = result.ranking()
+def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbedder) -> Markup:
+    """What a page shows of an ablation: the ranking, and a figure a question."""
     names = {"real": result.real, "baseline": result.baseline}
-    questions = [
-        QuestionView(
-            title,
-            _COMPARED[question].format(**names),
-            _embedded(embedder, question_figure(result, question)) if result.answers(question) else Markup(),
+    heads = (
+        "variant",
+        "what differs from the baseline",
+        "this part is",
+        "effect",
+        "beside the baseline it is",
+        "judged by what nets have",
+    )
+    pictures = [(name, picture_in_page(own[0])) for name, own in read_pictures(result.sets).items()]
+    return Markup().join(
+        (
+            kit.section(
+                f"{folder}: which parts of the camera model matter here",
+                kit.bullets((*ranking_sentences(result), home_sentence(result))),
+                kit.lost(result.losses),
+                kit.table(
+                    heads, map(_row, result.ranking()), words=(0, 1, 2, 4, 5), kind="rows wrapped", row_heads=True
+                ),
+                kit.note(
+                    "Effect: the largest gap between the baseline and the variant. A part is worth modelling where "
+                    "this gap is beyond chance and may reach the margin, corrected for all comparisons of the study "
+                    "(Holm)."
+                ),
+            ),
+            *(
+                kit.section(
+                    title,
+                    kit.paragraph(_COMPARED[question].format(**names)),
+                    element("div", _embedded(embedder, question_figure(result, question)), class_="scroll")
+                    if result.answers(question)
+                    else kit.paragraph("No net was trained on a variant in this size."),
+                )
+                for question, title in QUESTIONS.items()
+            ),
+            kit.section("One image of each set, from one pose", kit.gallery(pictures), when=pictures),
+            element(
+                "section",
+                kit.note(
+                    f"All numbers: {folder}/ablation.csv. All comparisons with their figures: simjudge report {folder}."
+                ),
+            ),
         )
-        for question, title in QUESTIONS.items()
-    ]
-    rows = [_row(answer) for answer in ranking]
-    sentences = [*ranking_sentences(result), home_sentence(result)]
-    pictures = {name: picture_in_page(own[0]) for name, own in read_pictures(result.sets).items()}
-    return AblationView(folder, sentences, rows, questions, result.losses, folder, pictures)
+    )
 
 
 def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
@@ -443,13 +440,7 @@ def ranking_sentences(result: AblationResult) -> list[str]:
     return lines
 
 
-def _row(rank: VariantRank) -> RankRow:
-    return RankRow(
-        rank.variant,
-        rank.changes,
-        rank.verdict,
-        RANK_COLOURS[rank.verdict],
-        format_number(rank.effect),
-        rank.direction,
-        "seen and learnt" if rank.trained else "seen",
-    )
+def _row(rank: VariantRank) -> list[object]:
+    verdict = Cell(rank.verdict, colour=RANK_COLOURS[rank.verdict])
+    nets = "seen and learnt" if rank.trained else "seen"
+    return [rank.variant, rank.changes, verdict, format_number(rank.effect), rank.direction, nets]

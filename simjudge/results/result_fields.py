@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
 from simjudge.core.names import LARGEST_CLASS_ID
-from simjudge.core.text import load_json
+from simjudge.core.text import Json, load_json
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.method.verdicts import Reason, Verdict
@@ -288,13 +288,13 @@ class GalleryFile(OpenFields):
     crops: list[CropFields]
 
 
-def read_result(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> Json:
     """Read a result.json."""
     content = read_checked(path, ResultFile, "result of simjudge compare")
     return _without_empty_classes(content)
 
 
-def read_sweep(path: Path) -> dict[str, Any]:
+def read_sweep(path: Path) -> Json:
     """Read a sweep.json."""
     content = read_checked(path, SweepFile, "result of simjudge sweep")
     return content | {"curves": [_without_empty_classes(point) for point in content["curves"]]}
@@ -305,14 +305,14 @@ def read_gallery(path: Path) -> GalleryFile:
     return check_content(load_json(path), GalleryFile, "gallery of simjudge compare", path, ()).content
 
 
-def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
+def read_checked(path: Path, model: type[Fields], noun: str) -> Json:
     """Read a JSON file of a result folder."""
     content = current_content(_without_nan(load_json(path)))
     check_content(content, model, noun, path, ())
     return dict(content)
 
 
-def _without_empty_classes(numbers: dict[str, Any]) -> dict[str, Any]:
+def _without_empty_classes(numbers: Json) -> Json:
     """A copy in which a class without a value is left out, as the check does."""
     return numbers | {"by_class": {key: fields for key, fields in numbers["by_class"].items() if fields is not None}}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.names import DetectorRecord
+from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.kinds import KindDifferences
 
@@ -29,7 +29,7 @@ class ResultParameters:
     certainty: str | None = None  # what a live run says of a certainty that is not found yet
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> ResultParameters:
+    def from_json(cls, content: JsonMapping) -> ResultParameters:
         """Read the entry `parameters`."""
         plain = ("theta", "margin", "min_score", "draws", "painted", "task", "sensor", "certainty")
         known = {name: content.get(name) for name in plain}
@@ -72,7 +72,7 @@ class ComparedSet:
     pixel_height: float = 1.0  # how much higher than wide a pixel is: of range images
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any] | None) -> ComparedSet:
+    def from_json(cls, content: JsonMapping | None) -> ComparedSet:
         """Read the entry of `inputs`."""
         held = content or {}
         given = {name: held.get(name) for name in _PLAIN}
@@ -105,7 +105,7 @@ class UnlikeObjects:
 class ResultHeader:
     """What the file of a result says beside the numbers."""
 
-    content: Mapping[str, Any]  # everything, as in the file
+    content: JsonMapping  # everything, as in the file
     parameters: ResultParameters
     sets: Mapping[str, ComparedSet]  # both, by "a" and "b"
     model: Mapping[str, str]  # path and sha256 of the detector that ran; empty for none
@@ -118,7 +118,7 @@ class ResultHeader:
     confusion: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> ResultHeader:
+    def from_json(cls, content: JsonMapping) -> ResultHeader:
         """Read the content of a result.json or sweep.json."""
         inputs, balance = content.get("inputs") or {}, content.get("balance") or {}
         where, invented = (

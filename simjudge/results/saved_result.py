@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, atomic_folder, output_path
+from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.method.multiple_tests import holm
@@ -75,7 +75,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
 def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
     """Refuse the folder of a study where a result is needed, and name one in it."""
-    for folder in (each for each in folders if (each / STUDY_FILE).is_file()):
+    for folder in (folder for folder in folders if (folder / STUDY_FILE).is_file()):
         places = [f"{place}/{name}" for name in names for place in ("*", "*/examples/*")]
         found = [path.parent for place in places for path in folder.glob(place)]
         inside = f"; give a result in it, such as {min(found)}" if found else ""
@@ -225,7 +225,7 @@ class Result:
     control: Mapping[str, Control] = field(default_factory=dict)
 
     @property
-    def content(self) -> Mapping[str, Any]:
+    def content(self) -> JsonMapping:
         """Everything that result.json or sweep.json holds (docs/reference/results.md)."""
         return self.header.content
 
@@ -288,14 +288,14 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     return found if swept is None else replace(found, curves=swept.curves)
 
 
-def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
+def comparison_from_content(content: JsonMapping, contexts: ContextTable, name: str, folder: Path) -> Result:
     """The result that the content of a result.json says."""
     header, numbers = ResultHeader.from_json(content), ComparisonNumbers.from_json(content)
     overall, *classes = result_entries(numbers, header.class_names)
     return Result(name, folder, header, overall, tuple(classes), contexts, control=numbers.control)
 
 
-def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:
+def sweep_from_content(content: JsonMapping, name: str, folder: Path) -> Result:
     """The result that the content of a sweep.json says."""
     header, curves = ResultHeader.from_json(content), []
     for point in content["curves"]:

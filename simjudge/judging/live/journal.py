@@ -20,6 +20,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
+from simjudge.core.text import Json
 
 _COLUMNS = {
     "frame": np.int64,
@@ -57,7 +58,7 @@ def pack(frame: FrameSet, **notes: Any) -> bytes:
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
-def unpack(record: bytes) -> tuple[FrameSet, dict[str, Any]]:
+def unpack(record: bytes) -> tuple[FrameSet, Json]:
     """Unpack what was packed."""
     try:
         place = 4 + int.from_bytes(record[:4], "little")

@@ -280,7 +280,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
         SimjudgeError: the pictures cannot be read, are too few, the scene moves, or the noise is not of the law; a
             file is in the way.
     """
-    read_as = next((each for each in ENCODINGS if each == encoding), None)
+    read_as = next((known for known in ENCODINGS if known == encoding), None)
     if read_as is None:
         raise UsageError(f"--encoding {encoding}: one of {', '.join(ENCODINGS)} is needed")
     if black_level and read_as == "srgb":

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Json = dict[str, Any]
 MANIFEST, FACTS, PAGE = "manifest.sha256", "dossier.json", "index.html"
 CLOSE = 1e-8
 """Numbers agree to this; they are sums in another order."""
@@ -129,7 +130,7 @@ def seal(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> Json:
     """Read a file that holds one object."""
     said = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(said, dict):
@@ -197,7 +198,7 @@ def read_masks(file: Path, count: int) -> Array:
     return masks
 
 
-def wrong_performance(table: dict[str, Array], settings: dict[str, Any]) -> Array:
+def wrong_performance(table: dict[str, Array], settings: Json) -> Array:
     """Which rows say another performance than their boxes give."""
     box, other, found = table["box"], table["predicted"], ~np.isnan(table["predicted"][:, 0])
     if settings["integer_boxes"]:
@@ -234,7 +235,7 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
     return x0, y0, min(max(x1, x0 + 1), width - 1), min(max(y1, y0 + 1), height - 1)
 
 
-def paint_contexts(table: dict[str, Array], rows: Array, settings: dict[str, Any]) -> Array:
+def paint_contexts(table: dict[str, Array], rows: Array, settings: Json) -> Array:
     """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
@@ -301,7 +302,7 @@ def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
     return cells
 
 
-def doubt_of_blocks(said: dict[str, Any], draws: int) -> Array:
+def doubt_of_blocks(said: Json, draws: int) -> Array:
     """(draws,) by what to multiply W* where blocks of time may have to be longer than the recording allows."""
     units = [said["inputs"][side]["units"] for side in "ab" if said["inputs"][side].get("doubted")]
     if not units:
@@ -373,7 +374,7 @@ def compare_class(
         "difference": difference,
     }
     return {
-        **{name: np.array(each, np.float64) for name, each in arrays.items()},
+        **{name: np.array(array, np.float64) for name, array in arrays.items()},
         **sums,
         "batch": np.array(batch, np.float64).reshape(-1, 2),
         "overlap": overlap,
@@ -421,16 +422,18 @@ def draw_context(
     for begin in range(0, normals.shape[1], lanes):
         some = normals[:, begin : begin + lanes].astype(np.float64)
         so_far = [np.cumsum(part[:, None] * some, axis=0) * sign for part, sign in zip(parts, (1, -1), strict=True)]
-        total = [each[-1] for each in so_far]
-        so_far = [each[steps] for each in so_far]
+        total = [sums[-1] for sums in so_far]
+        so_far = [sums[steps] for sums in so_far]
         signed = np.cumsum(weight[:, None] * flipped[:, begin : begin + lanes], axis=0)
         chance = signed[steps] - pooled * signed[-1]
-        inside = sum(k * (each - f * whole) for k, each, f, whole in zip(grown, so_far, share, total, strict=True))
+        inside = sum(
+            k * (so_far_sum - f * whole) for k, so_far_sum, f, whole in zip(grown, so_far, share, total, strict=True)
+        )
         out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
         out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
         out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
-    return {name: np.concatenate(each) for name, each in out.items()}, more, more_chance
+    return {name: np.concatenate(columns) for name, columns in out.items()}, more, more_chance
 
 
 @dataclass(frozen=True)
@@ -459,13 +462,13 @@ def together(parts: list[dict[str, Array]]) -> Together | None:
     share = [len(part["w1"]) / total for part in kept]
     found = {name: np.concatenate([part[name] for part in kept]) for name in ("units", "adjusted", "noise", "square")}
     found |= {
-        name: sum(part[name] / part["own"].sum() * each for part, each in zip(kept, share, strict=True))
+        name: sum(part[name] / part["own"].sum() * weight for part, weight in zip(kept, share, strict=True))
         for name in ("chance", "around", "around_square", "extreme")
     }
     found["weight"] = np.concatenate(
-        [part["own"] / part["own"].sum() * each for part, each in zip(kept, share, strict=True)]
+        [part["own"] / part["own"].sum() * weight for part, weight in zip(kept, share, strict=True)]
     )
-    told = sum(part["own"].sum() / len(part["w1"]) * each for part, each in zip(kept, share, strict=True))
+    told = sum(part["own"].sum() / len(part["w1"]) * weight for part, weight in zip(kept, share, strict=True))
     return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), **found)
 
 
@@ -473,7 +476,7 @@ def above_noise(gap: float, noise: Array, weight: Array) -> float:
     """How much mean W1 is above the noise where every context has this gap: S h(g / S) - N with S = N / h(0)."""
     spread = noise / AT_ZERO
     x = gap / np.maximum(spread, 1e-300)
-    erf = np.array([math.erf(each) for each in (x / math.sqrt(2)).tolist()])
+    erf = np.array([math.erf(value) for value in (x / math.sqrt(2)).tolist()])
     folded = spread * (AT_ZERO * np.exp(-(np.minimum(x, 40) ** 2) / 2) + x * erf)
     return float(weight @ (np.where(spread > 0, folded, gap) - noise))
 
@@ -606,15 +609,15 @@ def unit_counts(table: dict[str, Array], rows: Array) -> list[int]:
 
 
 def judge(
-    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: dict[str, Any], margin: float
-) -> dict[str, dict[str, Any]]:
+    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: Json, margin: float
+) -> dict[str, Json]:
     """Numbers and verdicts of each class and of all together, at one threshold."""
-    compared = [key for key, (_, each) in found.items() if len(each["w1"])]
-    rows = {key: each for key, (each, _) in found.items()}
+    compared = [key for key, (_, numbers) in found.items() if len(numbers["w1"])]
+    rows = {key: columns for key, (columns, _) in found.items()}
     rows["overall"] = np.concatenate([rows[key] for key in compared] or [np.zeros(0, np.int64)])
-    boots = {key: together([each]) for key, (_, each) in found.items()}
-    boots["overall"] = together([each for _, each in found.values()])
-    numbers = {key: numbers_of(table, [each]) for key, each in found.items()}
+    boots = {key: together([numbers]) for key, (_, numbers) in found.items()}
+    boots["overall"] = together([numbers for _, numbers in found.values()])
+    numbers = {key: numbers_of(table, [columns_and_numbers]) for key, columns_and_numbers in found.items()}
     numbers["overall"] = numbers_of(table, list(found.values()))
     reasons = {
         key: reason(table, rows[key], boots[key], said["overall" if key == "overall" else "by_class"], key)
@@ -647,7 +650,9 @@ def judge(
         needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
         # What few units in a batch leave open of its noise, no number of contexts tells from a gap.
         doubt = 1 + NOISE_DOUBT / boot.units, 1 - NOISE_DOUBT / boot.units
-        ends = [estimate_gap(replace(boot, noise=boot.noise * each, square=boot.square * each**2))[0] for each in doubt]
+        ends = [
+            estimate_gap(replace(boot, noise=boot.noise * width, square=boot.square * width**2))[0] for width in doubt
+        ]
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
         most = boot.mean + student(max(1, min(units) - 1)) * float(boot.around.std())
         even = gap_behind(most, replace(boot, noise=boot.noise * doubt[1]))
@@ -684,7 +689,7 @@ def judge(
     return numbers
 
 
-def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: dict[str, Any], key: str) -> str:
+def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: Json, key: str) -> str:
     """Why there is too little to tell; empty where there is not."""
     entry = said if key == "overall" else said.get(key, {})
     # Whether a class is predicted away from every object, the table does not show.
@@ -701,7 +706,7 @@ def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: di
     return "uneven_units" if p_of(1.0, boot.extreme) > SIGNIFICANCE else ""
 
 
-def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
+def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
     """Result.json, the numbers of each class id and of "overall", and how many performances are not those of boxes."""
     said = read_json(folder / "result.json")
     settings, draws = said["parameters"], said["overall"]["draws"]
@@ -715,7 +720,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
     planes = len(np.unique(table["class_id"])) if settings["class_aware"] else 1
     bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
     around = [round(theta + step, 12) for step in (-0.1, 0, 0.1)] if settings["preset"] != "cpd" else [theta]
-    thetas = [each for each in around if each == theta or 0 < each < 1]
+    thetas = [near for near in around if near == theta or 0 < near < 1]
     normals, doubt = normal_numbers(table, draws, int(settings["seed"])), doubt_of_blocks(said, draws)
     found: list[dict[str, tuple[Array, dict[str, Array]]]] = [{} for _ in thetas]
     for class_id in np.unique(table["class_id"]).tolist():
@@ -733,7 +738,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
     own = thetas.index(theta)
     beside = [judged[place] if 0 <= place < len(thetas) else None for place in (own - 1, own + 1)]
     for key, entry in judged[own].items():
-        others = [None if each is None else each[key]["verdict"] for each in beside]
+        others = [None if verdicts is None else verdicts[key]["verdict"] for verdicts in beside]
         entry["verdict_below"], entry["verdict_above"] = others
         if entry["verdict"] == "predicts" and {"gap", "large_gap"} & set(others):
             entry["verdict"], entry["verdict_reason"] = "cannot_tell", "turns_with_theta"
@@ -792,7 +797,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
         return [], [f"cannot be computed: {said_of(error)}"], 0
 
 
-def measure_verdict(each: dict[str, Any]) -> str:
+def measure_verdict(each: Json) -> str:
     """The verdict on what else the detector does, by its stated numbers."""
     p, low, high, margin = (each[name] for name in ("p_adjusted", "low", "high", "margin"))
     if p is None:
@@ -803,13 +808,19 @@ def measure_verdict(each: dict[str, Any]) -> str:
     return "small_gap" if most < margin else "large_gap" if least >= margin else "gap"
 
 
-def overall_verdict(said: dict[str, Any]) -> tuple[str, list[str]]:
+def overall_verdict(said: Json) -> tuple[str, list[str]]:
     """The worst verdict of all that was judged, and the measures that make it; none where performance does."""
     own = said["overall"]["verdict"]
     silent = {"too_few": ("cannot_tell",), "not_tested": WORST_FIRST}.get(own, ())
-    stated = {name: each["verdict"] for name, each in said.get("measures", {}).items() if each["verdict"] not in silent}
+    stated = {
+        name: measure["verdict"]
+        for name, measure in said.get("measures", {}).items()
+        if measure["verdict"] not in silent
+    }
     worst = min([own, *stated.values()], key=WORST_FIRST.index)
-    return worst, [] if worst == own else [name.replace("_", " ") for name, each in stated.items() if each == worst]
+    return worst, [] if worst == own else [
+        name.replace("_", " ") for name, verdict in stated.items() if verdict == worst
+    ]
 
 
 def said_of(error: BaseException) -> str:
@@ -827,7 +838,7 @@ def holm(p_values: dict[str, float]) -> dict[str, float]:
     return out
 
 
-def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: int) -> dict[str, str]:
+def page_texts(name: str, said: Json, p_of_all: float | None, unseen: int) -> dict[str, str]:
     """What the page must say of a result, by the names of its places."""
     texts: dict[str, str] = {}
     overall = said["overall"]
@@ -877,8 +888,8 @@ def short(value: float | None) -> str:
 def check_statements(folder: Path) -> list[str]:
     """What dossier.json and the page say that the results do not; a line each."""
     facts = read_json(folder / FACTS)
-    listed = {each["name"]: each for each in facts["results"]}
-    there = sorted(each.name for each in (folder / "results").iterdir()) if (folder / "results").is_dir() else []
+    listed = {result["name"]: result for result in facts["results"]}
+    there = sorted(file.name for file in (folder / "results").iterdir()) if (folder / "results").is_dir() else []
     if not there:
         return ["there are no results: nothing was checked"]
     problems = []
@@ -890,7 +901,7 @@ def check_statements(folder: Path) -> list[str]:
     if facts["seal"] != seal(folder):
         problems.append(f"{FACTS}: the seal is not the digest of the results that are here")
     results = {name: read_json(folder / "results" / name / "result.json") for name in there}
-    p_values = {name: each["overall"].get("p_adjusted") for name, each in results.items()}
+    p_values = {name: result["overall"].get("p_adjusted") for name, result in results.items()}
     corrected = holm({name: p for name, p in p_values.items() if p is not None})
     texts = {"seal": seal(folder), "count": str(len(there))}
     for name, said in results.items():
@@ -951,7 +962,7 @@ def check_dossier(folder: Path) -> tuple[list[str], list[str]]:
     if problems:
         return [], [*problems, "the files are not those of the dossier; nothing was computed"]
     lines, wrong = [f"every file is the one that {MANIFEST} and {FACTS} name"], check_statements(folder)
-    facts = {each["name"]: each for each in read_json(folder / FACTS)["results"]}
+    facts = {result["name"]: result for result in read_json(folder / FACTS)["results"]}
     for result in sorted((folder / "results").iterdir()) if (folder / "results").is_dir() else []:
         found, differs, unseen = compare_numbers(result)
         lines += [f"{result.name}, {line}" for line in found]

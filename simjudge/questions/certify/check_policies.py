@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
 MANIFEST, TRIALS, RESULT = "manifest.sha256", "trials.csv", "policies.json"
 CLOSE = 1e-9
@@ -143,7 +144,7 @@ def wrong_numbers(folder: Path) -> list[str]:
     wrong: list[str] = []
     w1: dict[tuple[str, ...], float] = {}
     for key, row in stated.items():
-        a, b = (np.array([float(each["outcome"]) for each in side]) for side in both[key])
+        a, b = (np.array([float(trial["outcome"]) for trial in side]) for side in both[key])
         w1[key] = distance(a, b)
         found = {
             "rate_real": a.mean(),
@@ -160,7 +161,7 @@ def wrong_numbers(folder: Path) -> list[str]:
     return wrong + ([] if said["ranking"] is None else wrong_ranking(said["ranking"], rows))
 
 
-def wrong_chance(said: dict[str, Any], both: Cells, w1: dict[tuple[str, ...], float]) -> list[str]:
+def wrong_chance(said: Json, both: Cells, w1: dict[tuple[str, ...], float]) -> list[str]:
     """Mean W1, the level of chance and p of all cells together."""
     share = {key: 1 / len(both) for key in both}
     if said["parameters"].get("weights") == "trials":
@@ -185,7 +186,7 @@ def wrong_chance(said: dict[str, Any], both: Cells, w1: dict[tuple[str, ...], fl
     return wrong
 
 
-def wrong_verdict(row: dict[str, Any]) -> list[str]:
+def wrong_verdict(row: Json) -> list[str]:
     """A verdict that does not follow from the numbers beside it."""
     if row["verdict"] in {"too_few", "not_tested", "no_overlap"} or row["p_adjusted"] is None:
         return []
@@ -193,7 +194,7 @@ def wrong_verdict(row: dict[str, Any]) -> list[str]:
     return [] if follows == row["verdict"] else [f"verdict {row['verdict']}: {follows} follows from its numbers"]
 
 
-def wrong_ranking(said: dict[str, Any], rows: Rows) -> list[str]:
+def wrong_ranking(said: Json, rows: Rows) -> list[str]:
     """What the ranking says and the trials do not."""
     cells: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -223,7 +224,7 @@ def wrong_ranking(said: dict[str, Any], rows: Rows) -> list[str]:
     return wrong
 
 
-def wrong_measures(said: dict[str, Any], real: Array, sim: Array) -> list[str]:
+def wrong_measures(said: Json, real: Array, sim: Array) -> list[str]:
     """r, rho and MMRV, and their p over all orders."""
     measures = {
         "r": correlation,

@@ -1,24 +1,16 @@
-"""A dossier of results that others can check: files, digests, masks, a page, and a script that needs no simjudge.
-
-The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
-Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, amended by
-WP.29-187-08, annex on credibility assessment), in our words. What is said of ISO 34502:2022 and ISO 34505:2025 rests on
-their published scopes.
-"""
+"""A dossier of results that others can check: files, digests, masks, a page, and a script that needs no simjudge."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import importlib.metadata
 import json
 import platform
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,10 +23,14 @@ from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.core.progress import Log, no_log
 from simjudge.data.sets import read_set
 from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
-from simjudge.method.multiple_tests import holm
-from simjudge.page.html import load_template
-from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
+from simjudge.questions.certify.dossier_page import (
+    CertifiedInput,
+    RenderingOrigin,
+    library_versions,
+    p_of_all_results,
+    render_dossier_page,
+)
 from simjudge.questions.certify.policy_dossier import write_policy_dossier
 from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
@@ -53,88 +49,10 @@ from simjudge.results.saved_result import (
 )
 from simjudge.sim.capture.render_record import render_record_path
 
-
-class Heading(NamedTuple):
-    """A heading, what the dossier holds for it, and what it does not."""
-
-    name: str
-    holds: str
-    lacks: str
-
-
-HEADINGS = (
-    Heading(
-        "Management of models and simulation: releases, experience of the team",
-        "Versions of simjudge and of the libraries that the numbers rest on; name and digest of the detector.",
-        "Who made the models and the simulation, how releases are managed, and who answers for them.",
-    ),
-    Heading(
-        "Pedigree of input data",
-        "Names, formats, sizes and SHA-256 of both sets; how many frames and objects, and what was lost in reading. Of"
-        " sets that simjudge rendered: scene, camera, engine and seed.",
-        "Where, when and with which vehicle the real data were recorded, how they were labelled, how good labels are.",
-    ),
-    Heading(
-        "Pedigree of output data",
-        "The tables that every number comes from, seeds, settings, and a script that computes the numbers again.",
-        "The pictures themselves: their digests are here, the files are not.",
-    ),
-    Heading(
-        "Description: scope, domain of validity, assumptions, limitations",
-        "The contexts in which the simulation was compared (overlap), and the share of reality that it never shows.",
-        "A claim about anything but this detector, these classes and these contexts. Overlap is of appearance in the"
-        " picture, not of traffic scenarios.",
-    ),
-    Heading(
-        "Verification of code and of calculation",
-        "An independent computation of performance, W1, overlap, noise, gap, p, corrections, intervals and verdicts"
-        " from boxes and predictions (verify.py).",
-        "Verification of the simulator and of the detector's code, of the sampling units and of expected performance:"
-        " verify.py takes these as they are.",
-    ),
-    Heading(
-        "Sensitivity analysis",
-        "Nothing by itself. simjudge sweep (thresholds, patch sizes) and simjudge explain (causes) are made for it.",
-        "How results change with the simulation's own parameters.",
-    ),
-    Heading(
-        "Validation: measure of performance and goodness of fit",
-        "IoU of each object, and W1 between its distributions in like contexts (arXiv 2208.01022, Algorithm 1).",
-        "Measures of the vehicle's behaviour; simjudge compare-drives has some.",
-    ),
-    Heading(
-        "Validation: accuracy that is required",
-        "The margin: the difference of performance from which a gap matters, as it was given.",
-        "Why this margin is enough for the use. That is for the person who uses the result to say.",
-    ),
-    Heading(
-        "Validation: results and their uncertainty",
-        "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would"
-        " have shown.",
-        "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
-    ),
-    Heading(
-        "Range that the validation covers",
-        "Overlap of both sets, by class, and the detector's performance outside of it.",
-        "Coverage of an operational design domain.",
-    ),
-    Heading(
-        "ISO 34502: scenario-based safety evaluation",
-        "How far a simulation may stand in for reality where the evaluation asks what a detector sees.",
-        "Scenarios, critical ones among them, and safety of the driving system. A context is no scenario.",
-    ),
-    Heading(
-        "ISO 34505: evaluation of scenarios, test cases and their coverage",
-        "Overlap, a coverage of contexts in pictures: a reason to trust a simulated test platform, or not.",
-        "Test cases with inputs, steps and expected results; coverage of requirements and of an operational domain.",
-    ),
-)
-
-
 UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: not found"
 
 
-def describe_inputs(result: Result, losses: Losses) -> list[dict[str, object]]:
+def describe_inputs(result: Result, losses: Losses) -> list[CertifiedInput]:
     """What was compared, and whether it is still the same where it can be found."""
     found = []
     for side, given in result.header.sets.items():
@@ -145,26 +63,26 @@ def describe_inputs(result: Result, losses: Losses) -> list[dict[str, object]]:
             if now == CHANGED:
                 losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
         found.append(
-            {
-                "set": side.upper(),
-                "name": given.name or side.upper(),
-                "path": given.path or "",
-                "sha256": given.sha256 or "",
-                "now": now,
-                "format": given.format or "",
-                "frames": given.frames or 0,
-                "objects": given.objects or 0,
-                "units": given.units,
-                "detector": detector.name,
-                "detector_sha256": detector.sha256,
-                "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None,
-            }
+            CertifiedInput(
+                set=side.upper(),
+                name=given.name or side.upper(),
+                path=given.path or "",
+                sha256=given.sha256 or "",
+                now=now,
+                format=given.format or "",
+                frames=given.frames or 0,
+                objects=given.objects or 0,
+                units=given.units,
+                detector=detector.name,
+                detector_sha256=detector.sha256,
+                rendered=_rendering(path, result.name, losses) if now == UNCHANGED else None,
+            )
         )
     return found
 
 
-def _rendering(path: Path, name: str, losses: Losses) -> dict[str, object] | None:
-    """Scene, camera, seed and engine of a rendered set, from the file that `simjudge render` put beside it."""
+def _rendering(path: Path, name: str, losses: Losses) -> RenderingOrigin | None:
+    """Read the file that `simjudge render` put beside a set."""
     record = render_record_path(path)
     try:
         content = record.read_bytes()
@@ -172,16 +90,17 @@ def _rendering(path: Path, name: str, losses: Losses) -> dict[str, object] | Non
         return None
     try:
         said = json.loads(content)
-        return {
-            "scene": said["scene"]["name"],
-            "scene_sha256": said["scene"]["sha256"],
-            "camera": said["camera"]["name"],
-            "camera_sha256": said["camera"]["sha256"],
-            "seed": int(said["seed"]),
-            "engine": f"{said['engine']['name']}, {said['engine']['variant']}",
-            "simjudge": said["version"],
-            "record_sha256": hashlib.sha256(content).hexdigest(),
-        }
+        scene, camera, engine = said["scene"], said["camera"], said["engine"]
+        return RenderingOrigin(
+            scene=scene["name"],
+            scene_sha256=scene["sha256"],
+            camera=camera["name"],
+            camera_sha256=camera["sha256"],
+            seed=int(said["seed"]),
+            engine=f"{engine['name']}, {engine['variant']}",
+            simjudge=said["version"],
+            record_sha256=hashlib.sha256(content).hexdigest(),
+        )
     except (ValueError, KeyError, TypeError):
         losses.add("records of a rendering that cannot be read", f"{name}: {record}")
         return None
@@ -279,7 +198,6 @@ COLUMNS = (
     "expected_performance",
     "expected_found",
 )
-_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
 """Libraries that numbers rest on, whose versions are named."""
 _SETTINGS = (
     "theta",
@@ -344,15 +262,16 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             log(f"{result.name}: computing its numbers again")
             unseen.append(_check_numbers(result, folder))
         shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
-        facts = _facts(results, inputs, losses, unseen) | {"seal": dossier_check.seal(temporary)}
-        page = _page(results, inputs, facts, unseen, losses, title)
+        sealed = dossier_check.seal(temporary)
+        facts = _facts(results, inputs, losses, unseen) | {"seal": sealed}
+        page = render_dossier_page(results, inputs, sealed, unseen, losses, title)
         (temporary / PAGE).write_text(page, encoding="utf-8")
         write_json(temporary / FACTS, facts | {"files": _digests(temporary)})
         if wrong := dossier_check.check_statements(temporary):
             raise SimjudgeError(f"{out}: the page would not say what the results say: {wrong[0]}")
         digest = write_manifest(temporary)
     log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
-    said = [f"{each.name}: {overall_headline(each)}: {overall_meaning(each)}" for each in results]
+    said = [f"{result.name}: {overall_headline(result)}: {overall_meaning(result)}" for result in results]
     return Dossier(out, digest, said, losses)
 
 
@@ -428,67 +347,27 @@ def _checked_contexts(result: Result) -> ContextTable:
     return result.contexts
 
 
-def p_of_all_results(results: Sequence[Result]) -> list[float | None]:
-    """The p of each result, corrected for their number."""
-    return holm([result.overall.numbers.p_adjusted for result in results if result.overall is not None])
-
-
 def _facts(
-    results: Sequence[Result], inputs: Sequence[list[dict[str, object]]], losses: Losses, unseen: Sequence[int]
+    results: Sequence[Result], inputs: Sequence[list[CertifiedInput]], losses: Losses, unseen: Sequence[int]
 ) -> dict[str, object]:
     return {
         "simjudge": version(),
         "python": platform.python_version(),
-        "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "libraries": library_versions(),
         "count": len(results),
         "results": [
             {
                 "name": result.name,
                 "made_by": result.header.version,
                 "parameters": result.header.parameters.content,
-                "inputs": each,
+                "inputs": [asdict(side) for side in sides],
                 "margin": result.header.parameters.margin,
                 "verdicts": {entry.key: entry.verdict for entry in result.entries},
                 "p_of_all_results": p,
                 "performance_not_of_boxes": without_boxes,
                 "losses": list(result.header.losses),
             }
-            for result, each, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True)
+            for result, sides, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True)
         ],
         "changed": losses.lines(),
     }
-
-
-def _page(
-    results: Sequence[Result],
-    inputs: Sequence[list[dict[str, object]]],
-    facts: dict[str, object],
-    unseen: Sequence[int],
-    losses: Losses,
-    title: str,
-) -> str:
-    parts, said = [], {"seal": facts["seal"], "count": str(facts["count"])}
-    for result, each, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True):
-        said |= dossier_check.page_texts(result.name, dict(result.content), p, without_boxes)
-        parts.append(
-            {
-                "name": result.name,
-                "colour": VERDICT_COLOURS[result.verdict],
-                "rows": [(entry.key, entry.label, VERDICT_COLOURS[entry.verdict]) for entry in result.entries],
-                "inputs": each,
-                "parameters": result.header.parameters.content,
-                "losses": list(result.header.losses),
-                "made_by": result.header.version,
-            }
-        )
-    return load_template("dossier.html").render(
-        title=title or "Does the simulation predict reality? A dossier to check",
-        parts=parts,
-        said=said,
-        headings=HEADINGS,
-        unchecked=dossier_check.UNCHECKED,
-        facts=facts,
-        losses=losses.lines(),
-        manifest=dossier_check.MANIFEST,
-        script=SCRIPT,
-    )

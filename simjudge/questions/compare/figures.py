@@ -300,9 +300,9 @@ def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryIt
     saved = read_gallery(path)
     items = [
         GalleryItem(
-            each.kind, each.class_id, each.row, each.match_row, tuple(each.neighbours_a), tuple(each.neighbours_b)
+            item.kind, item.class_id, item.row, item.match_row, tuple(item.neighbours_a), tuple(item.neighbours_b)
         )
-        for each in saved.items
+        for item in saved.items
     ]
     crops = {crop.row: _crop(crop, path) for crop in saved.crops}
     rows = [row for item in items for row in item.rows]

@@ -12,8 +12,9 @@ from markupsafe import Markup
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.method.patch_size import small_patch_note
+from simjudge.page import kit
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.html import FigureEmbedder, load_template, write_page
+from simjudge.page.html import FigureEmbedder, element, load_template, write_page
 from simjudge.page.number_format import DASH
 from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.charts import (
@@ -25,14 +26,12 @@ from simjudge.questions.compare.charts import (
     w1_vs_overlap,
 )
 from simjudge.questions.compare.facts import (
-    WhereView,
     balance_sentence,
     control_sentence,
     next_step,
     overlap_sentences,
     performance_sentences,
     where_sentence,
-    where_view,
 )
 from simjudge.questions.compare.figures import BUDGET, Card, Gallery, glance_cards, make_gallery
 from simjudge.questions.compare.sections import (
@@ -44,6 +43,7 @@ from simjudge.questions.compare.sections import (
     class_verdict,
     ordered_entries,
     sections,
+    where_sections,
 )
 from simjudge.questions.compare.tables import GROUPS, SIDE_BY_SIDE, Footnotes, TableCell, format_cell
 from simjudge.questions.compare.words import (
@@ -65,27 +65,36 @@ from simjudge.results.saved_result import Result, ResultEntry, load_results
 from simjudge.results.verdict_words import verdict_words
 
 
-@dataclass(frozen=True)
-class SweepCharts:
-    """How the answer depends on theta and on the patch."""
-
-    # for each setting that was varied a heading, and its charts by name
-    axes: list[tuple[str, list[tuple[str, Markup]]]]
-    keys: list[tuple[str, str]]  # label and colour name of each class that is drawn
-    has_noise: bool
-
-
-def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
-    """Draw the sweep of a result."""
+def sweep_sections(result: Result, embedder: FigureEmbedder) -> Markup:
+    """How the answer depends on theta and on the patch; empty without a sweep."""
     if not result.curves:
-        return None
+        return Markup()
     shown = sweep_entries(result.curves)
-    axes = [
-        (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
+    keys = [
+        element("span", kit.line_swatch(f"c-{colour}"), f" {entry.label}", class_="legend") + " "
+        for entry, colour in zip(shown, entry_colours(shown), strict=True)
     ]
-    keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
-    has_noise = any(e.numbers.noise is not None for c in result.curves for e in c.entries)
-    return SweepCharts(axes, keys, has_noise)
+    no_noise = (
+        kit.bold("These curves have no noise beside them:"),
+        " they show how W1 moves with the settings, not whether there is a gap.",
+    )
+    has_noise = any(entry.numbers.noise is not None for curve in result.curves for entry in curve.entries)
+    panels = [
+        element("h4", heading)
+        + element("div", *(kit.figure(embedder.embed(figure)) for _, figure in drawn), class_="figures")
+        for heading, drawn in sweep_panels(result)
+    ]
+    return Markup().join(
+        (
+            element("h3", "Sweep: how the answer depends on theta and patch"),
+            kit.paragraph(
+                *(("Hover over a point for its noise.",) if has_noise else no_noise),
+                " Upright dashes mark the default. Overlap and batch size: solid for A, dashed for B.",
+            ),
+            kit.note(*keys),
+            *(panels or [kit.paragraph("Only one setting was computed: there is no curve to draw.")]),
+        )
+    )
 
 
 SECTIONS = 120
@@ -130,13 +139,13 @@ class ResultView:
     maps: bool  # whether each class has context maps
     gallery: Gallery
     glance: list[tuple[str, Card]]
-    where: WhereView  # kinds of contexts, and the confusion of classes
+    where: Markup  # kinds of contexts, and the confusion of classes
     tables: list[NumberTable]
     notes: list[str]
     inputs: list[tuple[str, list[str]]]
     parameters: list[tuple[str, str]]
     losses: list[str]  # what was lost from the input
-    sweep: SweepCharts | None  # the sweep, None without one
+    sweep: Markup  # the sweep; empty without one
 
 
 @dataclass(frozen=True)
@@ -182,13 +191,13 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         maps=share.maps,
         gallery=gallery,
         glance=glance_cards(gallery),
-        where=where_view(result, names),
+        where=where_sections(result, names),
         tables=tables,
         notes=notes,
         inputs=_inputs(header),
         parameters=[(k, _parameter(v)) for k, v in header.parameters.content.items()],
         losses=list(header.losses),
-        sweep=sweep_charts(result, embedder),
+        sweep=sweep_sections(result, embedder),
     )
 
 

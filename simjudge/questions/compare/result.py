@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.text import Json
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.judging.comparison import Comparison, Source, compare_sets
 from simjudge.judging.join_cluster import join_runner
@@ -188,7 +189,7 @@ class SweepResult(ShownResult):
         return ""
 
     @property
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Json]:
         """The points, each "theta", "patch" (height, width), "by_class" and "overall"."""
         return list(self.content["curves"])
 

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.page.html import FigureEmbedder
+from simjudge.page.html import FigureEmbedder, element
+from simjudge.page.kit import Cell
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.charts import verdict_row
-from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
+from simjudge.questions.compare.facts import (
+    ConfusionCell,
+    ConfusionTable,
+    SortableCell,
+    overlap_sentences,
+    performance_sentences,
+    where_view,
+)
 from simjudge.questions.compare.figures import (
     CLASS_FIGURES,
     DISTRIBUTION,
@@ -183,3 +192,71 @@ def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str
         if len(values):
             parts.append(f"{format_percent(missed_share(values))} in {name}")
     return f"Missed altogether (performance 0): {', '.join(parts)}."
+
+
+_KIND_HEADS = ("kind", "B minus A", "95 % interval", "p")
+
+
+def where_sections(result: Result, names: SetNames) -> Markup:
+    """What the page shows of where two sets differ; empty where the result holds nothing of it."""
+    view = where_view(result, names)
+    parts: list[Markup] = []
+    if view.kinds is not None:
+        parts += [
+            element("h3", "Kinds of contexts"),
+            kit.paragraph(view.kinds.sentence) if view.kinds.sentence else Markup(),
+            kit.note(
+                "Mean performance within the batches, among the objects of each kind: those on the left are compared "
+                "with those on the left. The interval is of each kind by itself, p of the largest difference of all "
+                "kinds. Two kinds together have a row where they differ by more than either. Covered means by other "
+                "labelled boxes; it stands for the visible share where the sets have none. A click on a heading orders "
+                "the rows."
+            ),
+            _sortable((*_KIND_HEADS, "performance A", "performance B", "contexts"), view.kinds.rows),
+        ]
+    if view.invented is not None:
+        parts += [
+            element("h3", "Where it invents"),
+            kit.paragraph(view.invented.sentence) if view.invented.sentence else Markup(),
+            kit.note(
+                "An invention is a prediction that overlaps no labelled object. The images are cut into patches; the "
+                "numbers are shares of the patches that hold one. Patches with like labels are compared; those with "
+                "nothing labelled in them are alike."
+            ),
+            _sortable((*_KIND_HEADS, "share A", "share B", "patches"), view.invented.rows),
+        ]
+    if view.confusion:
+        parts += [
+            element("h3", "Which class was predicted on objects of each class"),
+            kit.note(
+                "Objects and predictions of one place (IoU of 0.5 or more), whatever their classes. Shares are of the "
+                "labelled objects; the last row counts predictions where nothing is labelled."
+            ),
+            element("div", *map(_confusion_figure, view.confusion), class_="beside matrices"),
+        ]
+    return Markup().join(parts)
+
+
+def _sortable(heads: Sequence[str], rows: Sequence[Sequence[SortableCell]], words: int = 1) -> Markup:
+    return kit.table(heads, [[Cell(cell.text, cell.value) for cell in row] for row in rows], words=range(words))
+
+
+def _confusion_figure(confusion: ConfusionTable) -> Markup:
+    shown = kit.paragraph("No prediction landed on an object of another class.")
+    if confusion.rows:
+        heads = ("labelled", "objects", *confusion.heads)
+        rows = (
+            element("tr", element("th", label, scope="row"), element("td", total), *map(_confusion_cell, cells))
+            for label, total, cells in confusion.rows
+        )
+        head = element("thead", element("tr", *(element("th", name) for name in heads)))
+        shown = element("div", element("table", head, element("tbody", *rows)), class_="scroll")
+    elif confusion.pairs:
+        heads = ("labelled", "predicted", "times", "share of the labelled")
+        shown = _sortable(heads, confusion.pairs, words=2)
+    return element("figure", element("h4", confusion.name), shown, class_="confusion")
+
+
+def _confusion_cell(cell: ConfusionCell) -> Markup:
+    shade = f"--share: {round(100 * cell.share, 1)}%" if cell.share else None
+    return element("td", cell.text, title=cell.count, class_="like" if cell.like else "unlike", style=shade)

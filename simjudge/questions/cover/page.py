@@ -94,7 +94,7 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
             ),
         ),
         losses=found.losses.lines(),
-        lost="Left out:",
+        heading="Left out:",
     )
     write_page(folder / PAGE, page)
     save_figure(coverage_figure(found), folder / FIGURE)

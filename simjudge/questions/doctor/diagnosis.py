@@ -403,7 +403,7 @@ class Diagnosis(SummaryRepr):
         for answer in self.answers:
             if answer.question.name == name:
                 return answer
-        raise UsageError(f"no question {name}; there are {', '.join(each.question.name for each in self.answers)}")
+        raise UsageError(f"no question {name}; there are {', '.join(answer.question.name for answer in self.answers)}")
 
     def command(self, answer: Answer) -> str:
         """The command that answers a question with this recording.
@@ -431,7 +431,7 @@ class Diagnosis(SummaryRepr):
                 }
                 for answer in self.answers
             },
-            "checks": [dict(vars(each)) for each in self.findings],
+            "checks": [dict(vars(finding)) for finding in self.findings],
             "notes": list(self.notes),
             **({"topics": [dict(vars(row)) for row in self.topics]} if self.topics else {}),
         }

@@ -12,13 +12,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.extras import install_command
 from simjudge.core.installed import need_rclpy
+from simjudge.core.text import Json
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.clock_checks import (
     CLOCK,
@@ -72,7 +72,7 @@ class GraphTopic:
     trouble: str = ""  # why it could not be listened to; "" where it could
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> GraphTopic:
+    def of(cls, row: Json) -> GraphTopic:
         """Read a topic from JSON."""
         publishers, takers = ([TopicEnd(**end) for end in row[side]] for side in ("publishers", "subscriptions"))
         return cls(row["name"], row["types"], publishers, takers, row["trouble"])
@@ -142,7 +142,7 @@ def _published(topics: Sequence[GraphTopic]) -> Finding:
     if not lone:
         return Finding.measured(PUBLISHED, "", "every topic that is subscribed to", "all", good=True)
     topic = lone[0]
-    like = [each.name for each in topics if each.publishers and set(each.types) & set(topic.types)]
+    like = [other.name for other in topics if other.publishers and set(other.types) & set(topic.types)]
     near = difflib.get_close_matches(topic.name, like, n=1, cutoff=0.0)
     mend = f"ros2 run PACKAGE NODE --ros-args -r {topic.name}:={near[0]}" if near else "ros2 topic list --show-types"
     names = ", ".join(row.name for row in lone)
@@ -278,8 +278,8 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
         topics, listened = _listen(Path(folder), seconds)
         path = Path(folder) / "messages"
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
-        survey = survey_recording(Recording(path)) if any(each.publishers for each in topics) else None
-        if survey is None or not any(each.received for each in survey.topics.values()):
+        survey = survey_recording(Recording(path)) if any(topic.publishers for topic in topics) else None
+        if survey is None or not any(topic.received for topic in survey.topics.values()):
             raise SimjudgeError(_silence(topics, domain, seconds))
         found = _diagnose(path, topics, survey, image_topic)
     nodes = {end.node for topic in topics for end in (*topic.publishers, *topic.subscriptions)}

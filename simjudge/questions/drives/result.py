@@ -16,6 +16,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
+from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import GAPS, Reason, Verdict
 from simjudge.questions.compare.words import NO_GAP
 from simjudge.results.context_table import column_numbers, number_column, unreadable_table
@@ -108,7 +109,7 @@ class SavedDrives:
 
     name: str
     folder: Path
-    content: Mapping[str, Any]
+    content: JsonMapping
     # the tables of a result that was just computed; None: they are read from the folder
     fresh: DriveResultTables | None = None
 

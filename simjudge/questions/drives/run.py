@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.core.text import JsonMapping
 from simjudge.data.drive_logs import LOCK, DriveCommands, DriveLog, assemble_drive, count_breaks, read_drive
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.geometry.poses import Trajectory
@@ -469,7 +469,7 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
         self.saved = saved
 
     @property
-    def metrics(self) -> Sequence[Mapping[str, Any]]:
+    def metrics(self) -> Sequence[JsonMapping]:
         """The table as numbers: a row each metric."""
         return list(self.content["metrics"])
 

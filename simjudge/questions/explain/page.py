@@ -390,9 +390,9 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
                 "last. A filter on A makes A as bad as B, where no filter makes B better."
             ),
         ),
-        kit.section("Pictures", *trios) if trios else "",
+        kit.section("Pictures", *trios, when=trios),
         losses=found.losses.lines(),
-        lost="Left out:",
+        heading="Left out:",
     )
     write_page(folder / PAGE, page)
     save_figure(waterfall_figure(found), folder / WATERFALL)

@@ -47,7 +47,7 @@ def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
     count = len(causes)
     found = {}
     for cause in causes:
-        others = [each for each in causes if each != cause]
+        others = [other for other in causes if other != cause]
         total = np.zeros_like(game[frozenset()], dtype=np.float64)
         for before in all_subsets(others):
             weight = factorial(len(before)) * factorial(count - len(before) - 1) / factorial(count)

@@ -349,7 +349,7 @@ def _cause(
         return CauseShare(name, RENDERED_CAUSES[name], "b", (changed,), *tried, w1, share)
     side = judge.difference.side(name)
     filters = tuple(
-        FilterUse(step.name, dict(step.parameters)) for each in SIDES for step in judge.difference.steps(each, {name})
+        FilterUse(step.name, dict(step.parameters)) for side in SIDES for step in judge.difference.steps(side, {name})
     )
     ends = tuple(judge.difference.at_end(name))
     return CauseShare(name, cause_words(name), side, filters, *tried, w1, share, ends)

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -24,6 +23,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import SENSORS, find_file
+from simjudge.core.text import Json
 from simjudge.core.yaml_file import read_yaml
 from simjudge.judging.comparison import Source
 from simjudge.sim.sensors.lidar.beam_estimation import ObjectPoints, RingSamples, RingStatistics
@@ -86,7 +86,7 @@ def write_fitted_sensors(
 
     `range_noise`: metres.
     """
-    content: dict[str, Any] = dict(read_yaml(given.path).content)
+    content: Json = dict(read_yaml(given.path).content)
     lidar = dict(content[given.name])
     noise = dict(lidar.get("noise") or {})
     noise["range"] = float(f"{np.hypot(float(noise.get('range', 0.0)), range_noise):.4g}")
@@ -262,8 +262,9 @@ def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
         edges,
         counts / total / np.diff(edges),
         1 - counts.sum(axis=1) / total[:, 0],
-        tuple(each.ring[keep] for each, keep in zip(samples, shown, strict=True)),
+        tuple(sample.ring[keep] for sample, keep in zip(samples, shown, strict=True)),
         tuple(
-            (each.lost / np.maximum(each.whole + each.lost, 1))[keep] for each, keep in zip(samples, shown, strict=True)
+            (sample.lost / np.maximum(sample.whole + sample.lost, 1))[keep]
+            for sample, keep in zip(samples, shown, strict=True)
         ),
     )

@@ -92,7 +92,7 @@ def drop_out_figure(found: LidarFit) -> ReportFigure:
                 linewidth=1.0,
                 label=f"{name}: {share:.1f} %",
             )
-        most = max((float(each.max()) for each in given.ring_drop_out if len(each)), default=0.0)
+        most = max((float(shares.max()) for shares in given.ring_drop_out if len(shares)), default=0.0)
         axes.set_ylim(0.0, max(1.0, 135 * most))
         axes.legend(loc="upper right", ncols=3)
     return figure
@@ -280,7 +280,7 @@ def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Pa
     words = (f"A: {names[0]}", f"B before: {names[1]}", "B after: through the fitted camera")
     trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
     unlike = "" if paired else kit.note("The sets are no pairs: the pictures of a row show different places.")
-    pictures = kit.section("Pictures", *trios, unlike) if trios else ""
+    pictures = kit.section("Pictures", *trios, unlike, when=trios)
     _write(found, names, folder, FigureEmbedder(), found.sentences(), found.frames, after=(pictures,))
 
 
@@ -413,7 +413,7 @@ def _write(
         kit.section("The course of the search", _drawn(embedder, course_figure(found))) if len(course) > 1 else "",
         *after,
         losses=found.losses.lines(),
-        lost="Left out:",
+        heading="Left out:",
     )
     write_page(folder / PAGE, page)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import yaml
 
@@ -13,6 +13,7 @@ from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import CAMERA, find_file, version
+from simjudge.core.text import Json
 from simjudge.core.yaml_file import read_yaml
 from simjudge.method.certainty import Certainty
 from simjudge.questions.fit.lidar_estimates import DivergenceFit, LidarFile, RingDistributions
@@ -173,7 +174,7 @@ def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
     path = find_file(camera, CAMERA)
     read_camera(path)
     if holds_calibration(path):
-        content: dict[str, Any] = {"calibration": str(path.resolve()), "rate": 30}
+        content: Json = {"calibration": str(path.resolve()), "rate": 30}
     else:
         content = dict(read_yaml(path).content)
         if isinstance(content.get("calibration"), str):

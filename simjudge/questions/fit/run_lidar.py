@@ -233,9 +233,9 @@ def fit_lidar(
         held_out = first_held_out.with_b(nearest[1], "nearest")
     with progress("estimating the lidar"):
         statistics, estimates = _estimates(fitted.a, fitted.b)
-        rings = [ring_samples(list(each)) for each in (held_out.a, sides.b[1])]
-        for each in rings:
-            each.statistics()  # refuses too few points before the search
+        rings = [ring_samples(list(clouds_of_side)) for clouds_of_side in (held_out.a, sides.b[1])]
+        for ring in rings:
+            ring.statistics()  # refuses too few points before the search
     start = estimates[0]
     best, course = search_minimum(
         lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)),
@@ -286,17 +286,17 @@ def _read_sides(a: Source, b: Source, files: Sequence[tuple[LidarFile, Source]],
     """Both sides and B's renderings, paired and split alike."""
     sides = [read_side(a, settings.a_cloud_topic), read_side(b, settings.b_cloud_topic)]
     renderings = [sides[1] if source is b else read_side(source, settings.b_cloud_topic) for _, source in files]
-    for (file, _), each in zip(files, renderings, strict=True):
-        if not np.array_equal(each.stamp, sides[1].stamp):
+    for (file, _), rendering in zip(files, renderings, strict=True):
+        if not np.array_equal(rendering.stamp, sides[1].stamp):
             raise SimjudgeError(
-                f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
+                f"{rendering.name}: its {len(rendering)} clouds have other stamps than the {len(sides[1])} of"
                 f" {sides[1].name}; render the same scans with {file.path.name}"
             )
     if settings.paired:
         rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
         sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
-        renderings = [take_clouds(each, rows[1]) for each in renderings]
-    split = [split_clouds(each, settings) for each in renderings]
+        renderings = [take_clouds(rendering, rows[1]) for rendering in renderings]
+    split = [split_clouds(rendering, settings) for rendering in renderings]
     return _Sides(
         split_clouds(sides[0], settings),
         split_clouds(sides[1], settings),
@@ -311,7 +311,7 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
     with progress("estimating the divergence") as advance:
         found = fit_divergence(
             points_on_objects(sides.a[0]),
-            [points_on_objects(each) for each in parts],
+            [points_on_objects(part) for part in parts],
             [file.divergence[0] for file in files],
             len(sides.a[0]),
         )
@@ -346,11 +346,11 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
 
 def _estimates(a: CloudSet, b: CloudSet) -> tuple[tuple[RingStatistics, RingStatistics], list[FloatArray]]:
     """Of all clouds; and what B lacks by all of them, then by each group."""
-    clouds = [list(each) for each in (a, b)]
+    clouds = [list(side) for side in (a, b)]
     whole = (ring_statistics(clouds[0]), ring_statistics(clouds[1]))
     count = min(_GROUPS, len(a), len(b))
-    groups = [[ring_statistics(each[group::count]) for each in clouds] for group in range(count)]
-    return whole, [_difference(*whole), *(_difference(*each) for each in groups)]
+    groups = [[ring_statistics(cloud[group::count]) for cloud in clouds] for group in range(count)]
+    return whole, [_difference(*whole), *(_difference(*group) for group in groups)]
 
 
 def _difference(a: RingStatistics, b: RingStatistics) -> FloatArray:
@@ -383,5 +383,5 @@ def _parameters(objective: LidarObjective, estimates: Sequence[FloatArray], foun
 
 def _origin(sources: Sequence[Source], settings: FitSettings) -> str:
     """What a fit is of, so that another one does not go on with its numbers."""
-    shas = [hash_files(Path(each)) if isinstance(each, str | Path) else "" for each in sources]
+    shas = [hash_files(Path(source)) if isinstance(source, str | Path) else "" for source in sources]
     return f"{version()} {' '.join(shas)} {replace(settings, evaluations=0)!r}"

@@ -190,7 +190,7 @@ def draw_matrix(
 
     `values`: float64 (N, M), a row for each A and a column for each B; NaN where there is none.
     """
-    rows, columns = ([plain_text(name, 14) for name in each] for each in names)
+    rows, columns = ([plain_text(name, 14) for name in axis_names] for axis_names in names)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), facecolor=LIGHT["plane"])
     turned = 35 if max(map(len, columns)) > 5 else 0
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=turned, ha="center")

@@ -14,10 +14,12 @@ from simjudge.core.display import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.kit import SOURCE, Cell
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
@@ -251,95 +253,105 @@ PAIR_HEADS = (
 )
 
 
-@dataclass(frozen=True)
-class SetsCell:
-    """A cell of a table: what it shows, what it is ordered by, the colour of a chip around it, and its tooltip."""
-
-    text: str
-    value: str = ""
-    colour: str = ""
-    hover: str = ""
-
-
-@dataclass(frozen=True)
-class ClassFiguresView:
-    """The figures of one class."""
-
-    label: str
-    scatter: Markup  # scatter, matrix, overlap: its figures; empty where nothing was compared
-    matrix: Markup
-    overlap: Markup
-    is_open: bool  # whether they are unfolded when the page opens
-
-
-@dataclass(frozen=True)
-class ExampleView:
-    """Contexts with their neighbours, of one comparison."""
-
-    heading: str
-    contexts: list[tuple[str, Markup]]  # what is shown and the figure
-
-
-@dataclass(frozen=True)
-class SetsView:
-    """Everything that a page shows of a comparison of many sets."""
-
-    name: str
-    samples: str  # "objects", or "patches" of label pictures
-    sentences: list[str]  # what the numbers say, a sentence a net
-    bars: Markup  # bars, pointwise: figures; empty where they have no data
-    pointwise: Markup
-    classes: list[ClassFiguresView]
-    folded: int  # how many classes have no figures on the page
-    kinds: list[list[SetsCell]]
-    pairs: list[list[SetsCell]]
-    sets: list[tuple[str, str, str]]  # name, domain and size of each set
-    pictures: list[tuple[str, list[str]]]  # name and data URIs of the pictures of each set
-    examples: list[ExampleView]  # contexts with their neighbours, for each net of the comparison with the largest gap
-    losses: tuple[str, ...]  # what was lost from the input
-    parameters: list[tuple[str, str]]
-
-
-def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) -> SetsView:
-    """Gather what a page shows."""
+def sets_sections(result: ManySetsResult, name: str, embedder: FigureEmbedder) -> Markup:
+    """What a page shows of a comparison of many sets."""
     labels = entry_labels(result)
-    classes = [
-        ClassFiguresView(
-            label,
-            _embedded(embedder, overlap_scatter, result, key),
-            _embedded(embedder, w1_matrix, result, key),
-            _embedded(embedder, overlap_matrix, result, key),
-            number < OPEN_CLASSES,
-        )
-        for number, (key, label) in enumerate(list(labels.items())[:MOST_CLASSES])
+    drawn, patches = list(labels.items())[:MOST_CLASSES], result.parameters.samples == "patches"
+    pairs = [_pair_cells(pair, entry) for pair in result.comparisons for entry in pair.entries if entry.key in labels]
+    pictures = [
+        element("h4", f"{name} ({result.domain(name)})")
+        + kit.gallery(((f"a picture of {name}", picture_in_page(picture)) for picture in own), "plain")
+        for name, own in read_pictures(result).items()
     ]
-    return SetsView(
-        name=name,
-        samples=result.parameters.samples,
-        sentences=kind_sentences(result),
-        bars=_embedded(embedder, class_bars, result),
-        pointwise=_embedded(embedder, pointwise_bars, result),
-        classes=classes,
-        folded=len(labels) - len(classes),
-        kinds=[_kind_cells(row) for row in kind_rows(result)],
-        pairs=[
-            _pair_cells(comparison, entry)
-            for comparison in result.comparisons
-            for entry in comparison.entries
-            if entry.key in labels
-        ],
-        sets=[_set_line(name, about, result.parameters.samples) for name, about in result.about.items()],
-        pictures=[
-            (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
-            for name, own in read_pictures(result).items()
-        ],
-        examples=[_example(example, embedder) for example in result.examples],
-        losses=result.losses,
-        parameters=[(key, str(value)) for key, value in result.parameters.content.items() if value is not None],
+    values = result.parameters.content.items()
+    return Markup().join(
+        (
+            kit.section(
+                f"{name}: many sets, many nets",
+                kit.bullets(kind_sentences(result)),
+                kit.lost(result.losses),
+                _drawn(
+                    "Mean W1 by class and net",
+                    _embedded(embedder, class_bars, result),
+                    "A bar is the mean over all comparisons of its kind; the upright line goes from the least to the "
+                    "most; the grey dash is the mean noise, the W1 that chance alone gives.",
+                ),
+                _drawn(
+                    f"{'Patch by patch' if patches else 'Object by object'}: the pointwise difference beside W1",
+                    _embedded(embedder, pointwise_bars, result),
+                    "Of paired sets: how far the performance on the same "
+                    f"{'patch' if patches else 'object'} differs. W1 compares like contexts instead.",
+                ),
+                element("h3", "Least, mean and most by kind of pair"),
+                kit.table(
+                    KIND_HEADS, map(_kind_cells, kind_rows(result)), words=range(3), kind="numbers rows", row_heads=True
+                ),
+                kit.note(
+                    "Hover over the least and the most for its pair of sets. Share: mean W1 over the mean performance "
+                    "in A. Gaps: comparisons that differ beyond chance, corrected for the whole study (Holm)."
+                ),
+            ),
+            *(_class_section(result, *pair, embedder, is_open=n < OPEN_CLASSES) for n, pair in enumerate(drawn)),
+            element(
+                "section",
+                kit.paragraph(
+                    f"{len(labels) - len(drawn)} more classes have no figures here; their numbers are in the table. "
+                    "simjudge report RESULT --figures FOLDER draws them."
+                ),
+            )
+            if len(labels) > len(drawn)
+            else "",
+            *(_example(example, embedder) for example in result.examples),
+            kit.section("What the sets look like", *pictures, when=pictures),
+            kit.section(
+                "All comparisons",
+                kit.note(
+                    "Overlaps read together: “B covers A”: both are high. “B shows much more”: O_A high, O_B low. “B "
+                    "is repetitive”: O_A low, O_B high. “unlike”: both low. High is half or more. Would show: the gap "
+                    "that these sizes show in about 80 of 100 cases, before the correction for the study."
+                ),
+                kit.table(PAIR_HEADS, pairs, words=(*range(6), 15), kind="numbers rows", row_heads=True),
+                element("h3", "What went in"),
+                kit.table(
+                    ("set", "domain", ""),
+                    [_set_line(name, about, result.parameters.samples) for name, about in result.about.items()],
+                    row_heads=True,
+                    kind="inputs",
+                ),
+                kit.parameters({key: value for key, value in values if value is not None}),
+            ),
+        )
     )
 
 
-def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
+def _drawn(heading: str, figure: Markup, words: str) -> Markup:
+    """A figure with its heading and how to read it; empty where it has no data."""
+    return element("h3", heading) + figure + (kit.note(words) if words else "") if figure else Markup()
+
+
+def _class_section(result: ManySetsResult, key: str, label: str, embedder: FigureEmbedder, *, is_open: bool) -> Markup:
+    """The figures of one class; empty where nothing was compared."""
+    figures = (
+        _drawn(
+            "W1 against overlap",
+            _embedded(embedder, overlap_scatter, result, key),
+            "A point is one set predicted by another one; hover for both. Grey dashes: noise. O_A: the share of the "
+            "predicted set's contexts that the predicting set shows.",
+        ),
+        _drawn("Every pair of sets: mean W1", _embedded(embedder, w1_matrix, result, key), ""),
+        _drawn(
+            "Every pair of sets: overlap O_A",
+            _embedded(embedder, overlap_matrix, result, key),
+            "Overlap depends on the labels alone and is the same for every net. Rows: the set that is predicted. "
+            "Columns: the set that predicts it.",
+        ),
+    )
+    if not (figures[0] or figures[2]):
+        return Markup()
+    return element("section", kit.folded(kit.bold(label), *figures, kind="class", is_open=is_open))
+
+
+def _example(example: Example, embedder: FigureEmbedder) -> Markup:
     """The contexts of the highest and the lowest W1 of the classes with most contexts."""
     saved = load_result(example.folder)
     drawn = neighbour_figures(saved)
@@ -347,16 +359,26 @@ def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
     keys = list(dict.fromkeys(key for key, _ in drawn))
     largest = sorted(keys, key=lambda key: -_contexts_of(saved, key))[:_SHOWN_CONTEXTS]
     contexts = [
-        (f"{labels.get(key, key)}: {words}", embedder.embed(drawn[key, kind]()))
+        element("h3", f"{labels.get(key, key)}: {words}") + embedder.embed(drawn[key, kind]())
         for key in largest
         for kind, words in ((HIGHEST, "the highest W1"), (LOWEST, "the lowest W1"))
         if (key, kind) in drawn
     ]
-    return ExampleView(f"{example.a} predicted by {example.b}, net {example.net}", contexts)
+    if not contexts:
+        return Markup()
+    return kit.section(
+        f"Contexts with their neighbours: {example.a} predicted by {example.b}, net {example.net}",
+        *contexts,
+        kit.note(
+            "The comparison of this net with the largest gap. Thick frame: a context of the predicted set; beside it "
+            "similar ones of the same set, below similar ones of the predicting set. Boxes: predicted solid, labelled "
+            "dashed."
+        ),
+    )
 
 
 def _contexts_of(saved: Result, key: str) -> int:
-    entry = next((each for each in saved.classes if each.key == key), None)
+    entry = next((class_entry for class_entry in saved.classes if class_entry.key == key), None)
     return 0 if entry is None else entry.numbers.n_a + entry.numbers.n_b
 
 
@@ -370,13 +392,13 @@ def _embedded(embedder: FigureEmbedder, draw: Callable[..., ReportFigure], *give
     return Markup('<div style="max-width: {}px">{}</div>').format(width, embedder.embed(figure))
 
 
-def _kind_cells(row: KindRow) -> list[SetsCell]:
+def _kind_cells(row: KindRow) -> list[Cell]:
     w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
     low, mean, high = (format_percent(value) for value in overlap)
     return [
-        SetsCell(row.net),
-        SetsCell(row.label),
-        SetsCell(row.kind),
+        Cell(row.net),
+        Cell(row.label),
+        Cell(row.kind),
         _number(row.comparisons, str(row.comparisons)),
         _number(None if row.gap is None else row.gap[1]),
         _number(w1[0], hover=row.pairs[0]),
@@ -389,17 +411,17 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
     ]
 
 
-def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
+def _pair_cells(pair: SetsComparison, entry: ResultEntry) -> list[Cell]:
     verdict, low, high = study_verdict(entry), entry.numbers.gap_low, entry.numbers.gap_high
     interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
     p, p_study = entry.numbers.p_value, entry.numbers.p_study
     return [
-        SetsCell(each.a),
-        SetsCell(each.b),
-        SetsCell(each.net),
-        SetsCell(each.kind),
-        SetsCell(entry.label),
-        SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
+        Cell(pair.a),
+        Cell(pair.b),
+        Cell(pair.net),
+        Cell(pair.kind),
+        Cell(entry.label),
+        Cell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
         _number(entry.numbers.gap),
         _number(low, interval),
         _number(entry.numbers.mean_w1),
@@ -410,18 +432,18 @@ def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
         _number(p_study, format_p(p_study)),
         _number(entry.numbers.overlap_a, format_percent(entry.numbers.overlap_a)),
         _number(entry.numbers.overlap_b, format_percent(entry.numbers.overlap_b)),
-        SetsCell(overlap_reading(entry)),
+        Cell(overlap_reading(entry)),
         _number(entry.numbers.pointwise_mean_difference),
         _number(entry.numbers.compared, f"{entry.numbers.compared:,}"),
     ]
 
 
-def _number(value: float | None, text: str = "", hover: str = "") -> SetsCell:
+def _number(value: float | None, text: str = "", hover: str = "") -> Cell:
     shown = text if text and value is not None else format_number(value)
-    return SetsCell(shown, "" if value is None else str(value), hover=hover)
+    return Cell(shown, "" if value is None else str(value), hover=hover)
 
 
-def _share(value: float | None) -> SetsCell:
+def _share(value: float | None) -> Cell:
     return _number(value, "" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%")
 
 
@@ -446,11 +468,29 @@ _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "m
 
 def render_sets_page(result: ManySetsResult, folder: Path, title: str = "") -> str:
     """Render the page."""
-    return load_template("sets_page.html").render(
-        title=title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
-        view=make_sets_view(result, folder.resolve().name, FigureEmbedder()),
-        kind_heads=KIND_HEADS,
-        pair_heads=PAIR_HEADS,
+    name = folder.resolve().name
+    return kit.page(
+        title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
+        name,
+        sets_sections(result, name, FigureEmbedder()),
+        kit.section(
+            "How to read this",
+            kit.paragraph(
+                "Every set is predicted by every other one. ",
+                kit.bold("W1"),
+                " says how far the detector's performance differs between like contexts of both sets; ",
+                kit.bold("O_A"),
+                " says for what share of the predicted set's contexts there are like ones. W1 over few samples is "
+                "never 0: beside it stand the ",
+                kit.bold("noise"),
+                ", the W1 that chance alone gives; the ",
+                kit.bold("gap"),
+                ", what W1 would be with endless frames, with its 95 % interval; and p, corrected for the number of "
+                "comparisons of the study (Holm).",
+            ),
+            kit.paragraph(SOURCE),
+            kind="how",
+        ),
     )
 
 

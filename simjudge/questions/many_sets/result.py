@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Text
+from simjudge.core.text import JsonMapping
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
@@ -109,7 +110,7 @@ class NamedSet:
     nets: Mapping[str, ComparedSet]  # the set with what each net found in it
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> NamedSet:
+    def from_json(cls, content: JsonMapping) -> NamedSet:
         """Read an entry of `sets`."""
         return cls(str(content["domain"]), {net: ComparedSet.from_json(held) for net, held in content["nets"].items()})
 
@@ -118,7 +119,7 @@ class NamedSet:
 class ManySetsResult:
     """A comparison of many sets."""
 
-    content: Mapping[str, Any]  # everything, as in the file
+    content: JsonMapping  # everything, as in the file
     parameters: ResultParameters
     about: Mapping[str, NamedSet]  # by name of the set
     comparisons: tuple[SetsComparison, ...]  # in the order in which they were asked for
@@ -173,7 +174,7 @@ def study_verdict(entry: ResultEntry) -> Verdict:
     return entry.numbers.verdict_study or entry.verdict
 
 
-def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:
+def many_sets_from_content(content: JsonMapping, losses: Losses | Sequence[str] = ()) -> ManySetsResult:
     """The result that the content of a sets.json says."""
     comparisons = []
     for comparison in content["comparisons"]:

@@ -362,7 +362,7 @@ def compare_many_sets(
     content = _content(study, comparisons, corrected[0].overall, predictions, domains)
     if out is not None:
         examples = example_comparisons(
-            study, [(each, numbers.overall) for each, numbers in zip(wanted, corrected, strict=True)]
+            study, [(pair, numbers.overall) for pair, numbers in zip(wanted, corrected, strict=True)]
         )
         content["examples"] = [example.content() for example in examples]
         save_many_sets(content, Path(out), {example.folder: example.save for example in examples})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -247,7 +247,7 @@ def series_figure(row: RowFields, pair: SeriesPair, start: float, title: str) ->
 
     `start`: the stamp that times are counted from, seconds.
     """
-    kept = _thinned(len(pair.time))
+    kept = slice(None, None, -(-len(pair.time) // _MOST) or None)
     time, real, virtual = (values[kept] for values in (pair.time - start, pair.real, pair.virtual))
     unit = f" [{row.unit}]" if row.unit else ""
     with report_style():
@@ -332,10 +332,6 @@ def _limits(time: FloatArray) -> tuple[float, float]:
     return first - room, last + room
 
 
-def _thinned(count: int) -> slice:
-    return slice(None, None, -(-count // _MOST) if count > _MOST else None)
-
-
 _PANEL, _HEIGHT = 250.0, 190.0
 """Points: width and height of a panel."""
 _COLOUR_MARGINS = (46.0, 10.0, 34.0, 42.0)
@@ -405,9 +401,7 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
             again=again,
         )
     ]
-    facts = [_fact(fact) for fact in content.facts]
     ranges = [kit.figure(draw(figure())) for _, figure in range_figures(result)]
-    pictures = [_picture(result, picture) for picture in content.pictures]
     return kit.page(
         title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
         result.name,
@@ -416,23 +410,21 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
             "Numbers of whole recordings",
             kit.table(
                 ("", "real and virtual", *(("real and real again",) if again else ()), ""),
-                [fact if again else (*fact[:2], fact[3]) for fact in facts],
+                [fact if again else (*fact[:2], fact[3]) for fact in map(_fact, content.facts)],
                 row_heads=True,
                 kind=None,
             ),
-        )
-        if facts
-        else "",
-        kit.section("Pictures", *pictures) if pictures else "",
+            when=content.facts,
+        ),
+        kit.section("Pictures", *(_picture(result, one) for one in content.pictures), when=content.pictures),
         *sensors,
         kit.section(
             "Objects over range",
             kit.note("Means over all objects and scans in each bin of range, with their standard deviation."),
             element("div", *ranges, class_="figures"),
-        )
-        if ranges
-        else "",
-        _colour_section(result, [kit.figure(draw(figure()), width_px=800) for _, figure in colour_figures(result)]),
+            when=ranges,
+        ),
+        _colour_section(result, [draw(figure()) for _, figure in colour_figures(result)]),
         kit.section(
             "What went in",
             kit.table((), _inputs(content.inputs), row_heads=True, kind="inputs"),
@@ -472,10 +464,12 @@ def _sensor_sections(rows: Sequence[RowFields], charts: Sequence[Markup], *, aga
             "cross-correlation, with 95 %. Left out: frames without a partner in time, and common times at which real "
             "or virtual has no value."
         ),
-        _row_table(chain.from_iterable((family, *map(_cells, members)) for family, members in families.items())),
+        kit.table(
+            _HEADS, chain.from_iterable((name, *map(_cells, of)) for name, of in families.items()), words=range(3)
+        ),
         kit.folded(
             f"Single objects: {len(shown)} rows, the clearest first",
-            _row_table([_cells(row) for row in shown]) if shown else "",
+            kit.table(_HEADS, map(_cells, shown), words=range(3)) if shown else "",
             kit.note(said) if rest else "",
         )
         if shown or rest
@@ -483,49 +477,43 @@ def _sensor_sections(rows: Sequence[RowFields], charts: Sequence[Markup], *, aga
     )
     if not charts:
         return [numbers]
-    of = f", of {len(rows)} rows" if len(charts) < len(rows) else ""
     return [
         numbers,
         kit.section(
             f"{name}: over time",
             kit.note(
                 "What differs most clearly comes first. Above, ",
-                kit.line_swatch("a"),
+                kit.line_swatch("stroke-a"),
                 " real and ",
-                kit.line_swatch("b"),
+                kit.line_swatch("stroke-b"),
                 " virtual; below, virtual less real. The violet line is the mean difference, the violet band its "
                 "95 % interval, the grey band the floor.",
             ),
-            element("div", *map(kit.figure, charts[:_OPEN]), class_="series"),
-            _more(charts, element("div", *map(kit.figure, charts[_OPEN:]), class_="series"), of),
+            _in_view(charts, f", of {len(rows)} rows" * (len(charts) < len(rows))),
         ),
     ]
 
 
-def _row_table(rows: Iterable[Sequence[Cell] | str]) -> Markup:
-    return kit.table(_HEADS, rows, words=range(3))
-
-
-def _more(shown: Sequence[Markup], rest: Markup, words: str = "") -> Markup:
-    return kit.folded(f"{len(shown) - _OPEN} more{words}", rest) if len(shown) > _OPEN else Markup()
+def _in_view(charts: Sequence[Markup], of: str = "") -> Markup:
+    """The first charts, and the others folded."""
+    first, rest = (element("div", *map(kit.figure, part), class_="series") for part in (charts[:_OPEN], charts[_OPEN:]))
+    return first + kit.folded(f"{len(charts) - _OPEN} more{of}", rest) if charts[_OPEN:] else first
 
 
 def _colour_section(result: ObjectResult, histograms: Sequence[Markup]) -> Markup:
     if not result.file.colours:
         return Markup()
-    again = result.file.inputs.real_again is not None
-    halves = "the two real recordings" if again else "the two halves of the real recording"
+    halves = "two halves of the real recording" if result.file.inputs.real_again is None else "two real recordings"
     return kit.section(
         "Hue, saturation, value",
         kit.note(
             "Of the pixels of whole pictures, and of labelled objects by class, real in blue and virtual in orange. "
             "The distance is the Wasserstein distance W1: how far a pixel's value must change on average to make one "
             "histogram the other; hues go around the circle. The floor is the same distance between "
-            f"{halves}. A gray pixel has no hue."
+            f"the {halves}. A gray pixel has no hue."
         ),
         kit.table(("", "", "distance", "floor"), map(_colour, result.file.colours), row_heads=True, kind=None),
-        *histograms[:_OPEN],
-        _more(histograms, Markup().join(histograms[_OPEN:])),
+        _in_view(histograms),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.images import RgbImage, encode_png
+from simjudge.core.text import JsonMapping
 from simjudge.objects.image_quality import piqe_class
 from simjudge.results.context_table import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
@@ -189,7 +190,7 @@ class ObjectResult:
 
     name: str
     folder: Path
-    content: Mapping[str, Any]
+    content: JsonMapping
 
     @property
     def rows(self) -> Sequence[RowFields]:

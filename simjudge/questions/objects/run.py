@@ -7,10 +7,9 @@ Every metric ends as a series over time (`simjudge.objects.series`). What measur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -24,6 +23,7 @@ from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.core.text import JsonMapping
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.quality import piqe
@@ -347,7 +347,7 @@ class ObjectComparisonResult(TabledResult[ObjectResult]):
         self.saved, self.comparison = saved, comparison
 
     @property
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[JsonMapping]:
         """The table as numbers: a row each metric and subject, those that differ first."""
         return list(self.content["rows"])
 

@@ -243,7 +243,7 @@ class _PageScale(NamedTuple):
 
 def make_recording_view(held: RecordedSensors, settings: ReportSettings) -> RecordingView:
     """Choose the instants, and draw everything."""
-    sentences = [cloud_sentence(each) for each in held.lidars]
+    sentences = [cloud_sentence(lidar) for lidar in held.lidars]
     scale, instants = None, []
     if held.lidars:
         chosen = choose_clouds(held, settings)
@@ -485,7 +485,7 @@ def render_recording_page(held: RecordedSensors, view: RecordingView, title: str
             "Point clouds",
             kit.note(
                 "From above, x is ahead and y to the left; in perspective, the view is ahead from behind. The square "
-                f"{2 * scale.radius:g} m wide, with a line every {scale.step:g} m; the brighter lines meet at the "
+                f"is {2 * scale.radius:g} m wide, with a line every {scale.step:g} m; the brighter lines meet at the "
                 "origin. All clouds share the colours of height. Points are drawn where their own instant had them."
             ),
             *instants,
@@ -495,7 +495,7 @@ def render_recording_page(held: RecordedSensors, view: RecordingView, title: str
         element("div", *maps, class_="maps") if maps else "",
         *(chart for is_map, chart in drawn if not is_map),
         losses=held.losses.lines(),
-        lost="Lost from the recording, and not on this page:",
+        heading="Lost from the recording, and not on this page:",
         width_px=1500,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,18 @@ from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.judging.study_findings import StudyFinding
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template, write_page
+from simjudge.page import kit
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element, write_page
+from simjudge.page.kit import Cell
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.ablation import compare_variants, is_ablation, load_ablation, make_ablation_view
+from simjudge.questions.ablation import ablation_sections, compare_variants, is_ablation, load_ablation
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.figures import neighbour_figures
-from simjudge.questions.compare.page import SweepCharts, sweep_charts, write_report
+from simjudge.questions.compare.page import sweep_sections, write_report
 from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.compare.words import SetNames, overall_headline, overall_meaning
 from simjudge.questions.many_sets.findings import find_sets
-from simjudge.questions.many_sets.page import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
+from simjudge.questions.many_sets.page import sets_sections
 from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
@@ -45,7 +47,7 @@ from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
 from simjudge.questions.study.krc_findings import find_krc
 from simjudge.questions.study.policy_study import drive_trials, find_policies
-from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
+from simjudge.questions.study.run import FailedStep, StudyResult, StudyRunOptions, run_steps, seconds_left
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
 from simjudge.results.gallery import HIGHEST
@@ -142,78 +144,113 @@ _WORST = 3
 """Contexts of a comparison that the page shows with their neighbours."""
 
 
-@dataclass(frozen=True)
-class PictureRow:
-    """Pictures of all recordings at one time."""
-
-    seconds: float
-    pictures: tuple[tuple[str, str], ...]  # title and data URI, a picture a recording that has one then
-
-
-@dataclass(frozen=True)
-class FindingsView:
-    """What a step has found."""
-
-    name: str
-    findings: list[StudyFinding]
-    maps: list[tuple[str, str]]  # title and data URI of its pictures
-
-
-@dataclass(frozen=True)
-class ComparedView:
-    """A comparison by objects, of policies or by contexts, or a sweep."""
-
-    name: str
-    page: str  # name of its own page, beside this one
-    what: str
-    headline: str  # the verdict in a few words
-    lead: str
-    facts: list[str]
-    # title and figure of the contexts that differ most, with similar ones of both sets
-    neighbours: list[tuple[str, Markup]] = field(default_factory=list)
-    sweep: SweepCharts | None = None  # its charts; None for a comparison
-
-
 def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     """Write the page."""
+    embedder, study, folder = FigureEmbedder(), result.study, out.parent
     sets = {step.name: read_set(step.path) for step in result.steps if step.verb in _RECORDING_VERBS}
     paths = {step.name: step.path for step in result.steps}
-    found = [FindingsView(name, rows, list(_pictures(paths[name]))) for name, rows in result.findings.items()]
-    embedder = FigureEmbedder()
-    page = load_template("study.html").render(
-        study=result.study,
-        failed=result.failed,
-        found=found,
-        ablations=[
-            make_ablation_view(load_ablation(step.path), step.name, embedder)
+    page = kit.page(
+        study.title,
+        f"study {study.name}, size {study.size}",
+        kit.lost((study.stands_in,), "This is no reality.") if study.stands_in else "",
+        *(_failure(failed) for failed in result.failed),
+        *(
+            section
+            for name, rows in result.findings.items()
+            for section in _found_sections(rows, paths[name], f": {name}" if len(result.findings) > 1 else "")
+        ),
+        *(
+            ablation_sections(load_ablation(step.path), step.name, embedder)
             for step in result.steps
             if is_ablation(step.path)
-        ],
-        many_sets=[_many_sets(step, embedder) for step in result.steps if _is_many_sets(step.path)],
-        kind_heads=KIND_HEADS,
-        pair_heads=PAIR_HEADS,
-        compared=[_compared(step, out.parent, log) for step in result.steps if is_object_result(step.path)]
-        + [_policies(step, out.parent, log) for step in result.steps if (step.path / POLICIES).is_file()]
-        + [_by_contexts(step, out.parent, log, embedder) for step in result.steps if _holds_contexts(step.path)],
-        rows=list(_rows(sets)),
-        steps=result.steps,
+        ),
+        *(
+            sets_sections(load_many_sets(step.path), step.name.replace("_", " "), embedder)
+            for step in result.steps
+            if _is_many_sets(step.path)
+        ),
+        *(_compared(step, folder, log) for step in result.steps if is_object_result(step.path)),
+        *(_policies(step, folder, log) for step in result.steps if (step.path / POLICIES).is_file()),
+        *(_by_contexts(step, folder, log, embedder) for step in result.steps if _holds_contexts(step.path)),
+        *_picture_rows(sets),
+        kit.section(
+            "Steps",
+            kit.table(
+                ("step", "what", "made"),
+                [(step.name, step.verb, _lines(step.path.name, *step.losses)) for step in result.steps],
+                words=range(3),
+                row_heads=True,
+                kind="rows wrapped",
+            ),
+        ),
     )
     write_page(out, page)
 
 
-def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+def _lines(*lines: str) -> Markup:
+    return element("br").join(lines)
+
+
+def _failure(failed: FailedStep) -> Markup:
+    behind = f"Not done, because they need it: {', '.join(failed.behind)}." if failed.behind else ""
+    return kit.lost((failed.error, *([behind] if behind else [])), f"Step {failed.name} failed.")
+
+
+_AGREEMENT = {"yes": "predicts", "no": "gap"}
+"""Whether a study agrees with its source, to the name of a colour."""
+_MAP_COLOURS = {
+    "#ffffff": "occupied in both",
+    "#000000": "free in both",
+    "#ff0000": "only in the real map",
+    "#00ffff": "only in the virtual map",
+    "#707070": "known to none; other greys and pale colours: known to one",
+}
+
+
+def _found_sections(rows: Sequence[StudyFinding], folder: Path, which: str) -> Iterator[Markup]:
+    """What a step has found, and its pictures."""
+    cells = [
+        (row.name, row.source, row.here, Cell(row.agrees, colour=_AGREEMENT.get(row.agrees, "cannot-tell")))
+        for row in rows
+    ]
+    yield kit.section(
+        f"What the source found, and what was found here{which}",
+        kit.table(("", "the source", "here", "agrees"), cells, words=range(4), row_heads=True, kind="rows wrapped"),
+    )
+    maps = [
+        element("h3", name) + kit.image(data_uri(picture, "png"), name, "map")
+        for name, picture in ((path.stem.replace("_", " "), path.read_bytes()) for path in sorted(folder.glob("*.png")))
+    ]
+    colours = (kit.dot(colour) + f"{words} " for colour, words in _MAP_COLOURS.items())
+    if maps:
+        yield kit.section(
+            "Occupancy maps laid over each other",
+            kit.note("Driven from left to right, 10 cells a metre. ", *colours),
+            *maps,
+        )
+
+
+def _own_section(
+    step: StepRecord, page: str, what: str, verdict: str, said: str, facts: Sequence[str], *shown: Markup
+) -> Markup:
+    """What the page says of a comparison that has its own page, which stands beside this one."""
+    link = element("a", f"{what}: {page}", href=page)
+    heading = f"{step.name.replace('_', ' ')}: {verdict}"
+    return kit.section(heading, kit.paragraph(said), *map(kit.paragraph, facts), *shown, kit.paragraph(link))
+
+
+def _compared(step: StepRecord, folder: Path, log: Log) -> Markup:
     """A comparison by objects, and what it shows."""
     saved, page = load_object_result(step.path), _own_page(step, folder, OBJECTS_PAGE, log)
-    what, name = "Every metric of every object, over time", step.name.replace("_", " ")
-    return ComparedView(name, page, what, headline(saved), lead(saved), fact_lines(saved))
+    what = "Every metric of every object, over time"
+    return _own_section(step, page, what, headline(saved), lead(saved), fact_lines(saved))
 
 
-def _policies(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+def _policies(step: StepRecord, folder: Path, log: Log) -> Markup:
     """A comparison of policies, and what it shows."""
     saved, page = load_policies(step.path), _own_page(step, folder, POLICIES_PAGE, log)
-    what, name = "Rates, ranking and choice of policies", step.name.replace("_", " ")
-    headline, lead = policy_words.headline(saved), policy_words.lead(saved)
-    return ComparedView(name, page, what, headline, lead, policy_words.sentences(saved))
+    what, verdict = "Rates, ranking and choice of policies", policy_words.headline(saved)
+    return _own_section(step, page, what, verdict, policy_words.lead(saved), policy_words.sentences(saved))
 
 
 def _own_page(step: StepRecord, folder: Path, kind: ResultPage[Any], log: Log) -> str:
@@ -228,30 +265,32 @@ def _holds_contexts(path: Path) -> bool:
     return (path / RESULT).is_file() or (path / SWEEP).is_file()
 
 
-def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbedder) -> ComparedView:
+def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbedder) -> Markup:
     """Write the page of a comparison or a sweep, unless it is newer than the result, and say what it shows."""
-    page, name = folder / f"{step.name}.html", step.name.replace("_", " ")
+    page = folder / f"{step.name}.html"
     if not (step.kept and page.is_file()):
-        write_report([step.path], page, name)
+        write_report([step.path], page, step.name.replace("_", " "))
         log(f"wrote {page}")
     saved = load_result(step.path)
     if saved.overall is None:
-        points = f"{len(saved.curves)} settings of theta and patch"
-        charts = sweep_charts(saved, embedder)
-        return ComparedView(name, page.name, "Its own page, with all numbers", "a sweep", points, [], sweep=charts)
+        points, charts = f"{len(saved.curves)} settings of theta and patch", sweep_sections(saved, embedder)
+        return _own_section(step, page.name, "Its own page, with all numbers", "a sweep", points, [], charts)
     names = SetNames.of_result(saved)
     facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
     what, verdict = "Verdicts, figures and galleries by class", verdict_words(saved.verdict, saved.overall.margin)
     said = f"{overall_headline(saved)}: {overall_meaning(saved)}"
-    return ComparedView(name, page.name, what, verdict, said, facts, _worst_contexts(saved, embedder))
+    return _own_section(step, page.name, what, verdict, said, facts, *_worst_contexts(saved, embedder))
 
 
-def _worst_contexts(saved: Result, embedder: FigureEmbedder) -> list[tuple[str, Markup]]:
+def _worst_contexts(saved: Result, embedder: FigureEmbedder) -> list[Markup]:
     """The context of the highest W1 with its neighbours, for each of the classes that have them."""
-    drawn = neighbour_figures(saved)
     labels = {entry.key: entry.label for entry in saved.classes}
-    worst = [(labels.get(key, key), draw) for (key, kind), draw in drawn.items() if kind == HIGHEST]
-    return [(label, embedder.embed(draw())) for label, draw in worst[:_WORST]]
+    worst = [(key, draw) for (key, kind), draw in neighbour_figures(saved).items() if kind == HIGHEST]
+    return [
+        element("h3", f"{labels.get(key, key)}: a context where both sets differ most, with similar ones")
+        + element("div", embedder.embed(draw()), class_="scroll")
+        for key, draw in worst[:_WORST]
+    ]
 
 
 def _is_many_sets(path: Path) -> bool:
@@ -259,30 +298,21 @@ def _is_many_sets(path: Path) -> bool:
     return (path / SETS).is_file() and not is_ablation(path)
 
 
-def _many_sets(step: StepRecord, embedder: FigureEmbedder) -> SetsView:
-    return make_sets_view(load_many_sets(step.path), step.name.replace("_", " "), embedder)
-
-
-def _rows(sets: dict[str, FrameSet]) -> Iterator[PictureRow]:
+def _picture_rows(sets: dict[str, FrameSet]) -> Iterator[Markup]:
     """Pictures of all recordings at a few times of the first one."""
     shown = {name: frames for name, frames in sets.items() if frames.images is not None and len(frames)}
     if not shown:
         return
-    stamps = next(iter(shown.values())).stamp
-    for share in _INSTANTS:
-        stamp = stamps[round(share * (len(stamps) - 1))]
+    stamps, rows = next(iter(shown.values())).stamp, []
+    for stamp in (stamps[round(share * (len(stamps) - 1))] for share in _INSTANTS):
         pictures = []
         for name, frames in shown.items():
-            rows = np.flatnonzero(frames.stamp == stamp)
-            if len(rows) and frames.images is not None:
-                jpeg = encode_jpeg(frames.images.read(int(rows[0])), _JPEG_QUALITY)
+            numbers = np.flatnonzero(frames.stamp == stamp)
+            if len(numbers) and frames.images is not None:
+                jpeg = encode_jpeg(frames.images.read(int(numbers[0])), _JPEG_QUALITY)
                 pictures.append((name, data_uri(jpeg, "jpeg")))
-        yield PictureRow(float(stamp - stamps[0]) / 1e9, tuple(pictures))
-
-
-def _pictures(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.glob("*.png")):
-        yield path.stem.replace("_", " "), data_uri(path.read_bytes(), "png")
+        rows += [kit.note(f"{float(stamp - stamps[0]) / 1e9:.1f} s"), kit.gallery(pictures)]
+    yield kit.section("Pictures at the same times", *rows)
 
 
 PAGE = "index.html"

@@ -34,4 +34,4 @@ def test_the_table_is_what_the_demo_finds(tmp_path):
             numbers = [getattr(by_class[kind], f"mean_performance_{side}") for kind in classes]
             assert [float(cell) for cell in cells] == pytest.approx(numbers, abs=0.01)
     control = str(next(iter(found.values())).control)
-    assert row("photographs")[1].removeprefix("halves of them: ") in control.split("; ")[0]
+    assert row("photographs")[1].removeprefix("halves of them: ") in control.split("; ", maxsplit=1)[0]

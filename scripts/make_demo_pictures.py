@@ -5,7 +5,7 @@ judged. Labels get the margin that people left around those of the photographs. 
 beside the pictures, and can be given in place of the data set: the pictures are then the same.
 
     scripts/make_demo_pictures.py ../shared/data/real_signals signs_plain 160 1 demo/plain
-    scripts/make_demo_pictures.py demo/poses.csv signs_fitted 160 1 demo/fitted
+    scripts/make_demo_pictures.py demo/poses.csv signs_glare 160 1 demo/glare
 """
 
 from __future__ import annotations

@@ -100,6 +100,15 @@ def test_equal_to_pycocotools_used_plainly(seed, capsys):
     assert not capsys.readouterr().out
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_to_pycocotools_where_scores_tie_and_boxes_crowd(seed):
+    frames = random_set(seed, frames=2, objects=60, extra=40)
+    found = frames.predictions
+    tied = Predictions.build(found.frame, found.class_id, found.box, np.round(found.score, 1))
+    frames = frames.with_predictions(tied)
+    assert average_precision(frames)[OVERALL] == pytest.approx(plain_pycocotools(frames), abs=1e-12)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 @example(1240)  # a recall of exactly 7/10

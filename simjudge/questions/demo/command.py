@@ -26,7 +26,7 @@ def demo(
     """Judge two simulations against real photographs, from what comes with simjudge: a verdict in seconds.
 
     The photographs show small signs and lights on a scale car's course. One simulation sees the same kind of course
-    through a plain camera, the other through a camera that was fitted to other photographs.
+    through a pinhole, the other through a lens that scatters light as other photographs of the course show.
     """
     from simjudge.questions.demo.run import SIMULATIONS, copy_samples, run_demo
 

@@ -17,7 +17,7 @@ from simjudge.questions.report.report import report
 MODEL = "real_signals_yolo11n"
 """Trained on other photographs of the same course."""
 REAL = "photographs"
-SIMULATIONS = {"plain": "plain camera", "fitted": "fitted camera"}
+SIMULATIONS = {"plain": "plain camera", "glare": "camera with glare"}
 """Folders of pictures below `demo`, and what a page calls them."""
 
 

@@ -8,287 +8,36 @@ its box, cut to the share that its performance says: the IoU of the two is that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.integrate import trapezoid
 from scipy.signal import lfilter
 from scipy.stats import norm
+from verdict_recordings import (
+    BetaSizes,
+    Kinds,
+    Record,
+    Recording,
+    depth_sizes,
+    drive,
+    named_video,
+    nanosecond_names,
+    photographs,
+    room,
+    second_names,
+    slow_video,
+    uneven_names,
+)
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 
-IMAGE = (1280, 720)
 LEAST, MOST = 0.02, 1.0
 """Ends of the performance of a found object."""
-PATCH_PX = 72
-"""Side of the patch in which each object of every design is alone."""
-CELL_PX = 160
-"""Side of the squares of strewn images, each of which holds one object at most."""
-WIDTH_BY_DEPTH = 245.0
-"""Pixels times metres: a cone of 0.35 m before a lens of 700 px."""
-NEAR_M, FAR_M = 4.0, 16.0
-"""Depth at which a cone leaves the image, and at which it is first labelled."""
-STEP_NS = 100_000_000
-"""10 frames a second."""
-EPOCH_NS = 1_403_636_579_763_555_584
 FIVE = 5.0
 """Correlation times in a block of time."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """N objects in F frames, before anybody has looked for them.
-
-    Attributes:
-        frame: int64 (N,), ascending.
-        width, height: int64 (N,), even: with whole centres, equal objects have equal patches.
-        x, y: int64 (N,), the centre, pixels.
-        unit: int64 (N,), what chance drew: a thing, or the frame where all of a frame is new.
-        thing: int64 (N,), whose part of the performance an object has.
-        frame_count: F.
-        size: width and height of the images.
-        class_id: int64 (N,).
-        name, stamp, independent: see `FrameSet`; None: the names of photographs.
-        instance: int64 (N,), as the set tells it; None: the set tells nothing.
-    """
-
-    frame: IntArray
-    width: IntArray
-    height: IntArray
-    x: IntArray
-    y: IntArray
-    unit: IntArray
-    thing: IntArray
-    frame_count: int
-    size: tuple[int, int] = IMAGE
-    class_id: IntArray | None = None
-    name: list[str] | None = None
-    stamp: IntArray | None = None
-    independent: bool = False
-    instance: IntArray | None = None
-
-
-Record = Callable[[np.random.Generator], Recording]
-"""Draws a recording."""
-Sizes = Callable[[np.random.Generator, int], tuple[IntArray, IntArray]]
-"""Draws widths and heights of so many objects."""
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """Widths and heights of which no two are similar at a threshold of 0.8.
-
-    Attributes:
-        count: kinds, 25 at most.
-    """
-
-    count: int = 4
-
-    @property
-    def table(self) -> IntArray:
-        """int64 (count, 2), width and height."""
-        sides = (20, 26, 34, 44, 56)
-        return np.array([(w, h) for w in sides for h in sides])[:: 25 // self.count][: self.count]
-
-    def __call__(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
-        """Draw sizes."""
-        chosen = self.table[random.integers(0, self.count, count)]
-        return chosen[:, 0], chosen[:, 1]
-
-
-@dataclass(frozen=True)
-class BetaSizes:
-    """Squares whose side lies between two ends.
-
-    Attributes:
-        first, second: parameters of the beta distribution.
-        ends: smallest and largest side, pixels.
-    """
-
-    first: float
-    second: float
-    ends: tuple[int, int] = (20, 60)
-
-    def __call__(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
-        """Draw sizes."""
-        side = _even(self.ends[0] + (self.ends[1] - self.ends[0]) * random.beta(self.first, self.second, count))
-        return side, side
-
-
-def depth_sizes(random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
-    """Sizes of cones at any depth at which a drive sees them.
-
-    Args:
-        random: draws them.
-        count: how many.
-    """
-    side = _even(WIDTH_BY_DEPTH / random.uniform(NEAR_M, FAR_M, count))
-    return side, side
-
-
-def photographs(
-    count: int, sizes: Sizes, objects: int = 3, classes: int = 1, ids: int = 0, *, random_poses: bool = False
-) -> Record:
-    """Frames that have nothing to do with each other.
-
-    Args:
-        count: frames.
-        sizes: of the objects.
-        objects: in each frame.
-        classes: of the objects, in equal numbers.
-        ids: instance numbers from 1 on that begin again in each frame; 0: the set tells none.
-        random_poses: the set says that its frames are independent; each object is a thing of its own.
-    """
-
-    def record(random: np.random.Generator) -> Recording:
-        strewn = _strewn(random, count, sizes, objects, classes, ids)
-        thing = np.arange(len(strewn.frame)) if random_poses else strewn.thing
-        return replace(strewn, thing=thing, name=_words(random, count), independent=random_poses)
-
-    return record
-
-
-def named_video(count: int, sizes: Sizes, naming: Callable[[np.random.Generator, int], list[str]]) -> Record:
-    """Frames of a video that share their light with their neighbours, and whose names alone say when they were.
-
-    Args:
-        count: frames.
-        sizes: of the objects.
-        naming: gives the names in order of time.
-    """
-
-    def record(random: np.random.Generator) -> Recording:
-        return replace(_strewn(random, count, sizes, 3, 1, 0), name=naming(random, count))
-
-    return record
-
-
-def nanosecond_names(_random: np.random.Generator, count: int) -> list[str]:
-    """19 digits."""
-    return [str(EPOCH_NS + STEP_NS * i) for i in range(count)]
-
-
-def second_names(random: np.random.Generator, count: int) -> list[str]:
-    """Seconds, a point, microseconds, as a computer writes them that is late now and then."""
-    late = random.integers(0, 20_000, count)
-    stamps = EPOCH_NS // 1000 + 10**5 * np.arange(count) + late
-    return [f"{micro // 10**6}.{micro % 10**6:06d}" for micro in stamps.tolist()]
-
-
-def uneven_names(random: np.random.Generator, count: int) -> list[str]:
-    """Nanoseconds since a clock began, of frames that come when they can."""
-    steps = STEP_NS * random.lognormal(0, 0.8, count)
-    return [str(at) for at in (10**12 + np.cumsum(steps.astype(np.int64))).tolist()]
-
-
-def drive(
-    count: int,
-    spacing_m: float = 3.5,
-    step_m: float = 0.6,
-    laps: int = 1,
-    *,
-    course: int | None = None,
-    ids: bool = False,
-    regular: bool = False,
-) -> Record:
-    """A camera that drives past cones, left and right in turn; each is seen from far to near.
-
-    Args:
-        count: frames of a lap.
-        spacing_m: from cone to cone.
-        step_m: from frame to frame.
-        laps: rounds of a circle as long as a lap, past the same cones; 1: straight on.
-        course: drives of one number are past the same cones; None: past new ones.
-        ids: the set tells which cone is which.
-        regular: cones stand evenly, so that one place of the course looks like another.
-    """
-
-    def record(random: np.random.Generator) -> Recording:
-        length = count * step_m
-        cones = round((length if laps > 1 else length + FAR_M) / spacing_m)
-        along = np.concatenate([(np.arange(count) + random.uniform()) * step_m for _ in range(laps)])
-        radius = length / (2 * np.pi) if laps > 1 else np.inf
-        placed = random if course is None else np.random.default_rng(course)
-        free = 0.05 if regular else 0.3
-        place = spacing_m * (np.arange(cones) + 0.5 + free * placed.uniform(-1, 1, cones))
-        beside = np.where(np.arange(cones) % 2, 1, -1) * (2 + 2 * free * placed.uniform(-1, 1, cones))
-        camera = _on_course(along, random.normal(0, 0.1, len(along)), radius)
-        cone = _on_course(place, beside, radius)
-        frame, thing = (part.ravel() for part in np.indices((len(along), cones)))
-        dx, dy = (cone[thing, i] - camera[frame, i] for i in (0, 1))
-        heading = camera[frame, 2]
-        depth, left = np.cos(heading) * dx + np.sin(heading) * dy, np.cos(heading) * dy - np.sin(heading) * dx
-        seen = (depth >= NEAR_M) & (depth <= FAR_M)
-        x = np.rint(IMAGE[0] / 2 - 700 * left / np.where(seen, depth, 1)).astype(np.int64)
-        seen &= (x > 40) & (x < IMAGE[0] - 40)
-        frame, thing, depth, x = frame[seen], thing[seen], depth[seen], x[seen]
-        side, y = _even(WIDTH_BY_DEPTH / depth), np.rint(IMAGE[1] / 2 + 560 / depth).astype(np.int64)
-        alone = _alone(frame, side, x, y)
-        frame, thing, side, x, y = (column[alone] for column in (frame, thing, side, x, y))
-        return Recording(
-            frame,
-            side,
-            side,
-            x,
-            y,
-            thing,
-            thing,
-            len(along),
-            stamp=EPOCH_NS + STEP_NS * np.arange(len(along)),
-            instance=thing + 1 if ids else None,
-        )
-
-    return record
-
-
-def slow_video(count: int, seen: int = 31) -> Record:
-    """Three lanes through which one cone after the other moves, a few pixels a frame.
-
-    Args:
-        count: frames.
-        seen: frames in which a cone is in the image.
-    """
-    step_px, sides = 8, np.array([28, 36, 46])
-
-    def record(random: np.random.Generator) -> Recording:
-        lanes = []
-        for lane, first in enumerate(random.integers(0, seen, 3)):
-            place = np.arange(count) + first
-            things = int(place[-1] // seen) + 1
-            side = sides[random.integers(0, len(sides), things)][place // seen]
-            x = 36 + step_px * (place % seen)
-            lanes.append(
-                np.stack(
-                    [
-                        np.arange(count),
-                        side,
-                        x,
-                        np.full(count, 120 + 240 * lane),
-                        sum(len(np.unique(each[4])) for each in lanes) + place // seen,
-                    ]
-                )
-            )
-        frame, side, x, y, thing = np.concatenate(lanes, axis=1)
-        order = np.argsort(frame, kind="stable")
-        frame, side, x, y, thing = (column[order] for column in (frame, side, x, y, thing))
-        width = 72 + step_px * (seen - 1)
-        return Recording(
-            frame,
-            side,
-            side,
-            x,
-            y,
-            thing,
-            thing,
-            count,
-            size=(width, IMAGE[1]),
-            stamp=EPOCH_NS + STEP_NS * np.arange(count),
-        )
-
-    return record
 
 
 @dataclass(frozen=True)
@@ -476,8 +225,11 @@ class Design:
         value = np.clip(expected + varied - np.where(differs, difference.gap, 0), LEAST, MOST)
         found = chance >= effects.missed + np.where(differs, difference.missed, 0)
         units = [] if self.by_time else [recorded.unit + shift]
+        others = 10**6 if name == "B" and not self.paired else 0
         if effects.time and not recorded.independent:
-            units.append(recorded.frame // effects.block_frames + (0 if self.paired or not shift else 10**6))
+            units.append(recorded.frame // effects.block_frames + others)
+        if effects.frame and recorded.independent and recorded.instance is not None:
+            units.append(recorded.frame + others)
         return Side(
             _frames(name, recorded, value, found),
             np.where(found, value, 0),
@@ -511,64 +263,12 @@ def _differs(difference: Difference, width: IntArray, height: IntArray) -> np.nd
     return (np.stack([width, height], 1)[:, np.newaxis] == lower).all(2).any(1)
 
 
-def _strewn(random: np.random.Generator, count: int, sizes: Sizes, objects: int, classes: int, ids: int) -> Recording:
-    columns, rows = (side // CELL_PX for side in IMAGE)
-    cell = np.argsort(random.random((count, columns * rows)), axis=1)[:, :objects].ravel()
-    moved = random.integers(-30, 31, (2, count * objects))
-    frame = np.repeat(np.arange(count), objects)
-    width, height = sizes(random, len(frame))
-    instance = np.argsort(random.random((count, ids)), axis=1)[:, :objects].ravel() + 1 if ids else None
-    return Recording(
-        frame,
-        width,
-        height,
-        CELL_PX // 2 + CELL_PX * (cell % columns) + moved[0],
-        CELL_PX // 2 + CELL_PX * (cell // columns) + moved[1],
-        frame,
-        frame,
-        count,
-        class_id=random.integers(1, classes + 1, len(frame)),
-        instance=instance,
-    )
-
-
-def _alone(frame: IntArray, side: IntArray, x: IntArray, y: IntArray) -> np.ndarray:
-    """Which boxes no larger box is so near to that one is in the patch of the other: it would hide them."""
-    alone = np.ones(len(frame), np.bool_)
-    for step in range(1, int(np.bincount(frame).max())):
-        near = frame[step:] == frame[:-step]
-        reach = PATCH_PX // 2 + np.maximum(side[step:], side[:-step]) // 2
-        for place in (x, y):
-            near &= np.abs(place[step:] - place[:-step]) < reach
-        later = side[step:] <= side[:-step]
-        alone[step:] &= ~(near & later)
-        alone[:-step] &= ~(near & ~later)
-    return alone
-
-
-def _on_course(along: FloatArray, left: FloatArray, radius: float) -> FloatArray:
-    """x, y and heading at lengths of a course, and to its left."""
-    if np.isinf(radius):
-        return np.stack([along, left, np.zeros(len(along))], 1)
-    angle = along / radius
-    return np.stack([(radius - left) * np.sin(angle), radius - (radius - left) * np.cos(angle), angle], 1)
-
-
-def _words(random: np.random.Generator, count: int) -> list[str]:
-    letters = random.integers(ord("a"), ord("z") + 1, (count, 12), np.uint8)
-    return [row.tobytes().decode() for row in letters]
-
-
 def _autoregressive(random: np.random.Generator, count: int, correlation: float) -> FloatArray:
     """A stationary AR(1) series of variance 1."""
     noise = random.standard_normal(count)
     noise[1:] *= np.sqrt(1 - correlation**2)
     series: FloatArray = lfilter([1], [1, -correlation], noise)
     return series
-
-
-def _even(side: FloatArray) -> IntArray:
-    return 2 * np.rint(side / 2).astype(np.int64)
 
 
 _LAPS = Effects(unit=0.1, frame=0.03, own=0.05)
@@ -658,6 +358,19 @@ def _designs() -> list[Design]:
             photographs(count, depth_sizes, random_poses=True),
         )
         for count, units in ((600, 25), (1500, 56))
+    ]
+    found += [
+        Design(
+            f"room_{count}{word}",
+            f"{count} random poses among 58 cones with ids, {says}",
+            min(count, 58),
+            *[room(count)] * 2,
+            differences=(SMALL_GAP,),
+            paired=bool(word),
+            same_things=True,
+        )
+        for count in (30, 60, 120)
+        for word, says in (("", "against as many others"), ("_pairs", "in pairs"))
     ]
     found += [
         Design(

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 from told_units import batches, told_test
-from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Difference, Side
+from verdict_designs import DESIGNS, NOTHING, SMALL_GAP, Design, Difference, Side
+from verdict_recordings import PATCH_PX
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet

@@ -223,12 +223,15 @@ def _collected(
     """The batches of each class as if they had been one, at each threshold."""
     doubted = scheduled.comparison.units.doubted
     # All classes share the doubt, as they share the units.
-    factor = None if doubted is None else scheduled.schedule.doubt(max(1, doubted - 1))
+    degrees = None if doubted is None else max(1, doubted - 1)
+    factor = None if degrees is None else scheduled.schedule.doubt(degrees)
     return {
         class_id: [
             None
             if (boot := Bootstrap.of_batches(batch, int(comparisons[class_id].compared.sum()))) is None
-            else boot.doubted(factor)
+            else boot
+            if factor is None or degrees is None
+            else boot.doubted(factor, degrees)
             for batch, comparisons in zip(zip(*of_class, strict=True), compared, strict=True)
         ]
         if of_class

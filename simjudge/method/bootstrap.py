@@ -8,6 +8,7 @@ dealt anew, so units may be of unlike worth: a cone seen two hundred times, and 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -318,6 +319,7 @@ class Bootstrap(ShortRepr):
         row_error: standard error of a mean over contexts where a drawn part stands for all; 0 where all carry draws.
         largest: the largest W1 that there can be.
         told: the share of the contexts with two or more units on either side, which alone carry the draws.
+        degrees: of Student's numbers, where the blocks of a set are in doubt; infinite where none are.
     """
 
     contexts: float
@@ -334,6 +336,7 @@ class Bootstrap(ShortRepr):
     row_error: float = 0.0
     largest: float = 1.0
     told: float = 1.0
+    degrees: float = math.inf
 
     @property
     def drawn_share(self) -> float:
@@ -395,9 +398,9 @@ class Bootstrap(ShortRepr):
             total / joined,
         )
 
-    def doubted(self, factor: FloatArray | None) -> Bootstrap:
+    def doubted(self, factor: FloatArray, degrees: int) -> Bootstrap:
         """The same with W* of each draw multiplied; see `DrawSchedule.doubt`."""
-        return self if factor is None else replace(self, chance=self.chance * factor)
+        return replace(self, chance=self.chance * factor, degrees=degrees)
 
     @classmethod
     def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:
@@ -429,4 +432,5 @@ class Bootstrap(ShortRepr):
             error,
             largest,
             sum(part.told * each for part, each in zip(parts, share, strict=True)),
+            min(part.degrees for part in parts),
         )

@@ -189,7 +189,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     units = min(size.units_a, size.units_b)
-    error = gap_error(boot, units)
+    error, p = gap_error(boot, units), p_value(boot.mean_w1, boot.chance)
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())
     return replace(
         sure,
@@ -197,12 +197,13 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         noise=boot.mean_noise,
         noise_q95=float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
         gap=gap.mean,
-        gap_low=max(0.0, doubted_gap(boot, 1.0) - error),
+        # What p does not rule out, the interval does not either: noise around the pooled distribution holds the gap.
+        gap_low=0.0 if p > SIGNIFICANCE else max(0.0, doubted_gap(boot, 1.0) - error),
         gap_high=min(boot.largest, max(doubted_gap(boot, -1.0) + error, largest_even_gap(boot, units))),
         gap_share=gap.share,
         gap_size=gap.size,
         detectable_gap=gap_behind(needed, boot.noise, boot.weight),
-        p_value=p_value(boot.mean_w1, boot.chance),
+        p_value=p,
         draws=boot.draws,
         drawn_share=boot.drawn_share,
         units_a=size.units_a,
@@ -212,8 +213,13 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 
 def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
-    spread = math.hypot(float(gap_draws(boot).std()), boot.row_error)
-    return spread * interval_width(max(1, units - 1))
+    return math.hypot(float(gap_draws(boot).std()), boot.row_error) * _spreads(boot, units)
+
+
+def _spreads(boot: Bootstrap, units: int) -> float:
+    """Spreads from the middle of an interval to its end; blocks in doubt widen it as they do W*."""
+    doubt = interval_width(boot.degrees) / interval_width(math.inf)
+    return interval_width(max(1, units - 1)) * doubt
 
 
 def doubted_gap(boot: Bootstrap, sign: float) -> float:
@@ -229,7 +235,7 @@ def largest_even_gap(boot: Bootstrap, units: int) -> float:
     the gap is estimated as none, its draws vary less than those of a true gap would.
     """
     spread = math.hypot(float(boot.around.std()), boot.row_error)
-    highest = boot.mean_w1 + spread * interval_width(max(1, units - 1))
+    highest = boot.mean_w1 + spread * _spreads(boot, units)
     return gap_behind(highest, boot.noise * (1 - NOISE_DOUBT / boot.units), boot.weight)
 
 
@@ -243,7 +249,7 @@ def gap_draws(boot: Bootstrap) -> FloatArray:
     return curve.gaps(above, boot.around_square - 2 * float(boot.weight @ boot.square))
 
 
-def interval_width(degrees: int) -> float:
+def interval_width(degrees: float) -> float:
     """Student's t at 0.975, to 2 in 10,000 from five degrees of freedom on (Cornish-Fisher; Hill, 1970)."""
     z = 1.959963984540054
     terms = (

@@ -65,6 +65,22 @@ def evidence(boot: Bootstrap | None = None, size: SampleSize = ENOUGH) -> Eviden
     return Evidence(boot.mean_w1, boot, size)
 
 
+@pytest.mark.parametrize(("larger", "held"), [(49, False), (50, True), (400, True)])
+def test_the_interval_holds_0_where_p_does_not_rule_it_out(larger, held):
+    _, found = estimate_certainty([], evidence(drawn(0.1, larger)))
+    assert found.p_value == (1 + larger) / 1000
+    assert (found.gap_low == 0) == held
+
+
+def test_blocks_in_doubt_widen_the_interval_as_they_do_p():
+    boot = drawn()
+    doubted = boot.doubted(np.ones(999), 5)
+    assert gap_error(doubted, 40) / gap_error(boot, 40) == pytest.approx(student.ppf(0.975, 5) / 1.959964, rel=1e-3)
+    sure, unsure = (estimate_certainty([], evidence(one))[1] for one in (boot, doubted))
+    assert unsure.gap_low < sure.gap_low
+    assert unsure.gap_high > sure.gap_high
+
+
 @pytest.mark.parametrize(("observed", "p"), [(0.5, 6 / 10), (0.51, 5 / 10), (2.0, 1 / 10), (0.0, 1.0)])
 def test_p_counts_the_draws_at_least_as_large(observed, p):
     assert p_value(observed, np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])) == pytest.approx(p)

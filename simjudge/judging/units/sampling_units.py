@@ -276,7 +276,7 @@ def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
             together = seen_together(replace(side.things, thing=known), side.frame)
             rows = np.flatnonzero(known >= 0)
             _join(parent, own[rows], np.full(len(rows), known[rows].min()) if side.things.unclear else together[rows])
-    if paired and all(side.has_things for side in sides):
+    if paired and not all(side.things.world for side in sides) and all(side.has_things for side in sides):
         _join(parent, *_paired_objects(sides, keys))
     roots = np.array([_root(parent, node) for node in range(len(parent))], np.int64)
     return [roots[own] for own in keys]
@@ -289,7 +289,10 @@ def _pair_blocks(sides: list[_Side]) -> IntArray:
 
 
 def _paired_objects(sides: list[_Side], keys: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Units of A and of B whose boxes are at one place in a pair of frames."""
+    """Units of A and of B whose boxes are at one place in most of the pairs of frames that show either.
+
+    Now and then two things pass each other, or B's box is another one's: joined by that, all became one in the end.
+    """
     boxes = [
         PlacedBoxes.build(o.frame, len(side.judged.frames), o.box, o.class_id)
         for side in sides
@@ -301,7 +304,10 @@ def _paired_objects(sides: list[_Side], keys: list[IntArray]) -> tuple[IntArray,
         i, j = boxes[1].assign(boxes[0].centre[a], boxes[0].size[a], boxes[0].kind[a], np.full(len(a), 0.5), b)
         first.append(keys[0][a[i]])
         second.append(keys[1][b[j]])
-    return np.concatenate(first), np.concatenate(second)
+    met, count = np.unique(np.stack([np.concatenate(first), np.concatenate(second)]), axis=1, return_counts=True)
+    seen = [np.bincount(own, minlength=int(max(own.max(initial=-1) for own in keys)) + 1) for own in keys]
+    often = 2 * count >= np.minimum(seen[0][met[0]], seen[1][met[1]])
+    return met[0, often], met[1, often]
 
 
 def _join(parent: IntArray, first: IntArray, second: IntArray) -> None:
@@ -461,9 +467,9 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
 
 
 def _passes(side: _Side) -> int:
-    """How often a thing is passed, the median over things."""
+    """How often a thing is passed, the median over things; poses that follow in no order pass none."""
     order = side.things.frames_in_order
-    if not len(order):
+    if not len(order) or side.judged.frames.independent:
         return 1
     place = np.full(len(side.judged.frames), -1, np.int64)
     place[order] = np.arange(len(order))

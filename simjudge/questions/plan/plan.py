@@ -383,7 +383,8 @@ def plan_sentences(plan: Plan) -> list[str]:
     if plan.alone:
         said.append(
             f"This is from {plan.names[0]} alone. It assumes that B shows like surroundings as often, and that the "
-            "detector varies in them as in A. Plan again with a first B."
+            "detector varies in them as in A. By simulation it promises too much: 76 % on average where 70 % is true. "
+            "Plan again with a first B."
         )
     return said
 

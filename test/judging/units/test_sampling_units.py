@@ -160,6 +160,21 @@ def test_a_pair_of_frames_is_one_unit():
     assert both.frame_unit[0].tolist() == both.frame_unit[1].tolist()
 
 
+@pytest.mark.parametrize("count", [30, 60, 120])
+def test_more_pairs_past_the_same_things_are_never_fewer_units(count):
+    """Boxes of B are where another thing's are now and then: joined by that, 120 pairs past 58 things were 14 units."""
+    labels = label_sequences.crossing(4, count, 58, life=count)
+    sets = [stamped(each, instance=each.thing) for each in (labels, labels.changed(1, 12.0, 0.1))]
+    assert units(*sets, paired=True, unit="instance").count == len(np.unique(labels.thing))
+
+
+def test_things_of_pairs_are_one_where_most_of_their_frames_show_them_at_one_place():
+    """Tracks of A and of B that meet now and then, as crossing things do, stay two."""
+    labels = label_sequences.crossing(4, 120, 58, life=120)
+    other = labels.changed(1, 12.0, 0.1)
+    assert units(stamped(labels), stamped(other), paired=True).count >= 58
+
+
 def test_light_of_a_frame_is_drawn_beside_things_where_it_is_there():
     labels = label_sequences.straight(9, 600)
     rng = np.random.default_rng(9)

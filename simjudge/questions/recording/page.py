@@ -503,9 +503,7 @@ def render_recording_page(held: RecordedSensors, view: RecordingView, title: str
 def _shown_instant(instant: Instant, draw: Callable[[ReportFigure], Markup]) -> Markup:
     """A moment: its cloud from above and in perspective, and what the camera saw."""
     classes = [
-        element(
-            "span", element("span", class_="dot", style=f"background: {colour}"), f"{name} ({count})", class_="legend"
-        )
+        element("span", kit.dot(colour), f"{name} ({count})", class_="legend") + " "
         for name, colour, count in instant.classes
     ]
     boxes = element("small", "3-D boxes: ", *classes) if classes else ""

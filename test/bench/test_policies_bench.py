@@ -36,4 +36,4 @@ def test_pairs_save_a_fifth_and_hold(bench):
 def test_the_bench_prints_tables(bench, capsys):
     bench.main(["--share", "0.005", "--only", "sequences", "means"])
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("| ") for line in lines) == 2 + 2 + 6 + 12
+    assert sum(line.startswith("| ") for line in lines) == 2 + 2 + 8 + 12

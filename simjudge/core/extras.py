@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXTRAS = {
+    "av": "video",
     "cma": "fit",
     "distributed": "study",
     "fiftyone": "fiftyone",

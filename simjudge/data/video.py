@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.extras import install_command
 from simjudge.core.images import EncodedImage, ImageError, RgbImage, check_image_size
 
 _LOOK_AHEAD = 64  # Packets behind a picture's own that a decoder may want before it gives the picture
@@ -41,7 +43,7 @@ def load_pyav(where: str) -> Any:
     try:
         return importlib.import_module("av")
     except ImportError as error:
-        raise SimjudgeError(f"{where}: is video, which PyAV decodes: pip install 'simjudge[video]'") from error
+        raise SimjudgeError(f"{where}: is video, which PyAV decodes: {install_command('av')}") from error
 
 
 def codec_name(said: str, where: str) -> str:
@@ -205,8 +207,8 @@ def _to_rgb(frame: Any, where: str) -> RgbImage:
     return np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90) % 4))
 
 
-@dataclass(frozen=True)
-class VideoInfo:
+@dataclass(frozen=True, repr=False)
+class VideoInfo(ShortRepr):
     """What a video file holds."""
 
     size: tuple[int, int]  # width, height, as shown, pixels

@@ -63,7 +63,7 @@ def test_patchwork_finds_the_same_boxes_and_says_nothing(scan, capfd):
 
 def test_a_missing_patchwork_is_one_line(scan, monkeypatch):
     monkeypatch.setitem(sys.modules, "pypatchworkpp", None)
-    with pytest.raises(UsageError, match=r'pip install "simjudge\[lidar\]"'):
+    with pytest.raises(UsageError, match=r"pip install 'simjudge\[lidar\]'"):
         detect_cuboids(*scan, settings(ground={"method": "patchwork"}))
 
 

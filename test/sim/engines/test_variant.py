@@ -140,7 +140,7 @@ def test_a_library_that_is_given_and_no_file_is_named(monkeypatch, tmp_path):
 def test_without_mitsuba_one_line_says_how_to_get_it(libraries, monkeypatch):
     libraries("libLLVM.so.19.1")
     monkeypatch.setitem(sys.modules, "mitsuba", None)
-    with pytest.raises(SimjudgeError, match=r"pip install simjudge\[sim\]"):
+    with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[sim\]'"):
         variant.load_mitsuba()
 
 

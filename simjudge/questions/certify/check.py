@@ -302,12 +302,17 @@ def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
     return cells
 
 
+def doubt_degrees(said: Json) -> float:
+    """Degrees of freedom of Student's numbers for blocks in doubt; infinite where none are."""
+    units = [said["inputs"][side]["units"] for side in "ab" if said["inputs"][side].get("doubted")]
+    return max(1, min(units) - 1) if units else math.inf
+
+
 def doubt_of_blocks(said: Json, draws: int) -> Array:
     """(draws,) by what to multiply W* where blocks of time may have to be longer than the recording allows."""
-    units = [said["inputs"][side]["units"] for side in "ab" if said["inputs"][side].get("doubted")]
-    if not units:
+    degrees = doubt_degrees(said)
+    if not math.isfinite(degrees):
         return np.ones(draws)
-    degrees = max(1, min(units) - 1)
     random = np.random.default_rng([int(said["parameters"]["seed"]), 3])
     return np.asarray(np.sqrt(degrees / random.chisquare(degrees, draws)))
 
@@ -525,7 +530,7 @@ def gap_behind(w1: float, boot: Together) -> float:
     return high
 
 
-def student(freedom: int) -> float:
+def student(freedom: float) -> float:
     """The 0.975 quantile of Student's t (Cornish and Fisher; Hill 1970), to 2 in 10,000 from five degrees on."""
     z = 1.959963984540054
     terms = (
@@ -646,7 +651,8 @@ def judge(
             continue
         units = unit_counts(table, rows[key])
         gap, share, size = estimate_gap(boot)
-        error = gap_spread(boot) * student(max(1, min(units) - 1))
+        spreads = student(max(1, min(units) - 1)) * student(doubt_degrees(said)) / student(math.inf)
+        error, p_alone = gap_spread(boot) * spreads, p_of(boot.mean, boot.chance)
         needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
         # What few units in a batch leave open of its noise, no number of contexts tells from a gap.
         doubt = 1 + NOISE_DOUBT / boot.units, 1 - NOISE_DOUBT / boot.units
@@ -654,9 +660,10 @@ def judge(
             estimate_gap(replace(boot, noise=boot.noise * width, square=boot.square * width**2))[0] for width in doubt
         ]
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
-        most = boot.mean + student(max(1, min(units) - 1)) * float(boot.around.std())
+        most = boot.mean + spreads * float(boot.around.std())
         even = gap_behind(most, replace(boot, noise=boot.noise * doubt[1]))
-        low, high = max(0.0, ends[0] - error), min(1.0, max(ends[1] + error, even))
+        low = 0.0 if p_alone > SIGNIFICANCE else max(0.0, ends[0] - error)
+        high = min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
             "adjusted_w1": boot.mean if adjusted else None,
@@ -667,7 +674,7 @@ def judge(
             "gap_high": high,
             "gap_share": share,
             "gap_size": size,
-            "p_value": p_of(boot.mean, boot.chance),
+            "p_value": p_alone,
             "draws": len(boot.chance),
             "drawn_share": 1.0,
             "units_a": units[0],

@@ -277,7 +277,9 @@ def test_the_page_says_what_makes_the_worst_verdict(made):
 
 def test_a_second_verdict_on_the_page_is_found(dossier):
     file = dossier / "index.html"
-    file.write_text(file.read_text().replace("<main>", '<main><p class="word">Predicts within 0.05</p>'))
+    page = file.read_text()
+    file.write_text(page.replace("</header>", '</header><p class="word">Predicts within 0.05</p>'))
+    assert file.read_text() != page
     sign_again(dossier, state=False)
     assert check_dossier(dossier)[1] == ["index.html: a verdict stands where none is checked: Predicts within"]
 

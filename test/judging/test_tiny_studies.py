@@ -35,7 +35,7 @@ TAKEN = {
     "splits": [*NETS, "real", "sim", *SEEN, "seen-sim-net_sim", "seen-sim-net_real"],
     "sweep": [*NETS, "real", *SEEN],
     "all_vs_all": [*NETS, "RLab", "SLab"],
-    "pointwise": NETS,
+    "pointwise": ["pictures_sim", "net_sim"],
 }
 """Steps that studies before have done."""
 

@@ -118,11 +118,16 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
     )
 
 
-def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
-    """The findings of twins: objects compared one by one, beside contexts."""
-    for comparison in result.comparisons:
-        if not comparison.paired or result.domain(comparison.a) != "real":
-            continue
+def pointwise_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFinding]:
+    """The findings of simulated twins, seen by the net of the simulation: objects one by one, beside contexts."""
+    twins = [
+        comparison
+        for comparison in result.comparisons
+        if comparison.paired and comparison.kind == "sim-sim" and comparison.net == nets.sim
+    ]
+    if not twins:
+        raise SimjudgeError(f"{nets.sim} has seen no two simulated sets that are twins: name them in pairs and twins")
+    for comparison in twins:
         rows = {
             entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
             for entry in comparison.classes
@@ -215,7 +220,7 @@ _STUDIES: Mapping[str, Callable[[ManySetsResult, StudiedNets], Iterator[StudyFin
     "two_nets": two_nets_findings,
     "splits": splits_findings,
     "all_vs_all": all_findings,
-    "pointwise": lambda result, _: pointwise_findings(result),
+    "pointwise": pointwise_findings,
 }
 
 

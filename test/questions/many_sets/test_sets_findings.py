@@ -163,14 +163,27 @@ def test_all_against_all():
 
 def test_pointwise_is_above_w1_for_all_classes_or_not():
     red, green = (entry(0.1, name, pointwise_mean_difference=far) for name, far in (("red", 0.2), ("green", 0.05)))
-    numbers = {("real-sim", net): entry(0.1) for net in ("net_sim", "net_real")}
-    sets = {"real": "real", "twin": "sim"}
-    assert agreed(pointwise_findings(result(sets, numbers, [red, red], paired=True))) == [YES, YES]
-    assert agreed(pointwise_findings(result(sets, numbers, [red, green], paired=True))) == [NO, NO]
     unknown = entry(0.1, "blue", pointwise_mean_difference=None)
-    assert agreed(pointwise_findings(result(sets, numbers, [red, unknown], paired=True))) == [UNDECIDED, UNDECIDED]
-    assert agreed(pointwise_findings(result(sets, numbers, [green, unknown], paired=True))) == [NO, NO]
-    assert agreed(pointwise_findings(result(sets, numbers, [red]))) == []
+    numbers = {("sim-sim", net): entry(0.1) for net in ("net_sim", "net_real")}
+    sets = {"exact": "sim", "twin": "sim"}
+
+    def found(classes):
+        return agreed(pointwise_findings(result(sets, numbers, classes, paired=True), NETS))
+
+    # Of net_sim alone, as the source has it; each direction is a comparison.
+    assert found([red, red]) == [YES, YES]
+    assert found([red, green]) == [NO, NO]
+    assert found([red, unknown]) == [UNDECIDED, UNDECIDED]
+    assert found([green, unknown]) == [NO, NO]
+
+
+@pytest.mark.parametrize(("twin", "paired"), [("sim", False), ("real", True)])
+def test_pointwise_needs_simulated_twins(twin, paired):
+    sets = {"exact": "sim", "twin": twin}
+    kind = "-".join(sorted(sets.values()))
+    numbers = {(kind, net): entry(0.1) for net in ("net_sim", "net_real")}
+    with pytest.raises(SimjudgeError, match="net_sim has seen no two simulated sets that are twins"):
+        list(pointwise_findings(result(sets, numbers, [entry(0.1)], paired=paired), NETS))
 
 
 def swept(shares, excess):

@@ -126,7 +126,7 @@ class DriveNode(SimjudgeNode):
 
     def _barrier_driver(self) -> BarrierDriver:
         given = self.settings["sensors"]
-        spec = driving_lidar(read_sensors(given), given)
+        spec = driving_lidar(read_sensors(given, places=self._vehicle.places), given)
         self._late = round(spec.lag * 1e9)
         how = BarrierDriverParameters(
             lane_width=self._driver_options.lane_width, speed_controller=self._driver_options.speed_controller

@@ -73,11 +73,11 @@ class SimNode(ManagedNode):
         self._lidar = driving_lidar(setup.sensors, str(options.sensors)).name if options.driver == LIDAR else ""
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
         self._open = True
-        riding, seed = str(options.sensors or ""), self.settings["seed"]
+        seed = self.settings["seed"]
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [camera.name for camera in setup.cameras]
         given = self.settings
         frames = Frames(odom=given["odom_frame"], map=given["map_frame"], prefix=given["frame_prefix"])
-        self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frames)
+        self._sensors = SimSensors(self, self._engine, setup.sensors, seed, mounts, frames)
         self._car = SimulatedCar(self, self._sensors.mounts, names, frames, setup.vehicle)
         wanted = self.settings["reliability"]
         reliability = "reliable" if wanted == "auto" and self._lock_step else wanted

@@ -1,6 +1,6 @@
 """The topics of a simulated car's other sensors, as their file has them, and views of them that RViz can show.
 
-    sensors = SimSensors(node, engine, "art1", seed)
+    sensors = SimSensors(node, engine, specs, seed)
     feed = sensors.start_feed()            # steps with the engine
     sensors.publish(feed.take(time), offset)
 
@@ -31,7 +31,6 @@ from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.noise import Triple
 from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec
-from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle_messages import Frames
@@ -51,16 +50,16 @@ class SimSensors:
         self,
         node: SimjudgeNode,
         engine: Engine,
-        given: str,
+        specs: Sequence[SensorSpec],
         seed: int = 0,
         mounts: Mapping[str, Pose] | None = None,
         frames: Frames | None = None,
     ) -> None:
         names = frames or Frames()
-        specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
+        fixed = dict(mounts or {})
         for spec in specs:
             if spec.name in fixed:
-                raise SimjudgeError(f"sensors {given}: {spec.name}: the car has such a mount; call it otherwise")
+                raise SimjudgeError(f"sensor {spec.name}: the car has such a mount; call it otherwise")
             fixed[spec.name] = spec.mount
         self.mounts: Mapping[str, Pose] = fixed
         self._node, self._engine, self._seed = node, engine, seed

@@ -217,10 +217,10 @@ def render(
     if scenes is None:
         by_chance = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
         scenes = len(set(seeds)) or by_chance
-    specs = () if settings.sensors is None else read_sensors(settings.sensors)
+    car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
+    specs = () if settings.sensors is None else read_sensors(settings.sensors, places=car.places if car else None)
     if specs and not target.suffix:
         raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
-    car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
     check_rendered_sensors(specs, camera_poses, car)
     labelling = Labelling(settings.min_size, settings.min_visible)
     plan = RenderPlan(

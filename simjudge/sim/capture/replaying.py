@@ -120,7 +120,7 @@ def replay_sensors(
     begin = int(trajectory.stamp[0]) if stamps is None or not len(stamps) else int(stamps[0])
     car = None if where.mount is not None else read_vehicle(where.vehicle or DEFAULT_CAR)
     carried = SensorReplay(
-        read_sensors(options.sensors),
+        read_sensors(options.sensors, places=car.places if car else None),
         body_in_scene(trajectory, where.alignment, 0),
         where.limits,
         car,
@@ -265,11 +265,12 @@ def replay(
     given = {"bag": str(recording), "cones": cones, "align": settings.align, "mount": where}
     carried = None
     if settings.sensors is not None:
+        car = None if settings.mount is not None else read_vehicle(settings.vehicle or DEFAULT_CAR)
         carried = SensorReplay(
-            read_sensors(settings.sensors),
+            read_sensors(settings.sensors, places=car.places if car else None),
             body_in_scene(source.trajectory, alignment, offset),
             limits,
-            None if settings.mount is not None else read_vehicle(settings.vehicle or DEFAULT_CAR),
+            car,
             settings.seed,
             settings.smoothing,
             recorded_cloud_stamps(Path(recording), settings.cloud_topic, source.losses),

@@ -1,6 +1,6 @@
 """The sensors of a car beside its camera: what each notes after a step of physics and hands over after its lag.
 
-    feed = SensorFeed(engine, read_sensors("art1"), vehicle, seed)
+    feed = SensorFeed(engine, read_sensors("art1", places=vehicle.places), seed)
     feed.observe(time)                    # after every step of physics
     batch = feed.take(time)               # what can be read now, each reading once
 
@@ -10,7 +10,6 @@ so that a sensor means the same in every engine. Those with `source: chrono` alo
 
 from __future__ import annotations
 
-import logging
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import near_name
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.engines.chrono.other_sensors import Reading
@@ -41,8 +40,7 @@ from simjudge.sim.sensors.lidar.rays import turn_rays
 from simjudge.sim.sensors.lidar.scan import RayHits, Scan, measure
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 
-_log = logging.getLogger(__name__)
-_INSIDE = 0.9  # Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it
+_MOSTLY = 0.5  # Of the first turn's points: more of them on the car itself, and the lidar does not see its surroundings
 _FILTERED = 1  # Ends the seed of a scan's filters, which draw other numbers than its noise
 
 
@@ -87,7 +85,7 @@ class LidarCapture:
         self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
         self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
         self._is_car = np.array([*(thing.name.split("/")[0] == CAR for thing in things), False])
-        self._looked = False
+        self._looked = lidar.allow_self
         # Parts of one thing have one frame.
         self._parts: dict[int, list[Thing]] = {}
         for thing in things:
@@ -97,29 +95,28 @@ class LidarCapture:
         """Make one scan (stamp: end of the turn, nanoseconds): the scan; None where a filter loses it."""
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
-        self._look_for_car(hits)
         seed = (self._seed, zlib.crc32(self.lidar.name.encode()), stamp)
         filters = CloudFilters(self._filters, stamp, (*seed, _FILTERED))
         reflected = self._reflected(hits, rays.direction)
         scan = measure(self.lidar, reflected, sensor, np.random.default_rng(seed), filters)
         if scan is None:
             return None
+        self._refuse_own_car(scan, hits)
         class_id, instance = self._class_id[scan.thing], self._instance[scan.thing]
         return CapturedScan(self.lidar, stamp, scan, class_id, instance, self._boxes(scan, sensor, motion))
 
-    def _look_for_car(self, hits: Hits) -> None:
-        """Say so, once, where the first scan meets hardly anything but the car that carries the lidar."""
-        met = hits.thing >= 0
-        if not self._looked and met.any():
-            self._looked = True
-            share = float(self._is_car[hits.thing[met]].mean())
-            if share > _INSIDE:
-                _log.warning(
-                    "sensor %s: %.0f %% of the beams that meet something meet the car itself; mount.position, metres"
-                    " in base_link, may lie inside it",
-                    self.lidar.name,
-                    100 * share,
-                )
+    def _refuse_own_car(self, scan: Scan, hits: Hits) -> None:
+        """Refuse a lidar most of whose first points (without any: most of its rays) are on the car that carries it."""
+        met = scan.thing if len(scan.thing) else hits.thing[hits.thing >= 0]
+        if self._looked or not len(met):
+            return
+        self._looked = True
+        share = float(self._is_car[met].mean())
+        if share > _MOSTLY:
+            raise SimjudgeError(
+                f"sensor {self.lidar.name}: {100 * share:.0f} % of its first turn is the car that carries it; move it"
+                " (mount: place roof, hood or bumper, or position, metres in base_link), or write allow_self: true"
+            )
 
     def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
         """The share of each ray's light that comes back: rho |n . d|."""
@@ -204,6 +201,7 @@ def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, st
 
 
 def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> SensorReader:
+    spec.check_placed()
     known = {CAR, *engine.poses()}
     if spec.body not in known:
         near = near_name(spec.body, known) or _some_bodies(known)

@@ -119,6 +119,7 @@ class SensorReplay(ShortRepr):
 def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> None:
     """Refuse sensors whose readings poses of one body (the vehicle's, or another's) cannot tell."""
     for spec in specs:
+        spec.check_placed()
         if spec.source != "simjudge":
             raise UsageError(f"sensor {spec.name}: source {spec.source}: along given poses simjudge alone computes it")
         if spec.body != CAR:

@@ -223,7 +223,7 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
     first, *others = rig.mounted(vehicle.mounts)
     if options.rate is not None:
         first = replace(first, camera=first.camera.at_rate(options.rate))
-    sensors = () if options.sensors is None else read_sensors(options.sensors)
+    sensors = () if options.sensors is None else read_sensors(options.sensors, places=vehicle.places)
     for spec in sensors:
         if spec.name in {*vehicle.mounts, *rig.names}:
             raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")

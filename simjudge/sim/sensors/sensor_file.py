@@ -3,7 +3,7 @@
 gps:                                     # a sensor by name
   kind: gps                              # accelerometer, gyroscope, imu, magnetometer, gps, encoders or lidar
   rate: 10                               # readings a second
-  mount: {body: vehicle, position: [0.1, 0.0, 0.2], yaw: 0, pitch: 0, roll: 0}   # metres, degrees; or orientation
+  mount: {place: roof, yaw: 0, pitch: 0, roll: 0}    # degrees; or body, position in metres, orientation
   window: 0.02                           # seconds a reading is averaged over; its stamp is their end
   lag: 0.01                              # seconds from a reading's stamp until it can be read
   noise: {deviation: 0.5}                # each kind has its own fields for noise
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from simjudge.core.documents import check_content, read_document
 from simjudge.core.field_types import Label, conflict
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.text import nearest_name, one_line
+from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.inertial.sensor_tables import (
     AccelerometerFields,
     EncodersFields,
@@ -65,12 +67,25 @@ def sensor_from_fields(name: str, fields: Mapping[str, object]) -> SensorSpec:
     return document.content.root[name].spec(name)
 
 
-def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tuple[SensorSpec, ...]:
-    """Read a file of sensors, or the one of a name that comes with simjudge; `bodies` are those that can carry them."""
+def read_sensors(
+    given: str | Path, bodies: Collection[str] | None = None, places: Mapping[str, Pose] | None = None
+) -> tuple[SensorSpec, ...]:
+    """Read a file of sensors, or the one of a name that comes with simjudge.
+
+    `bodies` are those that can carry them; `places` are the car's, by which mounts become poses in base_link.
+    """
     document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
     specs = tuple(fields.spec(name) for name, fields in document.content.root.items())
     for spec in specs:
         if bodies is not None and spec.body not in bodies:
             message = f"there is no body {one_line(spec.body)!r}{nearest_name(spec.body, bodies)}"
             raise document.error((spec.name, "mount", "body"), message)
-    return specs
+        if places is not None and spec.place and spec.place not in places:
+            known = nearest_name(spec.place, places) if places else "; give it under places of the vehicle's file"
+            message = f"the car has no {one_line(spec.place)!r}{known}"
+            raise document.error((spec.name, "mount", "place"), message)
+    return specs if places is None else tuple(_placed(spec, places) for spec in specs)
+
+
+def _placed(spec: SensorSpec, places: Mapping[str, Pose]) -> SensorSpec:
+    return replace(spec, mount=places[spec.place] @ spec.mount, place="") if spec.place else spec

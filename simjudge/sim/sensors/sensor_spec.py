@@ -33,6 +33,9 @@ class SensorSpec:
     rate: float  # readings a second
     mount: Pose = field(default_factory=Pose)  # its frame in that of the body (x ahead, y left, z up)
     body: str = CAR  # the body that carries it: "vehicle", "vehicle/wheel_front_left", or a thing of the scene
+    # The place of the car that `mount` is still to be counted from (`read_sensors(..., places)`); "": base_link, or the
+    # body's own frame.
+    place: str = ""
     window: float = 0.0  # seconds that the truth is averaged over; a reading's stamp is their end
     lag: float = 0.0  # seconds from a reading's stamp until it can be read
     filters: tuple[FilterStep, ...] = ()  # what its readings go through, in order
@@ -46,6 +49,12 @@ class SensorSpec:
     def entropy(self, seed: int) -> tuple[int, int]:
         """The seed of this sensor's random numbers: it follows from the run's seed and the sensor's name alone."""
         return seed, zlib.crc32(self.name.encode())
+
+    def check_placed(self) -> None:
+        """Refuse a sensor of which nobody has said where its place is."""
+        if self.place:
+            car = "only a car has such a place: give --vehicle, or write position, metres in base_link, instead"
+            raise UsageError(f"sensor {self.name}: mount.place {self.place}: {car}")
 
 
 _FASTEST = 100_000.0  # Readings a second
@@ -118,10 +127,19 @@ class SensorMountFields(MountFields):
 
     body: Annotated[str, Text("the name of a body")] = CAR
     """What carries it: the car ("vehicle"), a part of it ("vehicle/wheel_front_left"), or a thing of the scene."""
+    place: Annotated[str, Text("the name of a place")] | None = None
+    """A place of the car, such as roof, hood or bumper; the vehicle's file says where that is."""
     position: Position = (0.0, 0.0, 0.0)
-    """x, y, z in the body's frame (the car's is base_link: x ahead, y left, z up), metres."""
+    """x, y, z from the place if there is one, else in the body's frame (the car's is base_link: x ahead, y left, z up),
+    metres."""
     orientation: Annotated[tuple[float, float, float, float], Vector("x y z w", largest=1e6)] | None = None
     """A unit quaternion, in place of yaw, pitch and roll."""
+
+    @model_validator(mode="after")
+    def _check_place(self) -> SensorMountFields:
+        if self.place is not None and self.body != CAR:
+            raise conflict(f"is one of the car; remove it, or body {self.body}", "place")
+        return self
 
     @model_validator(mode="after")
     def _check_orientation(self) -> SensorMountFields:
@@ -136,7 +154,7 @@ class SensorMountFields(MountFields):
         return self
 
     def pose(self) -> Pose:
-        """The sensor's frame in that of the body."""
+        """The sensor's frame in that of the place or body."""
         return super().pose() if self.orientation is None else Pose(self.position, self.orientation)
 
 
@@ -194,6 +212,7 @@ class SensorFields(Fields):
             "rate": self.rate,
             "mount": self.mount.pose(),
             "body": self.mount.body,
+            "place": self.mount.place or "",
             "window": self.default_window() if self.window is None else self.window,
             "lag": self.lag,
             "filters": self.filters,

@@ -1,17 +1,19 @@
 """The car as data, and as a person writes it down: its figures, what a driver tells it, and how it moves.
 
 `config/vehicles/art1.yaml` is the example; it has every field there is, with its unit. All are needed but `name` (the
-file's own otherwise), yaw, pitch and roll of a mount (0 otherwise), and `chrono`: files of Chrono's own, from which the
-engine `chrono` makes the car (`config/vehicles/hmmwv.yaml`).
+file's own otherwise), yaw, pitch and roll of a mount (0 otherwise), `places`, which sensor files may name, and
+`chrono`: files of Chrono's own, from which the engine `chrono` makes the car (`config/vehicles/hmmwv.yaml`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
+
+from pydantic import Field
 
 from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.errors import SimjudgeError
@@ -95,6 +97,8 @@ class Vehicle:
     suspension_travel: float  # metres up, and down, from where it rests
     # Poses of sensors in base_link by name; "camera" is the camera's body (x ahead), not its optical frame.
     mounts: Mapping[str, Pose]
+    # Where the car carries what sensor files put on its roof, hood, bumper: poses in base_link by name.
+    places: Mapping[str, Pose] = field(default_factory=dict)
     # What the engine `chrono` makes it from; None: Chrono's ARTcar, told the figures above.
     chrono: ChronoParts | None = None
 
@@ -241,6 +245,8 @@ class VehicleFile(Fields):
     """On all wheels."""
     mounts: dict[Annotated[str, Text("a name")], MountFields]
     """Where sensors sit, by name; "camera" is the camera's body, not its optical frame."""
+    places: dict[Annotated[str, Text("a name")], MountFields] = Field(default_factory=dict)
+    """Where the car carries sensors whose file names a place (roof, hood, bumper): clear of its own body."""
     chrono: ChronoFileFields | None = None
     """Files of Chrono's own from which the engine chrono makes the car; Chrono's ARTcar, if left out."""
 
@@ -283,6 +289,7 @@ def _vehicle(path: Path, file: VehicleFile) -> Vehicle:
         stall_torque=motor.stall_torque,
         brake_torque=file.brake.torque,
         mounts={name: mount.pose() for name, mount in file.mounts.items()},
+        places={name: place.pose() for name, place in file.places.items()},
         chrono=_chrono_parts(path, file.chrono) if file.chrono is not None else None,
     )
 

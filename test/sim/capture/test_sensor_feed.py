@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.driving.course import scene_course, start_pose
 from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box, plane
+from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_file import read_sensors
@@ -211,15 +214,55 @@ def test_what_cannot_be_is_refused(changes, words):
     engine.close()
 
 
-@pytest.mark.parametrize(("height", "says"), [(0.1, 1), (0.5, 0)])
-def test_a_lidar_inside_its_car_is_said_once(tmp_path, caplog, height, says):
-    path = tmp_path / "sensors.yaml"
-    mount = f"mount: {{position: [0.15, 0, {height}]}}"
-    path.write_text(f"roof: {{kind: lidar, rate: 10, columns: 90, elevation: [-10, 0], range: [0.01, 30], {mount}}}")
-    engine = make_engine("default", world(), read_vehicle("art1"), Pose())
-    feed = SensorFeed(engine, read_sensors(path))
-    for step in range(1, 201):
-        engine.step(0.002)
-        feed.observe(step * 2_000_000)
+def first_turn(path, car="art1", where="world"):
+    """Points of the first turn of a file's sensors on a car, and whether they lie on it."""
+    vehicle = read_vehicle(car)
+    scene = world() if where == "world" else read_scene(where, 0)
+    start = Pose() if where == "world" else Ground.of(scene.things).stand(start_pose(scene_course(scene), 0))
+    engine = make_engine("default", scene, vehicle, start)
+    feed = SensorFeed(engine, read_sensors(path, places=vehicle.places))
+    batch = None
+    for step in range(1, 121):
+        batch = batch or feed.take(step * 1_000_000)
+        feed.observe(step * 1_000_000)
+    is_car = np.array([thing.name.split("/")[0] == "vehicle" for thing in engine.things])
     engine.close()
-    assert len([line for line in caplog.messages if "roof: 100 % of the beams" in line]) == says, caplog.messages
+    (event,) = [event for event in batch.events if isinstance(event.reading, CapturedScan)]
+    return is_car[event.reading.scan.thing]
+
+
+def test_a_lidar_that_sees_mostly_its_own_car_is_refused_unless_asked_for(tmp_path):
+    path = tmp_path / "sensors.yaml"
+    beams = "roof: {kind: lidar, rate: 10, columns: 90, elevation: [-10, 0], range: [0.01, 30]"
+    path.write_text(f"{beams}, mount: {{position: [0.15, 0, 0.1]}}}}")
+    with pytest.raises(SimjudgeError, match=r"sensor roof: 100 % of its first turn is the car .* allow_self: true"):
+        first_turn(path)
+    # None of it far enough to be measured: then the beams count.
+    path.write_text(f"{beams}, mount: {{position: [0.15, 0, 0.1]}}}}".replace("0.01, 30", "20, 30"))
+    with pytest.raises(SimjudgeError, match="sensor roof: 100 % of its first turn is the car"):
+        first_turn(path)
+    path.write_text(f"{beams}, mount: {{position: [0.15, 0, 0.1]}}, allow_self: true}}")
+    assert first_turn(path).all()
+    path.write_text(f"{beams}, mount: {{position: [0.15, 0, 0.5]}}}}")
+    assert not first_turn(path).any()
+
+
+@pytest.mark.parametrize("car", ["art1", "compact", "hmmwv"])
+@pytest.mark.parametrize("where", ["street", "formula", "krc"])
+def test_a_vlp16_sees_the_scene_from_the_roof_of_every_car(car, where):
+    assert first_turn("vlp16", car, where).mean() < 0.01
+
+
+@pytest.mark.parametrize("car", ["art1", "compact", "hmmwv"])
+@pytest.mark.parametrize("name", ["hdl32e", "hdl64e", "pandar40p", "utm30lx"])
+def test_other_lidars_see_the_street_from_every_car(car, name):
+    assert first_turn(name, car, "street").mean() < 0.04
+
+
+def test_a_place_is_the_cars(tmp_path):
+    path = tmp_path / "sensors.yaml"
+    path.write_text("low: {kind: gyroscope, rate: 50, mount: {place: bumper}}")
+    engine = make_engine("default", world(), read_vehicle("art1"), Pose())
+    with pytest.raises(UsageError, match=r"sensor low: mount.place bumper: only a car has such a place"):
+        SensorFeed(engine, read_sensors(path))
+    engine.close()

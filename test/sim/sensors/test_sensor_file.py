@@ -5,6 +5,7 @@ import math
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 DEGREE = math.pi / 180
@@ -57,6 +58,35 @@ def test_what_all_sensors_have(tmp_path):
     assert (spec.body, spec.mount.position, spec.source) == ("vehicle/wheel_front_left", (1, 2, 3), "chrono")
     assert spec.mount.orientation == (0, 0, 1, 0)
     assert [(step.name, step.parameters, step.stage) for step in spec.filters] == [("scale", {"factor": 2}, "filter")]
+
+
+PLACES = {"roof": Pose((1.0, 0, 2.0), (0, 0, 1, 0)), "bumper": Pose((3.0, 0, 0.5))}
+
+
+def test_a_place_is_where_the_car_has_it(tmp_path):
+    text = "{a: {kind: gyroscope, rate: 50, mount: {place: roof, position: [0.5, 0, 0.1]}}}"
+    (spec,) = sensors(tmp_path, text, places=PLACES)
+    # The roof faces backwards, so half a metre ahead there is half a metre back in base_link.
+    assert spec.place == ""
+    assert spec.mount.position == pytest.approx((0.5, 0, 2.1))
+    (spec,) = sensors(tmp_path, text)
+    assert spec.place == "roof"
+    with pytest.raises(UsageError, match=r"sensor a: mount\.place roof: only a car has such a place"):
+        spec.check_placed()
+
+
+@pytest.mark.parametrize(
+    ("mount", "places", "words"),
+    [
+        ("place: rof", PLACES, r"mount.*place: the car has no 'rof'; is roof"),
+        ("place: mast", PLACES, r"place: the car has no 'mast'; there are bumper, roof"),
+        ("place: mast", {}, r"place: the car has no 'mast'; give it under places of the vehicle's file"),
+        ("place: roof, body: vehicle/wheel_front_left", PLACES, "is one of the car; remove it, or body"),
+    ],
+)
+def test_places_that_are_not_there_are_refused(tmp_path, mount, places, words):
+    with pytest.raises(SimjudgeError, match=words):
+        sensors(tmp_path, f"{{a: {{kind: gyroscope, rate: 50, mount: {{{mount}}}}}}}", places=places)
 
 
 def test_filters_of_each_stage_in_order(tmp_path):
@@ -143,7 +173,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: gps, rate: 10, source: gazebo}}", "source: there is no 'gazebo'"),
         ("{a: {kind: gyroscope, rate: 10, window: 0.2}}", r"window: a number from 0 to 0.1 \(1 / rate\) is need.*0.2"),
         ("{a: {kind: gyroscope, rate: 10, window: -0.01}}", "window"),
-        ("{a: {kind: gyroscope, rate: 10, mount: {place: 1}}}", r"a\.mount\.place: no such field"),
+        ("{a: {kind: gyroscope, rate: 10, mount: {site: 1}}}", r"a\.mount\.site: no such field"),
         ("{a: {kind: gyroscope, rate: 10, mount: {position: [1, 2]}}}", r"mount\.position: 3 numbers"),
         ("{a: {kind: gyroscope, rate: 10, mount: {orientation: [0, 0, 0, 0]}}}", "orientation: a quaternion of"),
         ("{a: {kind: gyroscope, rate: 10, mount: {orientation: [0, 0, 0, 1], yaw: 3}}}", "yaw: stands beside an"),

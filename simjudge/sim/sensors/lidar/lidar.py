@@ -86,6 +86,7 @@ class Lidar:
     noise: LidarNoise = field(default_factory=LidarNoise)
     # Whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
     deskew: bool = False
+    allow_self: bool = False  # Whether it may see mostly the car that carries it
 
     @property
     def full_turn(self) -> bool:
@@ -292,6 +293,8 @@ class LidarFields(SensorFields):
     """Noise on what is measured."""
     deskew: Annotated[bool, Flag()] = False
     """Whether points are moved into the sensor's frame at the scan's stamp."""
+    allow_self: Annotated[bool, Flag()] = False
+    """Whether most points may be on the car that carries it; else this is an error."""
 
     filters: Annotated[tuple[FilterStep, ...], FilterSteps(CloudFilterStep)] = ()
     """What clouds go through: a list of filters by name, or one for each stage (generate, filter, access)."""
@@ -395,6 +398,7 @@ class LidarFields(SensorFields):
                 noise.drop_out,
             ),
             deskew=self.deskew,
+            allow_self=self.allow_self,
         )
 
 

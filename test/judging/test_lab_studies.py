@@ -45,6 +45,13 @@ def test_their_files_fit_the_verbs_and_say_that_reality_is_a_stand_in(name, size
         assert len(nets) * (count * (count - 1) if pairs is None else len(pairs)) == comparisons
 
 
+def test_the_halls_of_all_against_all_are_no_twins():
+    """Twins have equal labels, so that contexts without a counterpart could not exist."""
+    steps = {step.name: step.arguments for step in read_study("all_vs_all", VERBS, "small").steps}
+    assert steps["RHall"]["seed"] != steps["SHall"]["seed"]
+    assert steps["compared"]["twins"] == [["RLab", "SLab"]]
+
+
 @pytest.mark.long
 def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
     pytest.importorskip("ultralytics")

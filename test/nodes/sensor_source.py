@@ -28,8 +28,9 @@ class SensorSource(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        self.sensors = SimSensors(self, SimpleNamespace(name="chrono", scene=SimpleNamespace(class_names={})), "art1")
-        specs = {spec.name: spec for spec in read_sensors("art1")}
+        sensors = read_sensors("art1")
+        self.sensors = SimSensors(self, SimpleNamespace(name="chrono", scene=SimpleNamespace(class_names={})), sensors)
+        specs = {spec.name: spec for spec in sensors}
         stamps = [round(each.time * 1e9) for each in READINGS]
         events = [SensorEvent(t, t, specs[each.sensor], each) for t, each in zip(stamps, READINGS, strict=True)]
         self.batch = SensorBatch(stamps[-1], tuple(events))

@@ -83,4 +83,4 @@ def test_topics_of_any_name_are_as_deep_as_those_that_are_stated():
 
 def test_a_name_is_taken_once():
     with pytest.raises(SimjudgeError, match="gps: the car has such a mount"):
-        SimSensors(None, SimpleNamespace(name="chrono"), "art1", mounts={"gps": Pose()})
+        SimSensors(None, SimpleNamespace(name="chrono"), read_sensors("art1"), mounts={"gps": Pose()})

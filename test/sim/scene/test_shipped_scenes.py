@@ -15,7 +15,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
 STAND_INS = {"lab_stand_in": "lab", "hall_stand_in": "hall"}
-TRAINING = ("lab_cones", "lab_stand_in_random")
+ELSEWHERE = ("lab_cones", "lab_stand_in_random", "hall_cones", "hall_stand_in_cones")
 CONE_SCENES = ("lab", "lab_random", "hall", "hall_random")
 NAMES = (*CONE_SCENES, "track")
 RANDOM = {"lab_random", "hall_random"}
@@ -26,7 +26,7 @@ def test_there_are_these():
     assert set(shipped_files(SCENE)) == {
         *NAMES,
         *STAND_INS,
-        *TRAINING,
+        *ELSEWHERE,
         "street",
         "street_stand_in",
         "formula",
@@ -71,7 +71,7 @@ def test_a_stand_in_has_the_same_cones_in_the_same_places_and_looks_different(st
     assert (one.bounces, other.bounces) == (0, 2)
 
 
-@pytest.mark.parametrize("name", TRAINING)
+@pytest.mark.parametrize("name", ELSEWHERE)
 def test_scenes_for_training_have_as_many_red_cones_as_green_and_no_course(name):
     scene = read_scene(name, 1)
     count = Counter(cone.class_id for cone in scene.labelled())
@@ -174,8 +174,10 @@ def test_random_cones_are_as_many_red_as_green(name, fewest):
     assert len(looks) == 8
 
 
-def test_the_hall_has_50_cones_anywhere():
-    one, other = (read_scene("hall_random", seed) for seed in (0, 1))
+@pytest.mark.parametrize("name", ["hall_random", "hall_cones", "hall_stand_in_cones"])
+def test_the_hall_has_50_cones_anywhere(name):
+    one, other = (read_scene(name, seed) for seed in (0, 1))
+    assert Counter(cone.class_id for cone in one.labelled()) == {1: 25, 2: 25}
     at = [np.array([cone.pose.position[:2] for cone in scene.labelled()]) for scene in (one, other)]
     assert len(at[0]) == len(at[1]) == 50
     assert np.ptp(at[0], axis=0) == pytest.approx([21, 2.2], rel=0.15)  # all over the area

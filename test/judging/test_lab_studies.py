@@ -52,6 +52,15 @@ def test_the_halls_of_all_against_all_are_no_twins():
     assert steps["compared"]["twins"] == [["RLab", "SLab"]]
 
 
+@pytest.mark.parametrize("of", ["learn", "test"])
+def test_brightness_of_the_streets_has_the_real_colours_too(of):
+    steps = {step.name: step.arguments for step in read_study("streets", VERBS, "small").steps}
+    exposed, brightness = steps[f"{of}-exposed"], steps[f"{of}-brightness"]
+    assert exposed["source"] == steps[f"{of}-white_balance"]["source"]
+    assert f"{of}-exposed" in str(brightness["source"])
+    assert exposed["match_exposure"] == brightness["match_colours"] == steps[f"{of}-white_balance"]["match_colours"]
+
+
 @pytest.mark.long
 def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
     pytest.importorskip("ultralytics")

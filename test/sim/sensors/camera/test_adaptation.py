@@ -134,6 +134,15 @@ WAYS = [
 ]
 
 
+def test_colours_matched_after_the_exposure_keep_its_mean(sets):
+    """As the variant brightness of the study streets does: the other way round, the exposure moves the proportions."""
+    found = filter_images(filter_images(sets / "sim", match_exposure=sets / "real"), match_colours=sets / "real")
+    wanted = measure_exposure(pictures_of(read_set(sets / "real")).values())
+    for picture in pictures_of(found).values():
+        assert picture.mean() == pytest.approx(wanted.mean, abs=0.6)
+        assert shares(picture) == pytest.approx(np.array(wanted.channels) / np.sum(wanted.channels), abs=0.003)
+
+
 @pytest.mark.parametrize(("asked", "measure", "near"), WAYS)
 def test_images_get_what_the_set_has_on_average(sets, asked, measure, near):
     given = {key: sets / value if value == "real" else value for key, value in asked.items()}

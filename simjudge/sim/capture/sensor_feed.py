@@ -195,13 +195,14 @@ class SensorReader(Protocol):
 
 def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, start: int) -> list[SensorReader]:
     """Something that reads for each sensor from `start` (nanoseconds) on; one for all those of Chrono's own."""
+    for spec in specs:
+        spec.check_placed()
     readers = [_reader(engine, spec, seed, start) for spec in specs if spec.source != "chrono"]
     own = [spec for spec in specs if spec.source == "chrono"]
     return [*readers, _OwnReader(engine, own, seed, start)] if own else readers
 
 
 def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> SensorReader:
-    spec.check_placed()
     known = {CAR, *engine.poses()}
     if spec.body not in known:
         near = near_name(spec.body, known) or _some_bodies(known)

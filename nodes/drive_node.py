@@ -160,7 +160,7 @@ class DriveNode(SimjudgeNode):
             self._now = vehicle_state(message)
         except SimjudgeError as error:
             where = f"{describe_message(message, ODOMETRY_TOPIC)}: {error}"
-            self.losses.add("odometry that makes no sense, not used", where)
+            self.losses.add("odometry messages that make no sense, not used", where)
             return
         self._odom_frame = message.header.frame_id
         if self._driver is None:

@@ -224,7 +224,7 @@ class LiveComparison:
                 finished = self._write_result(session)
             elif seen:
                 where = f"the reference is {session.described['name']}"
-                node.losses.add("live frames with nothing labelled in them; there is no result", where, seen)
+                node.losses.add("live frames without a label; there is no result", where, seen)
         finally:
             node.losses.extend(session.losses())
             session.close(finished=finished)

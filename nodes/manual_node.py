@@ -77,7 +77,7 @@ class ManualNode(SimjudgeNode):
             try:
                 self._driver.ask(convert(message), 0.0 if self._now is None else self._now.time)
             except SimjudgeError as error:
-                self.lose(f"messages on {topic} that make no sense, not obeyed", str(error))
+                self.lose(f"messages that make no sense on {topic}, not obeyed", str(error))
 
         declared_subscription(self, topic, take)
 
@@ -95,7 +95,7 @@ class ManualNode(SimjudgeNode):
         try:
             self._now = now = vehicle_state(message)
         except SimjudgeError as error:
-            self.lose("odometry that makes no sense, not used", str(error))
+            self.lose("odometry messages that make no sense, not used", str(error))
             return
         keys = [] if self._keyboard is None else self._keyboard.keys()
         self._received["keys"] += len(keys)

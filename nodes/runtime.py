@@ -29,7 +29,7 @@ from rclpy.service import Service
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.processes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.ros.node_interfaces import CAMERA, LATCHED, NODES, Endpoint, NodeInterface
 
@@ -130,7 +130,7 @@ class SimjudgeNode(EndingNode):
         """The counts of all losses, for diagnostics; empty where the last one was long ago."""
         if time.monotonic() - self._last_loss > _RECENT:
             return ""
-        return "; ".join(f"{count} {kind}" for kind, count in list(self.losses.counts.items()))
+        return "; ".join(counted(count, kind) for kind, count in list(self.losses.counts.items()))
 
     @property
     def is_source(self) -> bool:

@@ -22,7 +22,7 @@ from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
 from simjudge.questions.watch import NO_W1_COLOUR, OUTSIDE_COLOUR, Boxes, ClassState, Screen, ScreenTarget, w1_colour
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.verdict_words import verdict_with_blind_set
 from simjudge.ros.node_interfaces import NODES, WATCHED_SENSORS
 from simjudge.ros.node_settings import WatchSettings
 from simjudge.sim.sensors.lidar.scan import scan_points
@@ -145,7 +145,7 @@ class WatchNode(SimjudgeNode):
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:
-    verdict = verdict_words(entry.verdict, entry.margin)
+    verdict = verdict_with_blind_set(entry.verdict, entry.margin, entry.mean_performance_a, entry.mean_performance_b)
     return ClassState(name, entry.mean_w1, entry.overlap_a, entry.overlap_b, colour, verdict)
 
 

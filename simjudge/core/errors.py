@@ -6,6 +6,7 @@ names file, row and remedy; or the bad piece is left out and counted in `Losses`
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -36,11 +37,45 @@ def is_interrupt(error: BaseException) -> bool:
     return False
 
 
+_PLURAL = re.compile(r"\b[a-z]\w*(?<![sui])s\b(?!')")
+"""The first of these in a phrase is what is counted: words before it, such as "damaged" or "label", have no plural."""
+_VERB = re.compile(
+    r"(,? (?:that|which)) (are no (?=\w+s\b)|are|were|have|do|make|fit|hold|name|contradict|stand|pass|jump)\b ?"
+)
+_IRREGULAR = {"are no": "is no", "are": "is", "were": "was", "have": "has", "do": "does", "pass": "passes"}
+
+
+def counted(count: int, kind: str) -> str:
+    """A number and what it is of: "2 boxes that are tilted", "1 box that is tilted".
+
+    Args:
+        kind: a plural phrase, as of `Losses`.
+    """
+    found = _PLURAL.search(kind)
+    if count != 1 or found is None:
+        return f"{count} {kind}"
+    rest = kind[found.end() :]
+    verb = _VERB.match(rest)
+    if verb is not None:
+        said, after = verb[2].strip(), rest[verb.end() :]
+        if said == "are no":
+            after = _PLURAL.sub(lambda word: _singular(word[0]), after, count=1)
+        rest = f"{verb[1]} {_IRREGULAR.get(said, said + 's')} {after}".rstrip()
+    rest = re.sub(r"\btheir\b", "its", rest)
+    return f"1 {kind[: found.start()]}{_singular(found[0])}{rest}"
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if re.search(r"(ss|x|sh|ch)es$", word) else word[:-1]
+
+
 @dataclass
 class Losses:
     """Pieces of input that were left out: counted by kind, the first few of each named.
 
-    A kind is a short plural phrase that reads well behind a number, e.g. "boxes with zero area".
+    A kind is a short plural phrase that reads well behind a number, e.g. "boxes with zero area" (see `counted`).
     """
 
     named_per_kind: int = 5
@@ -90,5 +125,5 @@ class Losses:
         for kind, count in self.counts.items():
             named = self.examples.get(kind, [])
             more = f" (and {count - len(named)} more)" if count > len(named) else ""
-            out.append(f"{count} {kind}: {'; '.join(named)}{more}")
+            out.append(f"{counted(count, kind)}: {'; '.join(named)}{more}")
         return out

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 
@@ -241,7 +241,7 @@ class CloudSummary:
         if len(self._stamps) > 1 and not any(self._stamps):
             lines.append(f"{self.name}: no stamps in its headers; the time of recording stands for them")
         if self._unordered:
-            lines.append(f"{self.name}: {self._unordered} {LATE_POINTS}")
+            lines.append(f"{self.name}: {counted(self._unordered, LATE_POINTS)}")
         return lines
 
     def _rate(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudSummary, cloud_table
@@ -180,7 +180,7 @@ def _predictions(path: Path, kind: str) -> Contents:
     else:
         files = sorted((find_label_folder(path) or path).glob("*.txt"))
         images, count = len(files), len(read_label_rows(files, losses).file)
-    summary = Summary(str(path), f"{kind}, {count} predictions for {images} pictures")
+    summary = Summary(str(path), f"{kind}, {counted(count, 'predictions')} for {images} pictures")
     return Contents(path, kind, summary, losses=losses)
 
 

@@ -27,7 +27,7 @@ from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.page.palette import DARK, rgb, verdict_colour
 from simjudge.questions.recording.cloud_pictures import CloudScale, finite_points
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.verdict_words import verdict_with_blind_set
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.noise import Triple
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes
@@ -103,7 +103,8 @@ def _summary_line(name: str, entry: EntryNumbers) -> SummaryLine:
     text = f"{name}: W1 {_number(w1)}, overlap {_number(entry.overlap_a)} / {_number(entry.overlap_b)}"
     if verdict == Verdict.NOT_TESTED:
         return SummaryLine(text, w1_colour(math.nan if w1 is None else w1))
-    return SummaryLine(f"{text}, {verdict_words(verdict, entry.margin)}", verdict_colour(verdict))
+    words = verdict_with_blind_set(verdict, entry.margin, entry.mean_performance_a, entry.mean_performance_b)
+    return SummaryLine(f"{text}, {words}", verdict_colour(verdict))
 
 
 def _number(value: float | None) -> str:

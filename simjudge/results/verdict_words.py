@@ -22,6 +22,26 @@ def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
     return VERDICT_WORDS[Verdict(verdict)].format(margin=f"{margin:g} {unit}".rstrip())
 
 
+NEXT_TO_NOTHING = 0.05
+"""Mean performance below which a detector is no judge, however small the margin."""
+_SOMETHING = 2 * NEXT_TO_NOTHING
+"""Mean performance in the other set from which on a detector finds next to nothing in one set alone."""
+
+
+def next_to_nothing_in(verdict: str, a: float | None, b: float | None) -> str:
+    """The set, "A" or "B", in which alone a detector finds next to nothing, by mean performances; empty for none."""
+    if verdict in {Verdict.NO_OVERLAP, Verdict.NOT_TESTED} or a is None or b is None:
+        return ""
+    alone = max(a, b) >= _SOMETHING and min(a, b) < NEXT_TO_NOTHING
+    return ("A" if a < b else "B") if alone else ""
+
+
+def verdict_with_blind_set(verdict: str, margin: float, a: float | None, b: float | None) -> str:
+    """A verdict in a line of a live view, behind the set in which the detector finds next to nothing, if it is one."""
+    words, blind = verdict_words(verdict, margin), next_to_nothing_in(verdict, a, b)
+    return f"next to nothing found in {blind}: {words}" if blind else words
+
+
 # Of a row of the second judge's table: whether a metric of an object differs between real and virtual.
 DIFFERS = "differs"
 """The difference is significant among all rows, and greater than the floor."""

@@ -92,7 +92,7 @@ def test_losses_are_counted_and_the_exit_code_says_so(source, tmp_path):
     label.write_text(label.read_text() + "1 .5 .5 0 .1\n")
     done = run(source, tmp_path / "x.json")
     assert done.returncode == 3
-    assert "warning: left out 1 boxes with zero area: " in done.stderr
+    assert "warning: left out 1 box with zero area: " in done.stderr
     assert "1_000000000.txt:2" in done.stderr
     assert len(read_set(tmp_path / "x.json").objects) == 2
 
@@ -134,7 +134,7 @@ def test_clouds_that_could_not_be_written_are_not_counted_as_written(tmp_path, t
     done = run(tmp_path / "in", tmp_path / to[0], *to[1:])
     assert done.returncode == 3
     assert f"{to[0]}: 3 clouds\n" in done.stderr
-    assert "left out 1 clouds that cannot be read" in done.stderr
+    assert "left out 1 cloud that cannot be read" in done.stderr
     assert len(sj.read_clouds(tmp_path / to[0])) == 3
 
 

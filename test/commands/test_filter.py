@@ -96,7 +96,7 @@ def test_a_damaged_picture_is_left_out_counted_and_named(source, tmp_path):
     victim.write_bytes(victim.read_bytes()[:-400])
     done = run(source, tmp_path / "out", "--to", "yolo", "--blur", "1")
     assert done.returncode == 3
-    assert "left out 1 frames whose picture is damaged" in done.stderr
+    assert "left out 1 frame whose picture is damaged" in done.stderr
     assert victim.name in done.stderr
     assert len(read_set(tmp_path / "out")) == 3
     assert len(json.loads((tmp_path / "out.filter.json").read_text())["losses"]) == 1

@@ -392,6 +392,6 @@ def test_frames_without_poses_are_left_out_and_counted(folder, tmp_path):
         out,
     )
     assert done.returncode == 3
-    assert "left out 1 frames before the first pose of" in done.stderr
+    assert "left out 1 frame before the first pose of" in done.stderr
     assert "left out 2 frames after the last pose of" in done.stderr
     assert read_recording(out).stamp.tolist() == read_recording(folder / "real.mcap").stamp.tolist()[1:4]

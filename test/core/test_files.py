@@ -183,7 +183,7 @@ def test_a_pointer_in_the_place_of_a_file(tmp_path, read):
 
 def test_a_pointer_in_the_place_of_an_image_of_a_set(tmp_path):
     (tmp_path / "a.png").write_text(_LFS)
-    with pytest.raises(SimjudgeError, match=r"left out: 1 unreadable images: .*a pointer of Git LFS"):
+    with pytest.raises(SimjudgeError, match=r"left out: 1 unreadable image: .*a pointer of Git LFS"):
         read_set(tmp_path)
 
 

@@ -110,7 +110,7 @@ def test_losses_count_all_and_name_few():
     more.add("rows", "b:2")
     more.add("rows", "never", 0)
     losses.extend(more)
-    assert losses.lines() == ["7 boxes: a:0; a:1 (and 5 more)", "1 rows: b:2"]
+    assert losses.lines() == ["7 boxes: a:0; a:1 (and 5 more)", "1 row: b:2"]
     assert losses
     assert not Losses()
 
@@ -124,7 +124,7 @@ def test_pieces_lost_in_several_views_count_once():
     more.add("boxes", "f", 2)
     more.add("scans", "g")
     losses.count_once(more)
-    assert losses.lines() == ["3 frames: c; d (and 1 more)", "3 boxes: b (and 2 more)", "1 scans: g"]
+    assert losses.lines() == ["3 frames: c; d (and 1 more)", "3 boxes: b (and 2 more)", "1 scan: g"]
 
 
 @pytest.mark.parametrize("name", ["9" * 20 + "_000000000", "9" * 5000 + "_000000000", "9999999999_000000000", "1_2"])

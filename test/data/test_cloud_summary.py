@@ -93,7 +93,7 @@ def test_times_that_cannot_be_used_are_said(messages, tmp_path):
     found = sj.info(record(tmp_path / "a.mcap", held))
     assert found.notes == [
         "/points: times cannot be used in 1 of 5 clouds: all points have the same time",
-        "/points: 1 points with a time before that of their ring's last point",
+        "/points: 1 point with a time before that of its ring's last point",
     ]
 
 
@@ -112,7 +112,7 @@ def test_numbers_of_another_byte_order_than_stated_are_counted_and_said(messages
         warnings.simplefilter("error")
         found = sj.info(record(tmp_path / "a.mcap", [*messages, wrong]))
     (line,) = [line for line in found.losses.lines() if "cannot be used" in line]
-    assert line.startswith("1 clouds that cannot be used")
+    assert line.startswith("1 cloud that cannot be used")
     assert line.endswith("the byte order (is_bigendian) or the offset of a field is wrong")
 
 

@@ -44,7 +44,7 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     drive = read_drive(path)
     assert drive.time.tolist() == [0, 1, 3]
     assert drive.losses.lines() == [
-        f"1 rows without time, x or y: {path}, line 5",
+        f"1 row without time, x or y: {path}, line 5",
         f"2 rows without a time after the last one: {path}, line 4 (and 1 more)",
     ]
 
@@ -58,9 +58,9 @@ def test_rows_that_lack_what_others_say_are_counted_and_the_others_keep_it(tmp_p
     np.testing.assert_allclose(again.yaw, drive.yaw[kept], atol=1e-12)
     np.testing.assert_array_equal(again.speed, drive.speed[kept])
     assert [line.split(":")[0] for line in again.losses.lines()] == [
-        "1 rows with numbers beyond 1e+12",
-        "1 rows without the yaw that other rows have",
-        "1 rows without the speed that other rows have",
+        "1 row with numbers beyond 1e+12",
+        "1 row without the yaw that other rows have",
+        "1 row without the speed that other rows have",
     ]
     assert "line 52" in again.losses.lines()[0]
 
@@ -169,7 +169,7 @@ def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
     drive = read_drive(odometry_recording(tmp_path / "run", [k * 100_000_000 for k in range(20)], speed))
     assert len(drive) == 19
     np.testing.assert_array_equal(drive.speed, 1.5)
-    assert drive.losses.lines() == ["1 poses without the speed that other poses have: run"]
+    assert drive.losses.lines() == ["1 pose without the speed that other poses have: run"]
 
 
 def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
@@ -186,7 +186,7 @@ def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
         )
     )
     np.testing.assert_allclose(drive.steering[2:], 0.2)
-    assert drive.losses.lines() == ["1 commands without a steering: run"]
+    assert drive.losses.lines() == ["1 command without a steering: run"]
 
 
 COMMANDS = {

@@ -161,7 +161,7 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
     said = "; ".join(f"{path}, line {number}: {row!r}" for number, row in enumerate(bad[:4], 2))
     assert losses.lines() == [
         f"4 rows that are not a pose: {said}",
-        f"1 poses with numbers that are not finite: {path}, line 6",
+        f"1 pose with numbers that are not finite: {path}, line 6",
     ]
 
 
@@ -169,12 +169,12 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
     ("text", "said"),
     [
         ("", "holds no row 'stamp x y z qx qy qz qw'"),
-        ("1 2 3\n", r"holds no row .* \(1 rows that are not a pose: .*line 1: '1 2 3'\)"),
+        ("1 2 3\n", r"holds no row .* \(1 row that is not a pose: .*line 1: '1 2 3'\)"),
         (
             "stamp,x,y,z\n1,2,3,4\n",
             r"line 1: names no column qx \(it names stamp, x, y, z\); stamp, x, y, z, qx, qy, qz, qw are needed",
         ),
-        ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 rows that are not a pose: .*line 2"),
+        ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 row that is not a pose: .*line 2"),
         ("9" * 5000 + " 0 0 0 0 0 0 1\n", r"line 1: the stamp 9{57}\.\.\. is beyond"),
         ("1678357906608480700 0 0 0 0 0 0 1\n", r"stamp 1678357906608480700 is beyond .* 10\^9, .*stamp \[ns\]"),
         ("1678357906608480 0 0 0 0 0 0 1\n", r"stamp 1678357906608480 is beyond .* 10\^6, or .*'timestamp \[us\]"),

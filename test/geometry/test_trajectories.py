@@ -99,7 +99,7 @@ def test_frames_outside_are_left_out_and_counted():
     kept = usable(trajectory(np.arange(0, 3.01, 0.1)), [-1, 0, 1.05, 3, 3.01, 4], losses=losses)
     assert kept.tolist() == [False, True, True, True, False, False]
     assert losses.lines() == [
-        "1 frames before the first pose of run.mcap: /pose: frame 0",
+        "1 frame before the first pose of run.mcap: /pose: frame 0",
         "2 frames after the last pose of run.mcap: /pose: frame 4; frame 5",
     ]
 
@@ -202,7 +202,7 @@ def test_rows_that_are_no_pose_are_counted():
     assert losses.lines() == [
         "2 poses with numbers that are not finite: row 1; row 4",
         "2 poses with numbers beyond 1e+12: row 5; row 6",
-        "1 poses with a zero quaternion: row 2",
+        "1 pose with a zero quaternion: row 2",
     ]
 
 
@@ -213,13 +213,13 @@ def test_order_and_repeats(caplog):
     assert found.position[:, 0].tolist() == [0, 1, 2]
     assert (np.diff(found.stamp) > 0).all()
     # The second row of stamp 2 says the same again: nothing is lost. The one of stamp 0 contradicts.
-    assert losses.lines() == ["1 poses that contradict another one of the same stamp: row 4"]
+    assert losses.lines() == ["1 pose that contradicts another one of the same stamp: row 4"]
     assert "t: 2 poses come later than their stamps say, the first: row 2; they are put in order" in caplog.text
 
 
 def test_no_row_is_left():
     with pytest.raises(
-        SimjudgeError, match=r"t: holds no pose that can be used \(1 poses with a zero quaternion: row 0\)"
+        SimjudgeError, match=r"t: holds no pose that can be used \(1 pose with a zero quaternion: row 0\)"
     ):
         clean([0], [[0, 0, 0]], [[0, 0, 0, 0]])
 

@@ -184,7 +184,7 @@ def test_odometry_that_makes_no_sense_is_counted(graph, driven):
     assert graph.until(lambda: "drive_node: driving" in states)
     graph.until(lambda: False, timeout=0.5)
     assert graph.stop(driver) == 3
-    assert "2 odometry that makes no sense, not used" in graph.output(driver)
+    assert "2 odometry messages that make no sense, not used" in graph.output(driver)
 
 
 def test_odometry_is_how_the_car_moves():

@@ -68,6 +68,6 @@ def test_joystick_twist_and_silence(graph, ends):
     ends.to["joy"].publish(Joy(axes=[0.1], buttons=[1]))
     graph.until(lambda: False, timeout=0.5)
     assert graph.stop(node) == 3
-    assert "1 messages on joy that make no sense, not obeyed" in graph.output(node)
+    assert "1 message that makes no sense on joy, not obeyed" in graph.output(node)
     lacks = find_spec("ackermann_msgs") is None
     assert ("ackermann_msgs" in graph.output(node)) == lacks, "what is not installed is said"

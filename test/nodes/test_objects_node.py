@@ -129,7 +129,7 @@ def test_frames_without_a_partner_are_counted_and_said(graph, live):
         publish[0].publish(label_message(frames, index))
         if index != 1:
             publish[1].publish(label_message(frames, index))
-    text = "1 real frames without a partner: /real/camera/ground_truth at 1700000000.100"
+    text = "1 real frame without a partner: /real/camera/ground_truth at 1700000000.100"
     assert graph.until(lambda: text in diagnostics[NAME].message), diagnostics[NAME].message
     assert diagnostics[NAME].level == WARN
     assert graph.until(lambda: f"left out: {text}" in diagnostics[NAME].message.partition("; ")[2])  # 5 s of silence
@@ -137,7 +137,7 @@ def test_frames_without_a_partner_are_counted_and_said(graph, live):
     assert graph.stop(process) == 3
     graph.until(lambda: summaries and summaries[-1].losses, timeout=5)
     assert summaries[-1].pairs == 3
-    assert any(line.startswith("1 real frames without a partner") for line in summaries[-1].losses)
+    assert any(line.startswith("1 real frame without a partner") for line in summaries[-1].losses)
     assert f"warning: left out {text}" in graph.output(process)
 
 
@@ -203,7 +203,7 @@ def test_occupancy_maps_are_those_of_simjudge_objects(graph):
     assert graph.until(lambda: summaries and (summaries[-1].scans_real, summaries[-1].scans_virtual) == (8, 7))
     assert graph.until(lambda: markers and cells(markers[-1]) == expected_cells)
     assert graph.stop(process) == 3, graph.output(process)
-    assert "left out 1 virtual scans without a pose: /virtual/scan/points at 1700000000.7" in graph.output(process)
+    assert "left out 1 virtual scan without a pose: /virtual/scan/points at 1700000000.7" in graph.output(process)
 
     occupied, found = expected.agreement.occupied, summaries[-1]
     assert 0.1 < occupied.f1 < 0.9

@@ -109,7 +109,7 @@ def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
         timeout=200,
     )
     assert live.returncode == 3, live.stderr
-    assert "left out 1 images before the first pose: an image at 1699999999.000 s" in live.stderr
+    assert "left out 1 image before the first pose: an image at 1699999999.000 s" in live.stderr
     expected, got = read_recording(tmp_path / "sim.mcap"), read_recording(tmp_path / "live")
     assert expected.stamp.tolist() == got.stamp.tolist() == STAMPS
     assert list(got.frame_name) == list(expected.frame_name)
@@ -169,8 +169,8 @@ def test_camera_info_is_enough_and_labels_come_as_images_too(graph, tmp_path, ca
         assert infos[stamp].width == 160
     assert graph.stop(node) == 3
     said = graph.output(node)
-    assert "left out 1 images before the first pose" in said
-    assert "left out 1 images that no poses came for" in said
+    assert "left out 1 image before the first pose" in said
+    assert "left out 1 image that no poses came for" in said
 
 
 def test_live_the_newest_image_that_has_poses_is_seen(graph, camera):

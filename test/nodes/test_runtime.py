@@ -85,7 +85,7 @@ def test_ends_of_its_own(graph, small, word, code):
     if word == "fail":
         assert output.endswith("error: small_node: heard: fail; say something else\n")
     if word == "lose":
-        assert output.endswith("warning: left out 1 words: lose\n")
+        assert output.endswith("warning: left out 1 word: lose\n")
 
 
 @pytest.mark.parametrize(

@@ -299,8 +299,8 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
     ears.frames(10)
     lines = {
         "3 ground truth messages without detections",
-        "2 detections messages without ground truth",
-        "1 ground truth messages whose stamp was used before",
+        "2 detection messages without ground truth",
+        "1 ground truth message whose stamp was used before",
     }
     assert graph.until(lambda: {x.partition(":")[0] for x in ears.summaries[-1].losses} == lines)
     assert graph.stop(node) == 3, graph.output(node)

@@ -71,7 +71,7 @@ def test_predictions_alone(frames, tmp_path):
     for path, kind in ((tmp_path / "y/predictions", "yolo-predictions"), (tmp_path / "c/results.json", "coco-results")):
         done = run(path)
         assert done.returncode == 0, done.stderr
-        assert f"{kind}, 1 predictions for" in done.stdout
+        assert f"{kind}, 1 prediction for" in done.stdout
 
 
 def test_a_result(tmp_path):
@@ -112,7 +112,7 @@ def test_losses(frames, tmp_path):
     (tmp_path / "y/labels/zzz.txt").write_text("")
     done = run(tmp_path / "y")
     assert done.returncode == 3
-    assert "left out 1 label files without an image" in done.stderr
+    assert "left out 1 label file without an image" in done.stderr
 
 
 @pytest.mark.long

@@ -42,8 +42,8 @@ _LEAST_POINTS = 3
 _TWO_POINTS = 2
 # Labels that labelme's examples and its scripts for VOC and COCO take for no class.
 _NO_OBJECTS = ("__ignore__", "_background_")
-_UNNAMED = "files that name no picture (imagePath) and have none of the same name beside them"
-_EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
+_UNNAMED = "files that name no picture (imagePath), without one of the same name beside"
+_EMBEDDED = "pictures that only the JSON holds (imageData; to be saved beside it)"
 
 
 def sniff_labelme(source: Source) -> bool:

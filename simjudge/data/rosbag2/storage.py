@@ -146,7 +146,7 @@ def _listed(path: Path, info: Json, found: list[Path]) -> RecordingFiles:
         if is_file(file):
             layout.files.append(file)
         else:
-            layout.losses.add("storage files that metadata.yaml names and that are missing", str(file))
+            layout.losses.add("missing storage files that metadata.yaml names", str(file))
     if not layout.files:
         if not found:
             raise SimjudgeError(f"{path}: none of the storage files that {METADATA} names is there")

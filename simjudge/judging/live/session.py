@@ -146,10 +146,10 @@ def losses_from_json(entries: list[list[Any]]) -> Losses:
 
 def _loss_kind(side: int, reason: str) -> str:
     if reason == DUPLICATE:
-        return f"{SIDES[side]} messages whose stamp was used before"
+        return f"{SIDES[side].removesuffix('s')} messages whose stamp was used before"
     if reason == UNSTAMPED:
-        return f"{SIDES[side]} messages without a stamp"
-    return f"{SIDES[side]} messages without {SIDES[1 - side]}"
+        return f"{SIDES[side].removesuffix('s')} messages without a stamp"
+    return f"{SIDES[side].removesuffix('s')} messages without {SIDES[1 - side]}"
 
 
 def _checksum(frame: FrameSet) -> int:

@@ -61,7 +61,7 @@ def describe_inputs(result: Result, losses: Losses) -> list[CertifiedInput]:
         if given.sha256 and given.path and path.exists():
             now = UNCHANGED if hash_files(path) == given.sha256 else CHANGED
             if now == CHANGED:
-                losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
+                losses.add("inputs that have changed since the comparison", f"{result.name}: {path}")
         found.append(
             CertifiedInput(
                 set=side.upper(),

@@ -14,6 +14,7 @@ from simjudge.page.number_format import NO_BREAK_SPACE, format_count, format_num
 from simjudge.questions.compare.words import (
     SMALL_OVERLAP,
     SetNames,
+    blind_set,
     finds_nothing,
     judged_words,
     measure_step,
@@ -243,6 +244,10 @@ def difference_text(kind: KindDifference) -> str:
 WORKING_DETECTOR = (
     "Take a detector that works on one of the sets; if it knows these classes by other names, say so with --rename."
 )
+CHECK_SET = (
+    "Look at the pictures of {0} with its labels, and at its classes (simjudge doctor): if the detector knows them by "
+    "other names, say so with --rename. Where both are right, the detector fails in {0}, and the verdict stands."
+)
 MOST_TIMES_MORE = 100.0
 """Beyond so many times more frames, no number is forecast."""
 
@@ -254,8 +259,10 @@ def next_step(result: Result) -> str:
         return ""
     if finds_nothing(entry):
         return WORKING_DETECTOR
+    if blind := blind_set(entry):
+        return CHECK_SET.format(blind)
     if (worst := worst_measure(result)) is not None:
-        return measure_step(worst, names)
+        return measure_step(worst, entry, names)
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
         f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. "

@@ -12,12 +12,10 @@ from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_gap, format
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.verdict_words import NEXT_TO_NOTHING, next_to_nothing_in, verdict_words
 
 NO_GAP = "no gap estimate; compare again"
 """What is said of a result that an earlier version saved."""
-NEXT_TO_NOTHING = 0.05
-"""Mean performance below which a detector is no judge, however small the margin."""
 SMALL_OVERLAP = 0.5
 """Share of A below which a verdict says over how much of A it is: over the smaller part."""
 EVERYWHERE = 0.8
@@ -70,6 +68,8 @@ def headline(entry: ResultEntry) -> str:
     """Write the verdict as the page calls it."""
     if finds_nothing(entry):
         return "The detector finds next to nothing in either set"
+    if blind := blind_set(entry):
+        return f"The detector finds next to nothing in {blind}"
     words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
     return f"{words}, over {format_percent(share)} of A" if share is not None and _is_partial(entry) else words
 
@@ -87,9 +87,15 @@ def capitalized(text: str) -> str:
 
 def meaning(entry: ResultEntry, names: SetNames) -> str:
     """Write what the verdict means for the user."""
-    m, a, b = f"{entry.margin:g}", names.a, names.b
     if finds_nothing(entry):
         return _dead(entry)
+    if blind := blind_set(entry):
+        return f"{_blind(entry, blind)} {capitalized(entry.verdict_words)}: {_of_verdict(entry, names)}"
+    return _of_verdict(entry, names)
+
+
+def _of_verdict(entry: ResultEntry, names: SetNames) -> str:
+    m, a, b = f"{entry.margin:g}", names.a, names.b
     if entry.verdict == Verdict.NO_OVERLAP or entry.numbers.mean_w1 is None:
         return _nothing_compared(entry, names)
     if entry.verdict == Verdict.TOO_FEW:
@@ -112,6 +118,23 @@ def finds_nothing(entry: ResultEntry) -> bool:
     a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
     known = entry.verdict not in (Verdict.NO_OVERLAP, Verdict.NOT_TESTED) and a is not None and b is not None
     return known and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
+
+
+def blind_set(entry: ResultEntry) -> str:
+    """The set, "A" or "B", in which alone the detector finds next to nothing; empty where there is none."""
+    numbers = entry.numbers
+    return next_to_nothing_in(entry.verdict, numbers.mean_performance_a, numbers.mean_performance_b)
+
+
+def _blind(entry: ResultEntry, blind: str) -> str:
+    here, there = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
+    other = "B"
+    if blind == "B":
+        here, there, other = there, here, "A"
+    return (
+        f"its mean performance there is {format_number(here)}, and {format_number(there)} in {other}; check classes "
+        f"and labels of {blind} first."
+    )
 
 
 def _dead(entry: ResultEntry) -> str:
@@ -389,9 +412,11 @@ def measure_notes(result: Result) -> list[str]:
 def worst_measure(result: Result) -> DetectorMeasure | None:
     """The measure that makes the verdict on all that was judged; None where performance of objects does.
 
-    None too where the detector finds next to nothing, which is said first.
+    None too where the detector finds next to nothing in a set, which is said first.
     """
-    if result.overall is None or result.verdict == result.overall.verdict or finds_nothing(result.overall):
+    if result.overall is None or result.verdict == result.overall.verdict:
+        return None
+    if finds_nothing(result.overall) or blind_set(result.overall):
         return None
     return max((one for one in result.measures if one.verdict == result.verdict), key=_size)
 
@@ -462,26 +487,32 @@ def measure_meaning(one: DetectorMeasure, names: SetNames) -> str:
     return f"{said} B less A is {_signed(one, one.difference)} {interval}."
 
 
-def measure_step(one: DetectorMeasure, names: SetNames) -> str:
-    """What to do after the verdict on the measure that is worst."""
+def measure_step(one: DetectorMeasure, entry: ResultEntry, names: SetNames) -> str:
+    """What to do after the verdict on the measure that is worst; `entry` holds that on performance."""
     if one.verdict == Verdict.TOO_FEW:
         return f"Record longer, at new places: {FEWEST_UNITS} independent units of each set are the least."
     if one.verdict == Verdict.CANNOT_TELL:
         size = _size(one)
         times = "" if not 1 < size**2 < 100 else f"About {size**2:.1f} times as many independent units would tell. "
         return f"{times}Record more frames, or state a margin that suits your use (--margin)."
-    change = _change(one, names)
+    change = _change(one, entry, names)
     if one.verdict == Verdict.SMALL_GAP:
         return f"If differences below {_margin(one):g} do not matter to you, use {names.b}. Otherwise: {change}"
     return change
 
 
-def _change(one: DetectorMeasure, names: SetNames) -> str:
+def _change(one: DetectorMeasure, entry: ResultEntry, names: SetNames) -> str:
     """What to change about B."""
-    if one.measure not in COUNTS:
+    if one.measure not in COUNTS and entry.verdict in GAPS:
         return (
             "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
             "Then compare again."
+        )
+    if one.measure not in COUNTS:
+        # Performance shows no gap, and explain shares out no other.
+        return (
+            "simjudge explain says how the two cameras differ, though not which difference causes this. Change one of "
+            "them, then compare again."
         )
     if (one.difference or 0.0) > 0:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -210,7 +211,8 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
     lost = {kind: count for kind, count in frames.losses.counts.items() if kind.startswith(what)}
     if not has and not lost:
         return Finding.unknown(check, f"no {what}s")
-    lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
+    named = {kind: frames.losses.examples.get(kind, []) for kind in lost}
+    lines = Losses(counts=Counter(lost), examples=named).lines()
     table: Objects | Predictions | None = frames.objects if what == "label" else frames.predictions
     beyond = 0 if table is None else count_likely_corners(table.frame, table.box, frames.size)
     if beyond:

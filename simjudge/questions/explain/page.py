@@ -140,10 +140,15 @@ def _no_gap(found: Explanation) -> str:
     sure = found.certainty
     if sure.verdict == Verdict.PREDICTS:
         margin = verdict_words(sure.verdict, found.margin)
-        return f"There is no gap to explain: {found.names[1]} {margin}."
+        return (
+            f"There is no gap of performance to explain: {found.names[1]} {margin}; false positives and scores, "
+            "which compare judges too, are not explained."
+        )
+    if sure.verdict == Verdict.TOO_FEW:
+        return "What causes a gap cannot be told: there are too few independent units to tell one from chance."
     return (
-        f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
-        f"({format_number(sure.noise)}, p {format_p(sure.p_value)})."
+        f"What causes a gap cannot be told: chance alone may give a W1 of {format_number(found.mean_w1)} "
+        f"(p {format_p(sure.p_value)}; {format_number(sure.noise)} on average)."
     )
 
 
@@ -259,8 +264,8 @@ def lead(found: Explanation) -> str:
     sure = found.certainty
     limit = "above" if found.is_gap else "not above"
     return (
-        f"{found.names[1]} predicts {found.names[0]} with a mean W1 of {format_number(found.mean_w1)}; chance alone "
-        f"gives {format_number(sure.noise)}. The gap is {format_number(sure.gap)} "
+        f"Mean W1 of {found.names[0]} and {found.names[1]} is {format_number(found.mean_w1)}; chance alone gives "
+        f"{format_number(sure.noise)}. The gap is {format_number(sure.gap)} "
         f"(95 %: {format_number(sure.gap_low)} to {format_number(sure.gap_high)}), {limit} chance "
         f"(p {format_p(sure.p_value)}, limit {SIGNIFICANCE:g})."
     )

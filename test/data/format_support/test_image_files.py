@@ -152,7 +152,7 @@ def test_what_is_no_picture_is_none(tmp_path, write):
     secret.write_text("root:x:0:0")
     root = tmp_path / "set"
     root.mkdir()
-    with pytest.raises(SimjudgeError, match=r"no usable .*left out: 1 unreadable images: .*passwd: not a readable"):
+    with pytest.raises(SimjudgeError, match=r"no usable .*left out: 1 unreadable image: .*passwd: not a readable"):
         read_set(write(root, secret), allow_outside=True)
 
 

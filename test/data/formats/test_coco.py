@@ -289,7 +289,7 @@ def test_a_result_belongs_to_the_file_that_it_names_whatever_its_image_id(tmp_pa
     gone = written(tmp_path, [*ultralytics_rows(STEMS, 18), *ultralytics_rows(["000009"], 18)], "predictions.json")
     lost = read_predictions(gone, read_set(path), path).losses.lines()
     assert len(lost) == 1
-    assert lost[0].startswith("1 predictions for frames that the set lacks")
+    assert lost[0].startswith("1 prediction for frames that the set lacks")
     assert "result 3 (000009.jpg)" in lost[0]
 
 

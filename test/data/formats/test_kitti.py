@@ -355,7 +355,7 @@ def test_a_row_of_16_columns_is_a_detectors(tmp_path):
     write(tmp_path / "label_2/000001.txt", f"{CAR}\n")
     frames = read_kitti(tmp_path)
     assert [frames.class_name(k) for k in frames.objects.class_id] == ["Car", "Car"]
-    assert "label rows with a score, which are a detector's: " in frames.losses.lines()[0]
+    assert "1 label row with a score, as a detector writes them: " in frames.losses.lines()[0]
     assert "000000.txt: line 2 (score 0.87)" in frames.losses.lines()[0]
     for name in ("000000", "000001"):
         write(tmp_path / f"label_2/{name}.txt", f"{CAR} 0.9\n")

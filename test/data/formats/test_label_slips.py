@@ -46,7 +46,7 @@ def test_rows_of_yolo_that_stand_twice_count_once(tmp_path):
     assert frames.objects.class_id.tolist() == [0, 1, 0]
     np.testing.assert_allclose(frames.objects.box, [[24, 12, 40, 36], [24, 12, 40, 36], [24, 18, 40, 30]])
     (line,) = frames.losses.lines()
-    assert line.startswith("1 labels that stand twice: ")
+    assert line.startswith("1 label that stands twice: ")
     assert "a.txt:2" in line
 
 
@@ -132,6 +132,6 @@ def foreign(folder, form, boxes):
 def test_repeats_and_shares_are_seen_in_every_format_of_others(tmp_path, form):
     frames = read_set(foreign(tmp_path / "twice", form, [[24, 12, 40, 36], [24, 12, 40, 36], [1, 2, 9, 9]]))
     assert len(frames.objects) == 2
-    assert frames.losses.lines()[0].startswith("1 labels that stand twice: ")
+    assert frames.losses.lines()[0].startswith("1 label that stands twice: ")
     with pytest.raises(SimjudgeError, match="all boxes lie between 0 and 1: they are shares of the picture"):
         read_set(foreign(tmp_path / "shares", form, [[0.375, 0.25, 0.625, 0.75], [0.1, 0.2, 0.5, 0.6]]))

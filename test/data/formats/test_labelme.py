@@ -145,7 +145,7 @@ def test_what_cannot_be_used_is_counted(folder):
         "flags such as occluded, truncated or difficult (their boxes are kept)": 1,
         "images of another size than annotated": 1,
         "images that are named but missing (their labels are kept)": 1,
-        "pictures that only the JSON holds (imageData; save them beside it)": 1,
+        "pictures that only the JSON holds (imageData; to be saved beside it)": 1,
     }
 
 

@@ -121,7 +121,7 @@ def test_rows(yolo, text, lost, kept):
 def test_losses_name_file_row_and_value(yolo):
     frames = read_yolo(yolo({"train": {"a": f"{BOX}\n\n0 .5 .5 0 .2"}}))
     (line,) = frames.losses.lines()
-    assert line.startswith("1 boxes with zero area: ")
+    assert line.startswith("1 box with zero area: ")
     assert line.endswith("a.txt:3 ([20.0, 12.0, 20.0, 18.0])")
 
 

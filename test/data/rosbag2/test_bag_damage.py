@@ -109,7 +109,7 @@ def test_flipped_bytes_anywhere(tmp_path: Path, files: dict[str, bytes], kind: s
 
 def test_a_cut_before_the_first_topic(tmp_path: Path, files: dict[str, bytes]) -> None:
     (tmp_path / "x.mcap").write_bytes(files["own"][:60])
-    with pytest.raises(SimjudgeError, match=r"nothing of it can be read: 1 recordings cut off .* no message read"):
+    with pytest.raises(SimjudgeError, match=r"nothing of it can be read: 1 recording cut off .* no message read"):
         read_recording(tmp_path / "x.mcap")
 
 

@@ -71,7 +71,7 @@ def test_split_recording_with_a_file_missing_or_empty(tmp_path: Path) -> None:
     (tmp_path / "rec/rec_1.mcap").unlink()
     back = check(tmp_path / "rec")
     assert back is not None
-    assert back.losses.counts == {"storage files that metadata.yaml names and that are missing": 1}
+    assert back.losses.counts == {"missing storage files that metadata.yaml names": 1}
     shutil.copy(tmp_path / "rec/rec_0.mcap", tmp_path / "rec/rec_1.mcap")
     back = check(tmp_path / "rec")
     assert back is not None

@@ -223,9 +223,9 @@ def test_damage_is_counted(tmp_path):
     found = read_poses(bag)
     assert len(found.trajectory) == len(STAMPS) - 2
     assert found.losses.lines() == [
-        f"1 poses with numbers that are not finite: {bag}: /p at 1700000000.150 s",
-        f"1 poses with a zero quaternion: {bag}: /p at 1700000000.200 s",
-        f"1 poses that contradict another one of the same stamp: {bag}: /p at 1700000000.000 s",
+        f"1 pose with numbers that are not finite: {bag}: /p at 1700000000.150 s",
+        f"1 pose with a zero quaternion: {bag}: /p at 1700000000.200 s",
+        f"1 pose that contradicts another one of the same stamp: {bag}: /p at 1700000000.000 s",
     ]
 
 

@@ -149,11 +149,11 @@ def test_what_is_damaged_is_counted(tmp_path):
     frames = read_recording(bag)
     assert len(frames.predictions) == 1
     assert sorted(line.partition(":")[0] for line in frames.losses.lines()) == [
-        "1 boxes with NaN or infinite coordinates",
-        "1 class ids that are not a whole number from 0 to 2147483647",
-        "1 masks that cannot be read, the boxes are kept",
-        "1 rotated boxes",
-        "1 scores outside [0, 1]",
+        "1 box with NaN or infinite coordinates",
+        "1 class id that is not a whole number from 0 to 2147483647",
+        "1 mask that cannot be read, the boxes are kept",
+        "1 rotated box",
+        "1 score outside [0, 1]",
     ]
 
 

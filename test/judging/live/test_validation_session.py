@@ -124,7 +124,7 @@ def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, 
     for index in range(6):
         second.add(match(index))
     assert second.compared().result.numbers == batch(side, LIVE)
-    assert second.losses().lines() == ["1 ground truth messages without detections: 0.000 s"]
+    assert second.losses().lines() == ["1 ground truth message without detections: 0.000 s"]
     second.close(finished=True)
     assert not journal.exists()
 
@@ -243,7 +243,7 @@ def test_a_frame_of_very_many_boxes_is_left_out_and_drives_nobody_out(side):
         live.add(match(index))
     assert live.add(match(0, replace_stamps(made(8, frames=1, per_frame=20_000)))) is None
     assert (live.judge.frame_count, live.judge.share) == (3, 1.0)
-    assert "1 frames with more than 10 boxes: 99.000 s: 20000" in live.losses().lines()
+    assert "1 frame with more than 10 boxes: 99.000 s: 20000" in live.losses().lines()
     assert live.compared().inputs["b"]["frames"] == 3
 
 
@@ -253,7 +253,7 @@ def test_a_frame_whose_boxes_lie_above_each_other_is_left_out_also_after_a_kill(
     first.add(match(0))
     monkeypatch.setattr("simjudge.detectors.iou.MOST_PAIRS", 100)
     assert first.add(match(1, made(2, per_frame=30))) is None
-    said = ["1 frames in which too many boxes lie above each other: 1.000 s"]
+    said = ["1 frame in which too many boxes lie above each other: 1.000 s"]
     assert (first.losses().lines(), first.judge.frame_count, first.judge.seen) == (said, 1, 1)
     first.close(finished=False)
     again = session(side, journal=journal)
@@ -307,10 +307,10 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     live.add(match(3))
     kinds = {line.partition(":")[0] for line in live.losses().lines()}
     assert kinds == {
-        "1 boxes with NaN or infinite coordinates",
-        "1 detection messages for another picture size",
-        "1 frames whose messages contradict themselves",
-        "1 detections messages without ground truth",
+        "1 box with NaN or infinite coordinates",
+        "1 detection message for another picture size",
+        "1 frame whose messages contradict themselves",
+        "1 detection message without ground truth",
     }
     assert live.judge.frame_count == 2
     assert sum(live.tally.unmatched_counts().values()) == 1

@@ -310,7 +310,7 @@ def test_inputs_that_have_changed_are_said(files, tmp_path):
     (own / "sim.json").write_text((own / "sim.json").read_text() + "\n")
     done = CliRunner().invoke(app, ["certify", str(result), "--out", str(tmp_path / "dossier")])
     assert done.exit_code == 3, done.output
-    assert "inputs that have changed since they were compared" in done.output
+    assert "input that has changed since the comparison" in done.output
     assert "changed since" in (tmp_path / "dossier/index.html").read_text()
     assert check(tmp_path / "dossier").returncode == 0  # the numbers are those of the files as they were
 

@@ -104,7 +104,7 @@ def test_reports_exports_and_dossiers_say_the_worst_first_and_then_the_classes()
         ("small_gap", "but by less than 0.05", "If differences below 0.05 do not matter to you, use B (sim)"),
         ("cannot_tell", "one of 0.05 or more is not ruled out", "Record more frames"),
         ("too_few", "Only 50 independent units of A (hall) and 300 of B (sim)", "Record longer"),
-        ("large_gap", "they differ by 0.05 or more", "simjudge fit"),
+        ("large_gap", "they differ by 0.05 or more", "though not which difference causes this"),
     ],
 )
 @pytest.mark.parametrize("measure", list(MeasureCode))
@@ -115,6 +115,12 @@ def test_every_verdict_on_every_measure_has_words(measure: MeasureCode, verdict:
     if not measure.startswith("false"):
         assert step in next_step(result)
     assert next_step(result).endswith(".")
+
+
+def test_explain_and_fit_are_named_where_performance_shows_a_gap_too() -> None:
+    lost = CALM | {"verdict": "large_gap"}
+    assert "simjudge fit" in next_step(made("gap", recall=lost))
+    assert "simjudge fit" not in next_step(made("cannot_tell", recall=lost))
 
 
 def test_of_equal_verdicts_the_one_of_most_margins_is_named() -> None:

@@ -111,6 +111,17 @@ def entry(**changes: object) -> ResultEntry:
             },
             "it predicts no such class; its mean performance is 0.000 and 0.000",
         ),
+        (
+            {"mean_performance_a": 0.0},
+            (
+                "its mean performance there is 0.000, and 0.200 in B; check classes and labels of A first. Large gap: "
+                "B (sim) does not predict A (hall)"
+            ),
+        ),
+        (
+            {"mean_performance_b": 0.01, "verdict": "too_few"} | FEW,
+            "its mean performance there is 0.010, and 0.900 in A; check classes and labels of B first. Too few: only",
+        ),
         (ABSENT | {"verdict": "no_overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
         (ABSENT | {"verdict": "no_overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
     ],
@@ -141,6 +152,10 @@ def test_a_gap_that_is_everywhere_or_not_shown_sits_in_no_part_of_the_contexts(c
             "The detector finds next to nothing in either set",
         ),
         ({"mean_performance_a": 0.04, "mean_performance_b": 0.05}, "Large gap"),
+        ({"mean_performance_a": 0.0, "mean_performance_b": 0.1}, "The detector finds next to nothing in A"),
+        ({"mean_performance_a": 0.7, "mean_performance_b": 0.04}, "The detector finds next to nothing in B"),
+        ({"mean_performance_a": 0.7, "mean_performance_b": 0.05}, "Large gap"),
+        ({"mean_performance_a": 0.0, "mean_performance_b": 0.7, "verdict": "no_overlap"}, "No overlap"),
         ({"mean_performance_a": 0.0, "mean_performance_b": 0.0, "verdict": "no_overlap"}, "No overlap"),
     ],
 )

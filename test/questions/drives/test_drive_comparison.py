@@ -238,7 +238,7 @@ def test_a_hole_is_left_out_and_said():
     whole = compare_drive_sets(real, sim, QUICK)
     gone = (sim[0].time < 9) | (sim[0].time > 15)
     holed = compare_drive_sets(real, [rows(sim[0], gone), *sim[1:]], QUICK)
-    assert holed.losses.lines() == ["1 holes in drives: drive_100: 6.1 s and 5.3 m after 8.950 s"]
+    assert holed.losses.lines() == ["1 hole in drives: drive_100: 6.1 s and 5.3 m after 8.950 s"]
     lost = len(whole.windows[1].drive) - len(holed.windows[1].drive)
     assert 11 <= lost <= 15
     # Where it was recorded nothing changes, and nowhere is it off the line by what a chord is off an arc: 1 m.
@@ -273,7 +273,7 @@ def test_a_standing_drive_counts_for_nothing_and_is_said():
     still = replace(sim[0], position=sim[0].position[:1] + random.normal(0, 0.003, sim[0].position.shape))
     for both in ((real, [still, *sim[1:]]), ([still, *real[1:]], sim)):
         result = compare_drive_sets(*both, QUICK)
-        assert "1 drives that pass no stretch of the course in full: drive_100" in result.losses.lines()
+        assert "1 drive that passes no stretch of the course in full: drive_100" in result.losses.lines()
         assert result.drawn == BLOCKS
         assert np.isfinite(np.nanmean(result.results[0].comparison.w1))
 
@@ -304,7 +304,7 @@ def test_a_clock_that_jumps_back_begins_another_piece():
     real, sim = sets(count=5)
     jumps = replace(sim[0], time=np.where(np.arange(len(sim[0])) < 200, sim[0].time, sim[0].time - 7))
     whole, result = (compare_drive_sets(real, [each, *sim[1:]], QUICK) for each in (sim[0], jumps))
-    assert result.losses.lines()[0].startswith("1 clocks of drives that jump back: drive_100: -6.95 s")
+    assert result.losses.lines()[0].startswith("1 clock of drives that jump back: drive_100: -6.95 s")
     assert len(whole.windows[1].drive) - len(result.windows[1].drive) <= 1
 
 

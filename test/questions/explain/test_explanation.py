@@ -68,7 +68,18 @@ def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), ce
         (explanation(), "The gap is none of the causes that were looked for: the cameras show no difference."),
         (
             explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_value=0.2, verdict="cannot_tell")),
-            "What causes a gap cannot be told: W1 0.120 is not above what chance gives (0.020, p 0.20).",
+            "What causes a gap cannot be told: chance alone may give a W1 of 0.120 (p 0.20; 0.020 on average).",
+        ),
+        (
+            explanation(certainty=replace(SURE, verdict="too_few")),
+            "What causes a gap cannot be told: there are too few independent units to tell one from chance.",
+        ),
+        (
+            explanation(certainty=replace(SURE, p_value=0.2, verdict="predicts")),
+            (
+                "There is no gap of performance to explain: sim predicts within 0.05; false positives and scores, "
+                "which compare judges too, are not explained."
+            ),
         ),
     ],
 )

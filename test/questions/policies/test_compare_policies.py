@@ -76,7 +76,7 @@ def test_names_of_the_simulation_are_joined_by_rename(tmp_path):
 
 def test_what_one_side_alone_has_is_counted(both_sides):
     both_sides.write_text(both_sides.read_text() + rows("only real", "pick", "real", 1, 2))
-    assert sj.compare_policies(both_sides).losses == ["1 policies with real trials alone: only real"]
+    assert sj.compare_policies(both_sides).losses == ["1 policy with real trials alone: only real"]
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,12 @@ def rows(**changed):
 
 def test_pairs_whose_initial_states_differ_are_counted_and_undone():
     found = sj.compare_policies(rows(sim3=2.0, sim5=0.01))
-    assert found.losses == ["1 pairs whose initial states differ, taken as unpaired: a t s3"]
+    assert found.losses == ["1 pair whose initial states differ, taken as unpaired: a t s3"]
 
 
 def test_trials_that_stand_twice_under_one_pair_are_counted_and_left_out():
     found = sj.compare_policies([*rows(), rows()[0]])
-    assert found.losses == ["1 trials that stand twice under one pair: a t s0"]
+    assert found.losses == ["1 trial that stands twice under one pair: a t s0"]
     assert found.content["overall"]["trials_real"] == 10
 
 
@@ -39,7 +39,7 @@ def test_rows_with_a_number_of_their_own_that_stand_twice_are_one_trial():
         {"policy": "a", "task": "t", "side": s, "success": 1, "episode": k} for s in ("real", "sim") for k in (1, 2)
     ]
     found = sj.compare_policies([*numbered, numbered[0]])
-    assert found.losses == ["1 rows that stand twice: row 5"]
+    assert found.losses == ["1 row that stands twice: row 5"]
     unnumbered = [{name: value for name, value in row.items() if name != "episode"} for row in numbered]
     assert sj.compare_policies([*unnumbered, unnumbered[0]]).content["overall"]["trials_real"] == 3
 

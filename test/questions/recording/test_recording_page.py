@@ -121,7 +121,7 @@ def test_clouds_alone_and_damaged_ones(tmp_path):
     written = report(write_drive(tmp_path / "d.mcap", messages), tmp_path / "x.html")
     assert written.sentences == ["/p: 1 cloud, 1 point each, 3.74 to 3.74 m away, 1 ring; frame roof_link"]
     assert written.losses.counts == {"clouds that cannot be read": 1}
-    assert "1 clouds that cannot be read" in (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "1 cloud that cannot be read" in (tmp_path / "x.html").read_text(encoding="utf-8")
 
 
 def test_a_picture_long_before_is_none(tmp_path):

@@ -165,7 +165,7 @@ def test_a_recording(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert done.stdout.startswith("/scan/points: 5 clouds at 10.00 Hz, 22 points each (20 to 24)")
     assert "wrote page/index.html" in done.stderr
-    assert "left out 1 clouds that cannot be read" in done.stderr
+    assert "left out 1 cloud that cannot be read" in done.stderr
     assert (tmp_path / "page" / "index.html").read_text(encoding="utf-8").count('class="instant') == 1
     wrong = run("report", "d.mcap", "--at", "9", "--out", "other", cwd=tmp_path)
     assert wrong.returncode == 2

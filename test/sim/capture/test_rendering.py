@@ -180,7 +180,7 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
     (place / "poses.csv").write_text("1,-1,0,0.2,0,0,0,1\n2,nan,0,0.2,0,0,0,1\n3,-1,0.1,0.2,0,0,0,1\n")
     done = run(place, "tiny", "--poses", place / "poses.csv", "--mount", "body", "--out", place / "set")
     assert done.returncode == 3
-    assert "left out 1 poses with numbers that are not finite" in done.stderr
+    assert "left out 1 pose with numbers that are not finite" in done.stderr
     assert len(read_set(place / "set")) == 2
 
 

@@ -92,8 +92,8 @@ def test_pictures_outside_the_poses_are_counted(tmp_path):
     found = read(bag)
     assert found.stamp.tolist() == [START, POSES[-1]]
     assert found.losses.lines() == [
-        f"1 frames before the first pose of {bag}: /pose: {bag}: frame 1699999999_999999999",
-        f"1 frames after the last pose of {bag}: /pose: {bag}: frame 1700000003_000000001",
+        f"1 frame before the first pose of {bag}: /pose: {bag}: frame 1699999999_999999999",
+        f"1 frame after the last pose of {bag}: /pose: {bag}: frame 1700000003_000000001",
     ]
 
 

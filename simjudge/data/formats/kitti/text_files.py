@@ -143,7 +143,7 @@ _NUMBERS = 14
 _UNKNOWN = -1000.0  # Of x, y and z of a thing without a box in space
 _NO_IMAGE_BOX = -1.0  # All four numbers of a box in the image where there is none
 MALFORMED = "malformed label rows"
-SCORED = "label rows with a score, which are a detector's"
+SCORED = "label rows with a score, as a detector writes them"
 # From a box's own axes (x ahead, y left, z up) to a camera's (x right, y down, z ahead), at rotation_y 0.
 _AXES: FloatArray = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
 

@@ -33,11 +33,15 @@ from simjudge.sim.sensors.camera.isp import linear_light
 from simjudge.sim.sensors.camera_matching.camera_difference import (
     EXPONENTS,
     GAINS,
+    LONGEST,
     MOST_HAZE,
     MOST_NOISE,
+    MOST_SHARPENING,
     MOST_VIGNETTING,
+    NARROWEST_RADIUS,
     SIZES,
     WIDEST_BLUR,
+    WIDEST_RADIUS,
     CameraDifference,
     FrequencyDifference,
     frequency_difference,
@@ -333,25 +337,30 @@ def estimation_error(
 def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDifference:
     """The estimate, less by what the second one is larger, inside the ranges that are looked for."""
     ends = {
+        "blur": (-(WIDEST_BLUR**2), WIDEST_BLUR**2),
+        "vignetting": (-MOST_VIGNETTING, MOST_VIGNETTING),
+        "haze": (-MOST_HAZE, MOST_HAZE),
+        "sharpening": (-MOST_SHARPENING, MOST_SHARPENING),
         "gain": GAINS,
         "red": GAINS,
         "blue": GAINS,
         "exponent": EXPONENTS,
         "red_size": SIZES,
         "blue_size": SIZES,
-        "shot": (0.0, np.inf),
-        "read": (0.0, np.inf),
-        "radius": (0.1, 10.0),
+        "shot": (0.0, MOST_NOISE),
+        "read": (0.0, MOST_NOISE),
+        "radius": (NARROWEST_RADIUS, WIDEST_RADIUS),
     }
     changed: dict[str, Any] = {}
     for cause in fields(found):
         first, second = getattr(found, cause.name), getattr(again, cause.name)
         if isinstance(first, float):
-            changed[cause.name] = float(np.clip(2 * first - second, *ends.get(cause.name, (-np.inf, np.inf))))
+            changed[cause.name] = float(np.clip(2 * first - second, *ends[cause.name]))
     moved = [2 * first - second for first, second in zip(found.motion, again.motion, strict=True)]
     # Opposite motions are the same one.
     if np.dot(found.motion, again.motion) < 0:
         moved = [2 * first + second for first, second in zip(found.motion, again.motion, strict=True)]
+    moved = [part * min(1.0, LONGEST / max(math.hypot(*moved), LONGEST)) for part in moved]
     same = again.motion_side == found.motion_side and any(again.motion)
     return replace(found, **changed, motion=(moved[0], moved[1]) if same else found.motion)
 

@@ -162,7 +162,7 @@ def test_images_get_what_their_twins_have(sets, asked, measure, near):
     found = filter_images(sets / "sim", match_by="twin", **given)
     twins = pictures_of(read_set(sets / "real"))
     assert sorted(found.frame_name) == sorted(twins)
-    assert found.losses.lines() == ["1 frames without a twin in real: sim: frame frame_5"]
+    assert found.losses.lines() == ["1 frame without a twin in real: sim: frame frame_5"]
     for name, picture in pictures_of(found).items():
         assert np.allclose(measure(picture), measure(twins[name]), atol=near)
 

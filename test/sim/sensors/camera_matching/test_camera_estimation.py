@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -244,6 +245,19 @@ def test_estimates_on_drawn_pictures_spread_around_the_estimate_and_errors_are_t
     assert np.std(reds) > 0
     assert 2 * abs(found.red - error.corrected.red) + 2.6 * np.std(reds) > abs(found.red - 0.8)
     assert estimation_error(seen, PICTURES, found, paired=True, seed=1) == error
+
+
+def test_no_error_that_is_taken_off_leads_out_of_what_filters_can_do():
+    """Of dense haze little is found again on pictures that are hazy already: twice the estimate is no density."""
+    hazy = behind(Step("haze", {"density": 0.75}))
+    found = estimate_difference(PICTURES, hazy, rounds=1)
+    far = replace(found, haze=-0.85, blur=30.0, vignetting=-2.5, sharpening=3.5, motion=(20.0, 20.0), read=39.0)
+    corrected = estimation_error(PICTURES, hazy, far, paired=True, seed=1, refits=0).corrected
+    for side in ("a", "b"):
+        apply_steps(PICTURES[0], corrected.steps(side), 0)
+    assert abs(corrected.haze) <= 0.9
+    assert math.hypot(*corrected.motion) <= 30.0 + 1e-9
+    assert max(abs(corrected.sharpening) / 4, corrected.read / 40, abs(corrected.vignetting) / 3) <= 1
 
 
 @pytest.mark.long

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,11 @@ import numpy as np
 from markupsafe import Markup
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
+from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, load_template
+from simjudge.page.html import FigureEmbedder, ResultPage, element
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.result import (
@@ -190,27 +191,6 @@ def _short(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-@dataclass(frozen=True)
-class DrawnPart:
-    """A figure of the page with its title, its key, and what stands below."""
-
-    title: str
-    key: str
-    figure: Markup
-    below: str = ""
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table of the page: the first columns are words; the last cell of a row with a tint is a verdict."""
-
-    title: str
-    key: str
-    heads: Sequence[str]
-    rows: Sequence[tuple[Sequence[str], str]]
-    words: int = 1
-
-
 _PARTS = {
     "scatter": (
         "Real against simulated",
@@ -248,14 +228,14 @@ _HOW = (
 )
 
 
-def _drawn(result: SavedPolicies) -> Iterator[DrawnPart]:
+def _drawn(result: SavedPolicies) -> Iterator[Markup]:
     embedder, figures = FigureEmbedder(), policy_figures(result)
     kept = result.ranking["kept_without"] if result.ranking else []
     for name, (title, key) in _PARTS.items():
         if name in figures:
             below = _without_tasks(kept) if name == "pairs" and kept else ""
             said = key.format(margin=result.content["parameters"]["margin"])
-            yield DrawnPart(title, said, embedder.embed(figures[name]()), below)
+            yield drawn_part(title, said, embedder.embed(figures[name]()), below)
 
 
 def _without_tasks(kept: Sequence[Row]) -> str:
@@ -265,22 +245,58 @@ def _without_tasks(kept: Sequence[Row]) -> str:
     return f"With one task left out at a time, the simulation's choice is {choices}."
 
 
-def _tables(result: SavedPolicies) -> Iterator[PageTable]:
+def _tables(result: SavedPolicies) -> Iterator[Markup]:
     if rows := context_rows(result):
         key = "O_real is the share of real initial states that simulated ones are like, O_sim the other way round."
-        yield PageTable("Trials that began alike", key, CONTEXT_COLUMNS, [(row, "") for row in rows])
+        yield kit.section("Trials that began alike", kit.note(key), kit.table(CONTEXT_COLUMNS, rows))
     if rows := ranking_rows(result):
         key = (
             "r, rho and MMRV over the policies that have all tasks on both sides. The best p is that of the best order"
             " that so many policies can have: above 0.05, no correlation can be told from chance. Points lost: real"
             " success that deploying the simulation's choice is expected to cost."
         )
-        yield PageTable("Rankings", key, RANKING_COLUMNS, [(row, "") for row in rows])
+        yield kit.section("Rankings", kit.note(key), kit.table(RANKING_COLUMNS, rows))
     conditions = [kind for kind in result.kinds if kind not in {"policy", "task"}]
     for kind in (*result.kinds, "cell"):
         names = [kind] if kind in conditions else ["policy", "task", *(conditions if kind == "cell" else ())]
-        tinted = [(table_row(row, names), VERDICT_COLOURS[row["verdict"]]) for row in result.groups(kind)]
-        yield PageTable(f"By {kind}", "", [*names, *COLUMNS[2:]], tinted, len(names))
+        heads = [*names, *COLUMNS[2:]]
+        table = kit.table(heads, (_verdict_row(row, names) for row in result.groups(kind)), words=range(len(names)))
+        yield kit.section(f"By {kind}", table)
+
+
+def _verdict_row(row: Row, names: Sequence[str]) -> list[object]:
+    *cells, word = table_row(row, names)
+    return [*cells, kit.Cell(word, colour=VERDICT_COLOURS[row["verdict"]])]
+
+
+def drawn_part(title: str, key: str, figure: Markup, below: str = "") -> Markup:
+    """A figure with its title, its key, and what stands below."""
+    said = kit.paragraph(below) if below else ""
+    return kit.section(title, kit.note(key), kit.figure(figure, width_px=760), said)
+
+
+def compose_policies_page(
+    title: str,
+    name: str,
+    content: Mapping[str, Any],
+    answer: Markup,
+    drawn: Iterable[Markup],
+    how: str,
+    further: Iterable[Markup] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """Write a page of policies: the answer, its figures, what goes further, and how it was computed."""
+    settings = kit.parameters({**content["parameters"], "simjudge": version()})
+    return kit.page(
+        title,
+        name,
+        answer,
+        element("div", *drawn, class_="beside parts"),
+        *further,
+        kit.section("How it was computed", kit.note(how), kit.bullets(notes), settings),
+        losses=content["losses"],
+        heading="Left out, and not in any number here:",
+    )
 
 
 def render_policies_page(result: SavedPolicies, title: str = "") -> str:
@@ -288,20 +304,16 @@ def render_policies_page(result: SavedPolicies, title: str = "") -> str:
     ranking, verdict, further = result.ranking, Verdict(result.overall["verdict"]), next_sentences(result)
     if ranking is not None and verdict in {Verdict.NOT_TESTED, Verdict.TOO_FEW}:
         verdict = _RANK_COLOURS[RankingVerdict(ranking["verdict"])]
-    return load_template("policies.html").render(
-        title=title or "Does the simulator predict how the robot will do?",
-        name=result.name,
-        headline=headline(result),
-        colour=VERDICT_COLOURS[verdict],
-        lead=lead(result),
-        sentences=[line for line in sentences(result) if line not in further],
-        drawn=list(_drawn(result)),
-        next=further,
-        tables=list(_tables(result)),
-        how=_HOW,
-        notes=result.content["notes"],
-        losses=result.content["losses"],
-        parameters=result.content["parameters"],
+    said = kit.bullets(line for line in sentences(result) if line not in further)
+    return compose_policies_page(
+        title or "Does the simulator predict how the robot will do?",
+        result.name,
+        result.content,
+        kit.hero(headline(result), VERDICT_COLOURS[verdict], lead(result), said),
+        _drawn(result),
+        _HOW,
+        [kit.section("What to do next", kit.bullets(further), when=further), *_tables(result)],
+        result.content["notes"],
     )
 
 

@@ -19,13 +19,14 @@ from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import read_text
 from simjudge.method.verdicts import Verdict
+from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, load_template
+from simjudge.page.html import FigureEmbedder, ResultPage
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.questions.policies.page import DrawnPart
+from simjudge.questions.policies.page import compose_policies_page, drawn_part
 from simjudge.questions.policies.sequence import SequenceState, SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
@@ -192,20 +193,13 @@ _HOW = (
 def render_watch_page(result: WatchedTrials, title: str = "") -> str:
     """Render the page."""
     verdict = _COLOURS[SequenceVerdict(result.last["verdict"])]
-    return load_template("policies.html").render(
-        title=title or "Does the simulator predict how the robot does, while trials come in?",
-        name=Path(result.content["file"]).name,
-        headline=headline(result),
-        colour=VERDICT_COLOURS[verdict],
-        lead=lead(result),
-        sentences=sentences(result),
-        drawn=[DrawnPart("As trials came", _KEY, FigureEmbedder().embed(sequence_figure(result)))],
-        next=[],
-        tables=[],
-        how=_HOW,
-        notes=[],
-        losses=result.content["losses"],
-        parameters=result.content["parameters"],
+    return compose_policies_page(
+        title or "Does the simulator predict how the robot does, while trials come in?",
+        Path(result.content["file"]).name,
+        result.content,
+        kit.hero(headline(result), VERDICT_COLOURS[verdict], lead(result), kit.bullets(sentences(result))),
+        [drawn_part("As trials came", _KEY, FigureEmbedder().embed(sequence_figure(result)))],
+        _HOW,
     )
 
 

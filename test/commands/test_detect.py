@@ -57,7 +57,7 @@ def test_a_damaged_picture_is_counted(tmp_path, data):
     done = run(data, "--model", tmp_path / "colours.yaml", "--out", tmp_path / "out.json")
     assert done.returncode == 3
     assert "2 of 3 pictures" in done.stdout
-    assert "damaged pictures, not predicted" in done.stderr
+    assert "left out 1 damaged picture, not predicted" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_a_label_picture_of_another_size_is_counted_and_left_out(tmp_path):
     cv2.imwrite(str(first), np.zeros((10, 10), np.uint8))
     read = read_set(folder)
     assert not read.semantic.has(0)
-    assert "label pictures of another size" in read.losses.lines()[0]
+    assert "1 label picture of another size" in read.losses.lines()[0]
 
 
 @pytest.mark.parametrize(

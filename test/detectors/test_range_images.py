@@ -227,4 +227,4 @@ def test_nothing_labelled_and_clouds_that_cannot_be_read_are_said():
     frames = scan_frames(clouds_of(tables, boxes, labelled=np.ones(2, bool)), GRID, FROM_POINTS).frames
     assert frames.labelled.tolist() == [False, True]
     assert len(frames.objects) == 1
-    assert "clouds that cannot be read" in frames.losses.lines()[0]
+    assert "1 cloud that cannot be read" in frames.losses.lines()[0]

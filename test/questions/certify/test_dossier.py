@@ -286,7 +286,7 @@ def test_scene_and_camera_of_a_rendered_set_are_named(files, tmp_path):
     page = (tmp_path / "dossier/index.html").read_text()
     assert "camera plain" in page
     assert "nothing beside the set says" in page
-    assert "records of a rendering that cannot be read" in found.losses.lines()[0]
+    assert "1 record of a rendering that cannot be read" in found.losses.lines()[0]
 
 
 def test_the_page_says_what_was_compared_and_what_it_is_no_evidence_for(dossier):

@@ -69,7 +69,7 @@ def test_a_hole_is_said_by_the_command_and_drawn_by_nothing(drives, tmp_path):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 3
     assert "1 hole in drives: holed: 6.1 s" in done.output
-    assert "holes in drives" in render_drives_page(load_drive_result(tmp_path / "out"))
+    assert "1 hole in drives" in render_drives_page(load_drive_result(tmp_path / "out"))
     figure = lines_figure(load_drive_result(tmp_path / "out"))
     axes = figure.axes[0]
     drawn = [line.get_xydata() for line in axes.lines]

@@ -259,7 +259,7 @@ def test_the_map_of_both_is_a_picture(clouds):
     [
         (
             lambda: block_drive("sim", 1, start=(5000.0, 0.0)),
-            "occupancy maps that could not be made: the lidars were",
+            "1 occupancy map that could not be made: the lidars were",
             "",
         ),
         (lambda: block_drive("sim", 1, poses=False), "", "sim: it is not known where its lidar was"),

@@ -61,7 +61,7 @@ def test_steps_run_in_order_with_what_earlier_ones_made(file, verbs, done, tmp_p
     result = run_steps(study, tmp_path / "out", verbs)
     assert done == ["one", "two", "both"]
     assert (tmp_path / "out" / "both" / "joined").read_text() == "ababababab" + "cd"
-    assert "letters that nobody needs" in result.steps[2].losses[0]
+    assert "1 letter that nobody needs" in result.steps[2].losses[0]
     assert not any(step.kept for step in result.steps)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
-MAKERS = ("badges", "changelog_rst", "draw_rooms", "ros_page", "schemas", "versions")
+MAKERS = ("badges", "changelog_rst", "draw_rooms", "llms_txt", "ros_page", "schemas", "versions")
 """Each has files(): what they should say, by path."""
 
 

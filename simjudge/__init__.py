@@ -91,6 +91,9 @@ if TYPE_CHECKING:
     from simjudge.sim.driving.drive import drive as drive
     from simjudge.sim.engines import registry
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
+    from simjudge.sim.sensors.exporting import ExportedSensors as ExportedSensors
+    from simjudge.sim.sensors.exporting import export_camera as export_camera
+    from simjudge.sim.sensors.exporting import export_sensors as export_sensors
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
 
@@ -114,6 +117,7 @@ _HOMES = {
     "DriveComparisonResult": "simjudge.questions.drives.run",
     "ExplainSettings": "simjudge.questions.explain.settings",
     "Explanation": "simjudge.questions.explain.result",
+    "ExportedSensors": "simjudge.sim.sensors.exporting",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
@@ -156,6 +160,8 @@ _HOMES = {
     "drive": "simjudge.sim.driving.drive",
     "estimate_real_performance": "simjudge.questions.real_performance",
     "explain": "simjudge.questions.explain.run",
+    "export_camera": "simjudge.sim.sensors.exporting",
+    "export_sensors": "simjudge.sim.sensors.exporting",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
     "info": "simjudge.questions.info",

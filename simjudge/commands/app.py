@@ -12,6 +12,7 @@ import typer
 from simjudge.commands.data import app as check
 from simjudge.commands.data import convert, filter_images, info, join, recover, split
 from simjudge.commands.detect import detect, train
+from simjudge.commands.export import app as export
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import drive, render, replay
 from simjudge.core.installed import version
@@ -93,7 +94,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     },
     "Find out why, and what to do": {"explain": explain, "fit": fit, "cover": cover, "plan": plan},
     "Show and publish": {"report": report, "certify": certify, "study": study},
-    "Check sensors": {"check": check, "calibrate": calibrate},
+    "Check sensors": {"check": check, "calibrate": calibrate, "export": export},
     "Change data": {
         "convert": convert,
         "split": split,

@@ -214,6 +214,6 @@ def test_set_up_again_is_skipped_where_nothing_changed():
         capture_output=True,
         text=True,
         check=False,
-        timeout=5,
+        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

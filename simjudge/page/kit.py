@@ -29,11 +29,17 @@ class Cell:
 
 
 def page(
-    title: str, about: object, *content: object, losses: Sequence[str] = (), heading: str = LOST, width_px: int = 1240
+    title: str,
+    about: object,
+    *content: object,
+    losses: Sequence[str] = (),
+    heading: str = LOST,
+    width_px: int = 1240,
+    tab: str = "",
 ) -> str:
-    """Write a whole page: `about` stands above its title, `losses` above both, under `heading`."""
+    """Write a whole page: `about` above its title, `losses` above both, under `heading`; `tab`: the browser's title."""
     parts = (lost(losses, heading), *content)
-    return load_template("page.html").render(title=title, about=about, parts=parts, width_px=width_px)
+    return load_template("page.html").render(title=title, tab=tab or title, about=about, parts=parts, width_px=width_px)
 
 
 def lost(lines: Sequence[str], heading: str = LOST) -> Markup:
@@ -46,10 +52,10 @@ def section(heading: object, *content: object, kind: str | None = None, when: ob
     return element("section", element("h2", heading), *content, class_=kind) if when else Markup()
 
 
-def hero(word: str, colour: str, lead: str, *content: object) -> Markup:
+def hero(word: object, colour: str, lead: str, *content: object, kind: str = "word long") -> Markup:
     """The answer of a page: a word or two in the colour of the verdict, a sentence, and more."""
     said = element("div", paragraph(lead, kind="lead"), *content)
-    return element("section", paragraph(word, kind="word long"), said, class_=f"hero v-{colour}")
+    return element("section", paragraph(word, kind=kind), said, class_=f"hero v-{colour}")
 
 
 def table(
@@ -148,6 +154,17 @@ def line_swatch(kind: str) -> Markup:
     """A short line of the kind of a set, "stroke-a", "stroke-b" or "stroke-w1", or of a series, "c-COLOUR"."""
     line = element("line", class_=f"line {kind}", x1=0, x2=22, y1=5, y2=5)
     return element("svg", line, class_="swatch", width=22, height=10)
+
+
+def box_swatch(kind: str, style: str | None = None) -> Markup:
+    """A small box of a kind: "label", "predicted" or "patch"."""
+    box = element("rect", class_=kind, style=style, x=2, y=2, width=16, height=10)
+    return element("svg", box, class_="swatch", width=20, height=14)
+
+
+def legend(swatch: object, words: object) -> Markup:
+    """What a mark of a figure means."""
+    return element("span", swatch, " ", words, class_="legend") + " "
 
 
 def dot(colour: str) -> Markup:

@@ -416,6 +416,8 @@ def _edges_inside(
 
 DISTRIBUTION, WHERE, MAP = "distribution", "where", "map"
 """Groups of the figures of a class: of values, by object size, and over the image."""
+PERFORMANCE = "performance_distributions"
+"""Name of the figure of the distributions of performance."""
 _FADED = f"Faded: fewer than {FEW_CONTEXTS} contexts."
 
 
@@ -439,9 +441,7 @@ CLASS_FIGURES = (
         "Dashed: mean W1. Grey: what it would be by chance.",
         DISTRIBUTION,
     ),
-    ClassFigure(
-        "performance_distributions", "Performance", performance_distributions, "", DISTRIBUTION, has_legend=True
-    ),
+    ClassFigure(PERFORMANCE, "Performance", performance_distributions, "", DISTRIBUTION, has_legend=True),
     ClassFigure(
         "difference_histogram",
         "Differences of mean performance",

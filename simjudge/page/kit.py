@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from simjudge.page.html import element, load_template
+from simjudge.page.number_format import Cell
 
 SOURCE = (
     "After Elmquist, Serban and Negrut, A performance contextualization approach to validating camera models for robot "
@@ -16,16 +16,6 @@ SOURCE = (
 """Where the method is from."""
 LOST = "Lost from the input, and not in any number here:"
 """Heading of what was lost."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table that says more than its text."""
-
-    text: str
-    value: float | str | None = ""  # what its row is ordered by: "" for the text; None stands last
-    colour: str = ""  # of the chip around it; "" for none
-    hover: str = ""
 
 
 def page(

@@ -22,11 +22,11 @@ from simjudge.judging.painted_masks import painted_geometry
 from simjudge.judging.set_comparison import SetComparison
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
-from simjudge.method.bootstrap_loops import shortfall
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import choose_loops
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
+from simjudge.method.small_batches import shortfall
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.page.number_format import format_number, format_percent
 

@@ -24,7 +24,7 @@ from simjudge.detectors.training import train
 from simjudge.judging.study_findings import StudyFinding
 from simjudge.page import kit
 from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element, write_page
-from simjudge.page.kit import Cell
+from simjudge.page.number_format import Cell
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import ablation_sections, compare_variants, is_ablation, load_ablation
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import decode_image
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style, save_drawn
-from simjudge.page.html import data_uri, element
+from simjudge.page.kit import data_uri, element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT, series_colours
 from simjudge.questions.compare.charts import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap

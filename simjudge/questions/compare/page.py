@@ -14,7 +14,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page import kit
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.html import FigureEmbedder, element, write_page
+from simjudge.page.kit import FigureEmbedder, element, write_page
 from simjudge.page.number_format import DASH, Cell
 from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.charts import (

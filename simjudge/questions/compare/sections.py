@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.page.html import FigureEmbedder, element
+from simjudge.page.kit import FigureEmbedder, element
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.charts import verdict_row

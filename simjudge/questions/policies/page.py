@@ -14,7 +14,7 @@ from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, element
+from simjudge.page.kit import FigureEmbedder, ResultPage, element
 from simjudge.page.number_format import Cell
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict

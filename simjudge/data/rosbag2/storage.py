@@ -1,4 +1,4 @@
-"""How recordings are stored (files, forms, what each kind of storage file offers), and how their messages are played."""
+"""How recordings are stored (files, forms, what each kind of file offers), and how their messages are played."""
 
 from __future__ import annotations
 

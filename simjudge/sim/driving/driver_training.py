@@ -1,4 +1,4 @@
-"""`simjudge/ConeCourse-v0`, and the training of a `LearntDriver` in it, in a few minutes, by the cross-entropy method."""
+"""`simjudge/ConeCourse-v0`, and the training of a `LearntDriver` in it by the cross-entropy method, in minutes."""
 
 from __future__ import annotations
 

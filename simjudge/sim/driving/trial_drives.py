@@ -1,4 +1,4 @@
-"""Trials of a driver: many drives in one engine, each from its own start, judged by the referee; errors of what it sees.
+"""Trials of a driver: many drives in one engine, each from its own start, with a referee; errors of what it sees.
 
 A start is drawn by its number alone. So two worlds with the same course give pairs of trials from the same start.
 """

@@ -22,7 +22,7 @@ from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
 from simjudge.questions.policies.few_real import sharpen_mean
-from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
+from simjudge.questions.policies.ranking import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
 from simjudge.questions.policies.sequence import SequenceVerdict, StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials

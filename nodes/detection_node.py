@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import Detections, Detector
-from simjudge.judging.live.image_queue import ImageQueue, QueuedImage
+from simjudge.judging.live.frame_builder import ImageQueue, QueuedImage
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DetectionSettings
 

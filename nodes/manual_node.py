@@ -13,8 +13,7 @@ from sensor_msgs.msg import Joy
 from simjudge.core.errors import SimjudgeError
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import ManualSettings
-from simjudge.sim.driving.keyboard import KEYS, Keyboard
-from simjudge.sim.driving.manual import DriveOutput, JoystickMap, ManualDriver, WantedMotion
+from simjudge.sim.driving.manual import KEYS, DriveOutput, JoystickMap, Keyboard, ManualDriver, WantedMotion
 from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 

@@ -13,9 +13,8 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
+from simjudge.data.rosbag2.storage import PlaybackClock, StoredMessage, StoredTopic, format_seconds, sort_by_time
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import PlaySettings
 

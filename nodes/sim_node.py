@@ -15,7 +15,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
 from simjudge.core.text import Json
-from simjudge.data.rosbag2.playback import PlaybackClock
+from simjudge.data.rosbag2.storage import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
 from simjudge.sim.capture.capture import CapturedFrame

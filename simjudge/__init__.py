@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.clouds import CloudSet as CloudSet
-    from simjudge.data.rosbag2.recovery import Recovered as Recovered
-    from simjudge.data.rosbag2.recovery import recover as recover
+    from simjudge.data.rosbag2.live_recording import Recovered as Recovered
+    from simjudge.data.rosbag2.live_recording import recover as recover
     from simjudge.data.set_parts import Split as Split
     from simjudge.data.set_parts import convert as convert
     from simjudge.data.set_parts import join as join
@@ -131,7 +131,7 @@ _HOMES = {
     "PolicyTrials": "simjudge.questions.policies.trials",
     "Predictions": "simjudge.core.object_tables",
     "RealPerformance": "simjudge.questions.real_performance",
-    "Recovered": "simjudge.data.rosbag2.recovery",
+    "Recovered": "simjudge.data.rosbag2.live_recording",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.set_parts",
     "SweepResult": "simjudge.questions.compare.result",
@@ -173,7 +173,7 @@ _HOMES = {
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
-    "recover": "simjudge.data.rosbag2.recovery",
+    "recover": "simjudge.data.rosbag2.live_recording",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.questions.report.report",

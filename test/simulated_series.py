@@ -14,7 +14,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.method.block_length import BlockLength, estimate_block_length, longest_block
-from simjudge.method.bootstrap_loops import shortfall
+from simjudge.method.small_batches import shortfall
 from simjudge.method.verdicts import FEWEST_UNITS
 
 DRAWS = 99

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording, record_messages
 from simjudge.geometry.poses import Pose

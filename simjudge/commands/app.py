@@ -10,8 +10,7 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands.data import app as check
-from simjudge.commands.data import convert, filter_images, info, join, recover, split
-from simjudge.commands.detect import detect, train
+from simjudge.commands.data import convert, detect, filter_images, info, join, recover, split, train
 from simjudge.commands.export import app as export
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import drive, render, replay

@@ -1,4 +1,4 @@
-"""What is installed: the version of simjudge, files that come with it, by path or by name, and what nodes need.
+"""What is installed: the version of simjudge, files that come with it, its extras, and what nodes need.
 
 Files are in the checkout or where pip or colcon installed them. The version stands in pyproject.toml alone and is read
 from what is installed.
@@ -16,8 +16,32 @@ from functools import cache
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
 from simjudge.core.files import is_file
+
+EXTRAS = {
+    "av": "video",
+    "cma": "fit",
+    "distributed": "study",
+    "fiftyone": "fiftyone",
+    "gymnasium": "gym",
+    "mitsuba": "sim",
+    "mujoco": "sim",
+    "onnx": "train",
+    "pygeomag": "sim",
+    "pypatchworkpp": "lidar",
+    "rclpy": "ros",
+    "rerun": "watch",
+    "torch": "train",
+    "torchvision": "train",
+    "trimesh": "sim",
+    "ultralytics": "train",
+}
+"""The extra that installs a module which the core does without."""
+
+
+def install_command(module: str) -> str:
+    """The command that installs an optional module: pip install 'simjudge[sim]'."""
+    return f"pip install 'simjudge[{EXTRAS[module]}]'"
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.images import EncodedImage, ImageError, RgbImage, check_image_size
+from simjudge.core.installed import install_command
 
 _LOOK_AHEAD = 64  # Packets behind a picture's own that a decoder may want before it gives the picture
 # What topics call a codec, and its name in FFmpeg.

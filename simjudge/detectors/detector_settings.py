@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_groups import ReadSettings
-from simjudge.core.settings import Settings, TextForm, setting
+from simjudge.core.settings import ReadSettings, Settings, TextForm, setting
 
 DEFAULT_MIN_SCORE = 0.05  # Low, so that average precision is right; what a comparison counts is chosen there
 DEFAULT_IOU = 0.7  # Of two boxes of one class that overlap more, the better one stays: the default of ultralytics

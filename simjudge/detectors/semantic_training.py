@@ -22,10 +22,10 @@ import numpy.typing as npt
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
+from simjudge.core.installed import install_command
 from simjudge.core.label_pictures import UNLABELLED, LabelPicture
 from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.core.text import Json, JsonMapping

@@ -29,8 +29,8 @@ import numpy as np
 from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.images import RgbImage
+from simjudge.core.installed import install_command
 from simjudge.core.text import one_line
 from simjudge.detectors import nms as torchvision_nms
 from simjudge.detectors.detector import Detections, ShownDetector, check_answer, check_scores, require_detection_task

@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.setting_groups import MotionLimitSettings
+from simjudge.core.settings import MotionLimitSettings
 from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 
 log = logging.getLogger(__name__)

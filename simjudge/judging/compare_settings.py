@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_groups import ReadSettings
-from simjudge.core.settings import Settings, TextForm, setting
+from simjudge.core.settings import ReadSettings, Settings, TextForm, setting
 from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, ModelSettings, Renames, RenameSettings
 from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
 from simjudge.method.verdicts import MARGIN

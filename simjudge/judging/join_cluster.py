@@ -22,8 +22,7 @@ from typing import Any
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
-from simjudge.core.installed import version
+from simjudge.core.installed import install_command, version
 from simjudge.core.progress import Log
 from simjudge.method.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.method.bootstrap_loops import UNTOLD, add_drawn
+from simjudge.method.bootstrap_loops import add_drawn
 from simjudge.method.distinct import Members
 from simjudge.method.performance_model import PerformanceModel
 from simjudge.method.similarity_join import Neighbours
+from simjudge.method.small_batches import UNTOLD
 
 NormalArray = npt.NDArray[np.float32]
 BATCH_BYTES = 256 << 20

@@ -7,8 +7,9 @@ import numpy as np
 from numba import njit, uint64
 
 from simjudge.method.bits import WORD
-from simjudge.method.bootstrap_loops import fill_batch, inflation
+from simjudge.method.bootstrap_loops import fill_batch
 from simjudge.method.loop_choice import has_numpy_form
+from simjudge.method.small_batches import inflation
 
 
 @njit(cache=True, nogil=True)

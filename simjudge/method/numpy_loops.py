@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from simjudge.method.bits import CACHE_LINE
+from simjudge.method.small_batches import UNTOLD, inflation, shortfall
 
 _BITS_OF_BYTE = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 _FOLD_AT_ZERO, _FAR = math.sqrt(2 / math.pi), 40.0
@@ -287,8 +288,6 @@ def add_drawn(
     extreme,
 ):
     del seen_unit, seen_block
-    from simjudge.method.bootstrap_loops import UNTOLD, inflation, shortfall  # noqa: PLC0415 - that module asks for this
-
     unit, block, cell = samples[4:7]
     draws, flips = normal.shape[1], sign.shape[1] > 0
     for r in range(len(start) - 1):
@@ -354,8 +353,6 @@ def add_kinds(
     held,
 ):
     del seen_unit, seen_block
-    from simjudge.method.bootstrap_loops import inflation  # noqa: PLC0415 - that module's kin asks for this
-
     unit, block, time = samples[4:7]
     kinds = len(contexts)
     is_of, own_is_of = (

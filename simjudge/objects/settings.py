@@ -7,8 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_groups import ReadSettings
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import ReadSettings, Settings, setting
 from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
 
 FOLLOW_AUTO = "auto"

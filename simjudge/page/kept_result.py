@@ -20,7 +20,7 @@ from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures
-    from simjudge.page.html import ResultPage
+    from simjudge.page.kit import ResultPage
 
 
 class KeptResult(ABC):

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from simjudge.results.saved_result import ResultEntry
 
 DASH = "–"
 """What stands for an undefined value."""
 NO_BREAK_SPACE = "\u00a0"
 """A space that no line breaks at."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that says more than its text."""
+
+    text: str
+    value: float | str | None = ""  # what its row is ordered by: "" for the text; None stands last
+    colour: str = ""  # of the chip around it; "" for none
+    hover: str = ""
 
 
 def format_number(value: float | None, digits: int = 3) -> str:

@@ -25,9 +25,8 @@ from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, add_axes, plain_text, report_style
-from simjudge.page.html import FigureEmbedder, element
-from simjudge.page.kit import Cell
-from simjudge.page.number_format import format_number
+from simjudge.page.kit import FigureEmbedder, element
+from simjudge.page.number_format import Cell, format_number
 from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
 from simjudge.questions.many_sets.figures import read_pictures
 from simjudge.questions.many_sets.page import SCALE, picture_in_page

@@ -18,9 +18,9 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.box_drawing import Colour, class_colour, draw_boxes, draw_lines
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
+from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
 from simjudge.judging.live.judge import JudgedFrame
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.core.setting_groups import LabelSettings
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import LabelSettings, Settings, setting
 from simjudge.data.rosbag2.storage import COMPRESSIONS
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE

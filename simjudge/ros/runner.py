@@ -29,7 +29,7 @@ from simjudge.core.processes import (
     stop_signals,
 )
 from simjudge.ros.description import CLOSING, Process, command_line
-from simjudge.sim.driving.keyboard import Keyboard, has_keys
+from simjudge.sim.driving.manual import Keyboard, has_keys
 
 Show = Callable[[str, str], None]  # Called with a program's name and a line that it wrote
 

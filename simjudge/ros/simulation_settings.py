@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simjudge.core.setting_groups import LabelSettings, MotionLimitSettings
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import LabelSettings, MotionLimitSettings, Settings, setting
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from simjudge.core.extras import install_command
-from simjudge.core.installed import installed_file
+from simjudge.core.installed import install_command, installed_file
 from simjudge.ros.description import (
     YES_NO,
     Argument,

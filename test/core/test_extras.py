@@ -13,7 +13,7 @@ import pytest
 from project_file import PROJECT, required_names
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import EXTRAS, install_command
+from simjudge.core.installed import EXTRAS, install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"rclpy": "ros-rclpy", "rerun": "rerun-sdk", "ultralytics": "ultralytics-opencv-headless"}

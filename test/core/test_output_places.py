@@ -10,8 +10,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.rosbag2.live_recording import record_messages
-from simjudge.data.rosbag2.recovery import recover
+from simjudge.data.rosbag2.live_recording import record_messages, recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
 from simjudge.detectors.training import train

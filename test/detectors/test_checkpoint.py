@@ -131,8 +131,8 @@ def test_allowed_classes_are_not_called(tmp_path, number):
 
 def test_training_from_a_checkpoint_runs_no_code_either(tmp_path):
     from simjudge.detectors.detector_settings import TrainingSettings  # noqa: PLC0415
+    from simjudge.detectors.training import _model  # noqa: PLC0415
     from simjudge.detectors.ultralytics_detector import open_checkpoint  # noqa: PLC0415
-    from simjudge.detectors.ultralytics_training import _model  # noqa: PLC0415
 
     made = tmp_path / "made"
     path = saved(tmp_path / "net.pt", {"model": Calls(os.mkdir, str(made))})

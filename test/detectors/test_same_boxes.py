@@ -7,8 +7,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, decode_image
 from simjudge.detectors.detection import load_detector
+from simjudge.detectors.training import export_onnx
 from simjudge.detectors.ultralytics_detector import import_ultralytics
-from simjudge.detectors.ultralytics_training import export_onnx
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")
 SIZE = 160

@@ -4,7 +4,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.detectors.ultralytics_training import cut_windows
+from simjudge.detectors.training import cut_windows
 
 
 class Numbered:

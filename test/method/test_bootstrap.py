@@ -15,7 +15,6 @@ from simjudge.core.object_tables import Objects
 from simjudge.method import bootstrap, join_parts
 from simjudge.method.algorithm import draw_pairs
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, Normals, UnitNumbers
-from simjudge.method.bootstrap_loops import UNTOLD, shortfall
 from simjudge.method.certainty import p_value
 from simjudge.method.distinct import Members
 from simjudge.method.method import Method
@@ -23,6 +22,7 @@ from simjudge.method.patches import object_contexts
 from simjudge.method.performance_model import PerformanceModel
 from simjudge.method.pool import ClassPair, Samples
 from simjudge.method.similarity_join import Neighbours
+from simjudge.method.small_batches import UNTOLD, shortfall
 
 METHOD = Method(patch=(40, 40), theta=0.6)
 THETAS = [0.5, 0.7, 0.85]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from simjudge.method.bootstrap import DrawSchedule
-from simjudge.method.bootstrap_loops import shortfall
+from simjudge.method.small_batches import shortfall
 from simjudge.method.vector_contexts import PointSamples, compare_points
 
 

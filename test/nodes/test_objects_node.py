@@ -19,7 +19,7 @@ from simjudge.data.rosbag2.cloud_messages import cloud_message  # noqa: E402
 from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
-from simjudge.objects.occupancy_mapping import occupancy_maps  # noqa: E402
+from simjudge.objects.occupancy import occupancy_maps  # noqa: E402
 from simjudge.objects.settings import OccupancySettings  # noqa: E402
 from simjudge.questions.objects.run import compare_by_objects  # noqa: E402
 from simjudge.questions.objects.settings import ObjectSettings  # noqa: E402

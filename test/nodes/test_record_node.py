@@ -14,9 +14,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.data.rosbag2.live_recording import find_unfinished  # noqa: E402
+from simjudge.data.rosbag2.live_recording import find_unfinished, recover  # noqa: E402
 from simjudge.data.rosbag2.recording import Recording  # noqa: E402
-from simjudge.data.rosbag2.recovery import recover  # noqa: E402
 from simjudge.data.rosbag2.storage import format_seconds  # noqa: E402
 
 

@@ -13,7 +13,7 @@ from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, UNREADABLE, WHOLE_METRICS
 from simjudge.objects.lidar_series import lidar_objects, lidar_series
-from simjudge.objects.occupancy_mapping import UNREADABLE as UNREADABLE_IN_MAP
+from simjudge.objects.occupancy import UNREADABLE as UNREADABLE_IN_MAP
 from simjudge.objects.series import WHOLE
 from simjudge.objects.settings import LidarObjectSettings
 

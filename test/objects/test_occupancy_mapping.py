@@ -9,7 +9,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.clouds import Cloud, lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.objects.occupancy_mapping import (
+from simjudge.objects.occupancy import (
     EMPTY,
     LEFT_OUT,
     NO_GROUND,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simjudge.objects.series_statistics import block_spread, correlations, differences, holm, mean_interval, time_shift
+from simjudge.objects.series_comparison import block_spread, correlations, differences, holm, mean_interval, time_shift
 
 
 def autoregressive(count, coefficient, rng):

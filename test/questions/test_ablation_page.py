@@ -8,7 +8,7 @@ from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import write_figure_data
-from simjudge.page.html import FigureEmbedder
+from simjudge.page.kit import FigureEmbedder
 from simjudge.questions.ablation import (
     QUESTIONS,
     TRAINED_BASELINE,

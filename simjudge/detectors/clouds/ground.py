@@ -21,7 +21,7 @@ from numba import njit
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.core.processes import silent_output
 
 _MOST_FITS = 10

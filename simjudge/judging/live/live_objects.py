@@ -22,8 +22,7 @@ from simjudge.data.set_parts import join_sets
 from simjudge.geometry.poses import Pose
 from simjudge.objects.camera_series import count_series
 from simjudge.objects.object_series import object_series, object_views
-from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
-from simjudge.objects.occupancy_mapping import EMPTY, LEFT_OUT, NO_GROUND, scan_beams
+from simjudge.objects.occupancy import EMPTY, LEFT_OUT, NO_GROUND, BeamSet, MapExtent, OccupancyMap, scan_beams
 from simjudge.objects.picture_series import binary_hu_series
 from simjudge.objects.series import WHOLE, Series, common_start, scan_poses, stamps_to_seconds
 from simjudge.objects.series_comparison import SeriesComparison, compare_series

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.setting_groups import ReadSettings
+from simjudge.core.settings import ReadSettings
 from simjudge.terminal.common import (
     exit_if_lost,
     print_note,

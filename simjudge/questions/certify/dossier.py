@@ -30,8 +30,8 @@ from simjudge.questions.certify.dossier_page import (
     library_versions,
     p_of_all_results,
     render_dossier_page,
+    write_policy_dossier,
 )
-from simjudge.questions.certify.policy_dossier import write_policy_dossier
 from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (

@@ -1,4 +1,4 @@
-"""The page of a dossier.
+"""The pages of dossiers: of a comparison, and of policies.
 
 The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
 Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, amended by
@@ -10,21 +10,26 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import atomic_folder
 from simjudge.core.installed import version
 from simjudge.method.multiple_tests import holm
 from simjudge.page import kit
-from simjudge.page.html import element
+from simjudge.page.kit import element, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
-from simjudge.questions.certify.policy_dossier import SCRIPT
-from simjudge.results.saved_result import Result
+from simjudge.questions.certify import check_policies
+from simjudge.questions.policies.page import render_policies_page
+from simjudge.questions.policies.result import headline, lead, load_policies
+from simjudge.results.saved_result import POLICIES, Result
 
 
 class Heading(NamedTuple):
@@ -313,3 +318,33 @@ def p_of_all_results(results: Sequence[Result]) -> list[float | None]:
 def library_versions() -> dict[str, str]:
     """The versions of what computed the numbers."""
     return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+
+
+SCRIPT, PAGE = "verify.py", "index.html"
+
+
+def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
+    """Write a dossier; what it says, a line a result."""
+    said = []
+    with atomic_folder(out, overwrite=True) as temporary:
+        for folder in folders:
+            saved = load_policies(folder)
+            if saved.trials is None:
+                raise SimjudgeError(f"{folder}: was made by another simjudge, which kept no trials; compare again")
+            part = temporary / "results" / saved.name
+            if part.exists():
+                raise SimjudgeError(f"{folder}: another result is called {saved.name} too; rename one")
+            part.mkdir(parents=True)
+            shutil.copyfile(folder / POLICIES, part / POLICIES)
+            saved.trials.write(part / check_policies.TRIALS)
+            if wrong := check_policies.wrong_numbers(part):
+                raise SimjudgeError(
+                    f"{folder}: {POLICIES} does not say what its trials give: {wrong[0]}; compare again"
+                )
+            write_page(part / PAGE, render_policies_page(saved, title))
+            said.append(f"{saved.name}: {headline(saved)}. {lead(saved)}")
+        shutil.copyfile(Path(check_policies.__file__), temporary / SCRIPT)
+        files = sorted(file.relative_to(temporary).as_posix() for file in temporary.rglob("*") if file.is_file())
+        lines = [f"{check_policies.sha256(temporary / name)}  {name}\n" for name in files]
+        (temporary / check_policies.MANIFEST).write_text("".join(lines), encoding="utf-8")
+    return said

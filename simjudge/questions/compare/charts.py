@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from simjudge.method.method import Method
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint, axis_ticks, round_up
 from simjudge.page.figures import LabelBox, ReportFigure, add_axes, axes_size, place_labels, plain_text, report_style
-from simjudge.page.html import element
+from simjudge.page.kit import element
 from simjudge.page.number_format import format_gap, format_number, format_p, format_percent, format_short
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.class_figures import (

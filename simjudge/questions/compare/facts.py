@@ -10,7 +10,7 @@ from simjudge.method.balance import UNBALANCED
 from simjudge.method.entry_numbers import Control
 from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
-from simjudge.page.number_format import NO_BREAK_SPACE, format_count, format_number, format_p, format_percent
+from simjudge.page.number_format import NO_BREAK_SPACE, Cell, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.words import (
     SMALL_OVERLAP,
     SetNames,
@@ -373,14 +373,6 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class SortableCell:
-    """A cell of a table whose rows can be ordered."""
-
-    text: str
-    value: float | str | None  # what it is ordered by: a number or a text; None stands last
-
-
-@dataclass(frozen=True)
 class ConfusionCell:
     """How often predictions of one class landed on objects of another."""
 
@@ -399,7 +391,7 @@ class ConfusionTable:
     # class of the objects, how many there are, and a cell for each of `heads`. Empty with many classes.
     rows: list[tuple[str, str, list[ConfusionCell]]]
     # the most frequent pairs of unlike classes, with many classes: labelled, predicted, count, share
-    pairs: list[list[SortableCell]]
+    pairs: list[list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -407,7 +399,7 @@ class KindTable:
     """Kinds of contexts."""
 
     sentence: str
-    rows: list[list[SortableCell]]  # the cells of the table, in the order of its columns
+    rows: list[list[Cell]]  # the cells of the table, in the order of its columns
 
 
 @dataclass(frozen=True)
@@ -441,15 +433,15 @@ def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | Non
     return KindTable(sentence, [_cells(kind) for kind in (*found.kinds, found.everywhere)])
 
 
-def _cells(kind: KindDifference) -> list[SortableCell]:
+def _cells(kind: KindDifference) -> list[Cell]:
     low, high = format_number(kind.low), format_number(kind.high)
     return [
-        SortableCell(kind.kind, kind.kind),
-        SortableCell(format_number(kind.difference), kind.difference),
-        SortableCell(f"{low} to {high}", kind.low),
-        SortableCell(format_p(kind.p), kind.p),
-        *(SortableCell(format_number(value), value) for value in (kind.performance_a, kind.performance_b)),
-        SortableCell(format_count(kind.contexts), kind.contexts),
+        Cell(kind.kind, kind.kind),
+        Cell(format_number(kind.difference), kind.difference),
+        Cell(f"{low} to {high}", kind.low),
+        Cell(format_p(kind.p), kind.p),
+        *(Cell(format_number(value), value) for value in (kind.performance_a, kind.performance_b)),
+        Cell(format_count(kind.contexts), kind.contexts),
     ]
 
 
@@ -475,7 +467,7 @@ def _cell(count: int, total: int | None, *, like: bool) -> ConfusionCell:
     return ConfusionCell(format_percent(count / total), count, count / total, like)
 
 
-def _frequent_pairs(counts: Counts, labels: Mapping[str, str]) -> list[list[SortableCell]]:
+def _frequent_pairs(counts: Counts, labels: Mapping[str, str]) -> list[list[Cell]]:
     pairs = [
         (count, labelled, predicted, count / sum(row.values()))
         for labelled, row in counts.items()
@@ -485,8 +477,6 @@ def _frequent_pairs(counts: Counts, labels: Mapping[str, str]) -> list[list[Sort
     pairs.sort(key=lambda pair: (-pair[0], pair[1:3]))
     out = []
     for count, labelled, predicted, share in pairs[:LISTED_PAIRS]:
-        words = [
-            SortableCell(text, text) for text in (labels.get(labelled, labelled), labels.get(predicted, predicted))
-        ]
-        out.append([*words, SortableCell(format_count(count), count), SortableCell(format_percent(share), share)])
+        words = (Cell(text, text) for text in (labels.get(labelled, labelled), labels.get(predicted, predicted)))
+        out.append([*words, Cell(format_count(count), count), Cell(format_percent(share), share)])
     return out

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import decode_image
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style, save_drawn
-from simjudge.page.html import data_uri, element
+from simjudge.page.kit import data_uri, element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT, series_colours
 from simjudge.questions.compare.charts import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap
@@ -416,6 +416,8 @@ def _edges_inside(
 
 DISTRIBUTION, WHERE, MAP = "distribution", "where", "map"
 """Groups of the figures of a class: of values, by object size, and over the image."""
+PERFORMANCE = "performance_distributions"
+"""Name of the figure of the distributions of performance."""
 _FADED = f"Faded: fewer than {FEW_CONTEXTS} contexts."
 
 
@@ -439,9 +441,7 @@ CLASS_FIGURES = (
         "Dashed: mean W1. Grey: what it would be by chance.",
         DISTRIBUTION,
     ),
-    ClassFigure(
-        "performance_distributions", "Performance", performance_distributions, "", DISTRIBUTION, has_legend=True
-    ),
+    ClassFigure(PERFORMANCE, "Performance", performance_distributions, "", DISTRIBUTION, has_legend=True),
     ClassFigure(
         "difference_histogram",
         "Differences of mean performance",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page import kit
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.html import FigureEmbedder, element, load_template, write_page
-from simjudge.page.number_format import DASH
+from simjudge.page.kit import FigureEmbedder, element, write_page
+from simjudge.page.number_format import DASH, Cell
 from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.charts import (
     overlap_figure,
@@ -33,22 +33,24 @@ from simjudge.questions.compare.facts import (
     performance_sentences,
     where_sentence,
 )
-from simjudge.questions.compare.figures import BUDGET, Card, Gallery, glance_cards, make_gallery
+from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
 from simjudge.questions.compare.sections import (
     OPEN_SECTIONS,
     SORTED_BY_ID,
     ClassCharts,
     ClassVerdict,
     Section,
+    class_details,
     class_verdict,
+    glance,
     ordered_entries,
     sections,
+    verdict_table,
     where_sections,
 )
 from simjudge.questions.compare.tables import GROUPS, SIDE_BY_SIDE, Footnotes, TableCell, format_cell
 from simjudge.questions.compare.words import (
     HEADS,
-    MeasureRow,
     SetNames,
     capitalized,
     correction_sentence,
@@ -60,7 +62,7 @@ from simjudge.questions.compare.words import (
     worst_measure,
 )
 from simjudge.results.context_table import OVERALL
-from simjudge.results.result_header import ComparedSet, ResultHeader, ResultParameters
+from simjudge.results.result_header import ComparedSet, ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 from simjudge.results.verdict_words import verdict_words
 
@@ -71,7 +73,7 @@ def sweep_sections(result: Result, embedder: FigureEmbedder) -> Markup:
         return Markup()
     shown = sweep_entries(result.curves)
     keys = [
-        element("span", kit.line_swatch(f"c-{colour}"), f" {entry.label}", class_="legend") + " "
+        kit.legend(kit.line_swatch(f"c-{colour}"), entry.label)
         for entry, colour in zip(shown, entry_colours(shown), strict=True)
     ]
     no_noise = (
@@ -107,48 +109,6 @@ TABLE_COLUMNS = 8
 
 
 @dataclass(frozen=True)
-class NumberTable:
-    """All numbers of some classes."""
-
-    heads: list[str]
-    # heading of a group, and its rows: name, meaning, cells
-    groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
-
-
-@dataclass(frozen=True)
-class ResultView:
-    """Everything that the page shows of one result."""
-
-    result: Result  # result, names: the result, and what its sets are called
-    names: SetNames
-    hero: ClassVerdict | None  # the verdict on all that was judged; None for a sweep
-    measures: list[MeasureRow]  # measures, measure_notes: what else the detector does, and what must be known of it
-    measure_notes: list[str]
-    verdicts: list[ClassVerdict]  # verdicts, axis: the rows of the verdict table, and their axis
-    axis: Markup
-    overlap: Markup
-    next_step: str  # what to do after the verdict
-    balance: str  # how unlike the objects of like contexts are; empty where they are alike
-    control: str  # what the same judge says between halves of each set; empty where nothing was drawn
-    patch_note: str  # that the patch is smaller than the objects; empty where it is not
-    facts: list[str]  # what the numbers of all classes together mean
-    sections: list[Section]
-    unsectioned: int  # how many classes have no section
-    uncharted: int  # how many sections have no charts
-    is_sorted: bool  # whether classes are ordered by their gap
-    maps: bool  # whether each class has context maps
-    gallery: Gallery
-    glance: list[tuple[str, Card]]
-    where: Markup  # kinds of contexts, and the confusion of classes
-    tables: list[NumberTable]
-    notes: list[str]
-    inputs: list[tuple[str, list[str]]]
-    parameters: list[tuple[str, str]]
-    losses: list[str]  # what was lost from the input
-    sweep: Markup  # the sweep; empty without one
-
-
-@dataclass(frozen=True)
 class PageShare:
     """What one of several results may take of the page."""
 
@@ -156,63 +116,58 @@ class PageShare:
     maps: bool  # whether each class gets context maps
 
 
+@dataclass(frozen=True)
+class ResultView:
+    """What several parts of the page show of one result."""
+
+    result: Result  # result, names: the result, and what its sets are called
+    names: SetNames
+    verdicts: list[ClassVerdict]  # the rows of the verdict table, up to `axis_end`; none of a sweep
+    axis_end: float
+    overlap: Markup
+    sections: list[Section]
+    uncharted: int  # how many sections have no charts
+    maps: bool  # whether each class has context maps
+    gallery: Gallery
+    sweep: Markup  # the sweep; empty without one
+
+    @property
+    def hero(self) -> ClassVerdict:
+        """The verdict on all that was judged: that on performance, or where something else is worse, that."""
+        performance, worst = self.verdicts[0], worst_measure(self.result)
+        if worst is None:
+            return performance
+        return replace(
+            performance,
+            kind=VERDICT_COLOURS[worst.verdict],
+            headline=capitalized(verdict_words(worst.verdict, worst.margin)),
+            meaning=measure_meaning(worst, self.names),
+            evidence=f"{performance_beside(self.result)} {performance.meaning} {performance.evidence}".rstrip(),
+            size=measure_values(worst),
+        )
+
+
 def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
-    """Gather what the page shows of one result."""
+    """Judge and draw what the page shows of one result."""
     names = SetNames.of_result(result)
-    header = result.header
-    entries = ordered_entries(result)
-    rows = [*entries, *result.controls]
+    rows = [*ordered_entries(result), *result.controls]
     end = w1_axis_end(rows)
     verdicts = [class_verdict(e, result, end) for e in rows] if result.contexts is not None else []
     sectioned = _largest(result, max(OPEN_SECTIONS, SECTIONS // share.results))
     charted = _largest(result, max(OPEN_SECTIONS, CHARTED // share.results))
     gallery = make_gallery(result, names, BUDGET // share.results, losses, {e.key for e in sectioned})
-    tables, notes = _tables(entries, header.parameters) if result.contexts is not None else ([], [])
     charts = ClassCharts({e.key for e in charted}, share.maps, embedder)
-    classes = len(result.classes)
     return ResultView(
         result=result,
         names=names,
-        hero=_hero(result, names, verdicts[0]) if verdicts else None,
-        measures=measure_rows(result),
-        measure_notes=measure_notes(result),
         verdicts=verdicts,
-        axis=verdict_axis(end),
-        overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
-        next_step=next_step(result),
-        balance=balance_sentence(result),
-        control=control_sentence(result),
-        patch_note=_patch_note(result, names),
-        facts=_facts(result, names),
+        axis_end=end,
+        overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(),
         sections=sections(result, sectioned, gallery, verdicts, charts),
-        unsectioned=classes - sum(e.key != OVERALL for e in sectioned),
         uncharted=max(0, len(sectioned) - len(charted)),
-        is_sorted=classes > SORTED_BY_ID,
         maps=share.maps,
         gallery=gallery,
-        glance=glance_cards(gallery),
-        where=where_sections(result, names),
-        tables=tables,
-        notes=notes,
-        inputs=_inputs(header),
-        parameters=[(k, _parameter(v)) for k, v in header.parameters.content.items()],
-        losses=list(header.losses),
         sweep=sweep_sections(result, embedder),
-    )
-
-
-def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVerdict:
-    """The verdict on all that was judged: that on performance, or where something else is worse, that."""
-    worst = worst_measure(result)
-    if worst is None:
-        return performance
-    return replace(
-        performance,
-        kind=VERDICT_COLOURS[worst.verdict],
-        headline=capitalized(verdict_words(worst.verdict, worst.margin)),
-        meaning=measure_meaning(worst, names),
-        evidence=f"{performance_beside(result)} {performance.meaning} {performance.evidence}".rstrip(),
-        size=measure_values(worst),
     )
 
 
@@ -243,20 +198,97 @@ def _facts(result: Result, names: SetNames) -> list[str]:
     return [f for f in facts if f]
 
 
-def _tables(entries: Sequence[ResultEntry], parameters: ResultParameters) -> tuple[list[NumberTable], list[str]]:
-    notes = Footnotes()
-    tables = []
+def _advice(view: ResultView) -> Iterator[Markup]:
+    """What to do after the verdict, and what must be known of it."""
+    patch = _patch_note(view.result, view.names)
+    for what, said in (
+        ("What to do next:", next_step(view.result)),
+        ("Control:", control_sentence(view.result)),
+        ("Unlike objects:", balance_sentence(view.result)),
+        ("Note:", patch and f"{patch}."),
+    ):
+        if said:
+            yield kit.paragraph(kit.bold(what), " ", said)
+
+
+def _measures(result: Result, names: SetNames) -> Markup:
+    """What else the detector does; nothing where that was not judged."""
+    rows = [
+        (_row_head(row.label, row.meaning), *row.cells, Cell(row.verdict, colour=row.kind))
+        for row in measure_rows(result)
+    ]
+    heads = ("", names.a, names.b, *HEADS, "verdict")
+    shown = kit.table(heads, rows, words=(len(heads) - 1,), row_heads=True, kind="numbers")
+    return kit.section("What else the detector does", shown, *map(kit.note, measure_notes(result)), when=rows)
+
+
+def _row_head(label: str, meaning: str) -> Markup:
+    return Markup("{}{}").format(label, element("small", meaning))
+
+
+def _numbers(result: Result) -> Markup:
+    """All numbers; a few classes a table."""
+    notes, parameters, parts = Footnotes(), result.header.parameters, [element("h3", "All numbers")]
+    entries = ordered_entries(result)
     for start in range(0, len(entries), TABLE_COLUMNS):
         part = entries[start : start + TABLE_COLUMNS]
-        groups = [
-            (name, [(r.label, r.meaning, [format_cell(r, e, parameters, notes) for e in part]) for r in rows])
-            for name, rows in GROUPS
-        ]
-        tables.append(NumberTable([e.label for e in part], groups))
-    return tables, notes.reasons
+        rows: list[Sequence[object] | str] = []
+        for name, group in GROUPS:
+            rows.append(name)
+            rows += [
+                (_row_head(r.label, r.meaning), *(_value(format_cell(r, e, parameters, notes)) for e in part))
+                for r in group
+            ]
+        heads = ("", *(e.label for e in part))
+        parts.append(kit.table(heads, rows, words=(), row_heads=True, kind="numbers"))
+    return Markup().join((*parts, _reasons(notes)))
 
 
-def _inputs(header: ResultHeader) -> list[tuple[str, list[str]]]:
+def _value(cell: TableCell) -> Markup:
+    """A number, and which footnotes say why it is missing."""
+    return Markup("{}{}").format(cell.text, element("sup", ",".join(map(str, cell.notes))) if cell.notes else "")
+
+
+def _reasons(notes: Footnotes) -> Markup:
+    return (
+        element("ol", *(element("li", reason) for reason in notes.reasons), class_="notes")
+        if notes.reasons
+        else Markup()
+    )
+
+
+def _provenance(view: ResultView) -> Markup:
+    header = view.result.header
+    parameters = {key: _parameter(value) for key, value in header.parameters.content.items()}
+    return Markup().join(
+        (
+            element("h3", "What went in"),
+            kit.table(("", view.names.a, view.names.b), _inputs(header), words=(), row_heads=True, kind="inputs"),
+            kit.parameters(parameters | {"simjudge": header.version}),
+        )
+    )
+
+
+def _details(view: ResultView) -> Markup:
+    """Each class, and what the page left out of them to stay small."""
+    gallery, unsectioned = view.gallery, len(view.result.classes) - sum(not s.verdict.strong for s in view.sections)
+    pictures = gallery.drawn + gallery.pictures
+    left_out = {
+        f"{unsectioned} classes with fewer contexts have no charts of their own here; their numbers are in the "
+        "table.": unsectioned and view.sections,
+        f"{view.uncharted} classes with fewer contexts have a gallery but no charts here. simjudge report RESULT "
+        "--figures FOLDER draws the charts of every class.": view.uncharted,
+        "With this many classes, context maps are drawn for all classes together only.": not view.maps,
+        f"{gallery.shown} of {gallery.chosen} gallery cards are shown, to keep the page small; all crops are in the "
+        "result folder.": gallery.shown < gallery.chosen,
+        f"{gallery.drawn} of {pictures} gallery drawings have no picture: the sets have none, or it could not be read. "
+        "The labelled boxes are drawn alone there.": gallery.drawn,
+    }
+    said = (kit.paragraph(line) for line, holds in left_out.items() if holds)
+    return Markup().join((class_details(view.sections, gallery, view.names), *said))
+
+
+def _inputs(header: ResultHeader) -> list[tuple[str, ...]]:
     """List what was compared: rows of what it is, and its value for A and B."""
     sides, model = header.sets.values(), header.model
     rows = [
@@ -270,13 +302,13 @@ def _inputs(header: ResultHeader) -> list[tuple[str, list[str]]]:
         ("predictions from", "predictions_path"),
         ("their content", "predictions_sha256"),
     ]
-    out = [(label, [_input(getattr(side, key), key) for side in sides]) for label, key in rows]
-    out.append(("units", [_units(side) for side in sides]))
+    out: list[tuple[str, ...]] = [(label, *(_input(getattr(side, key), key) for side in sides)) for label, key in rows]
+    out.append(("units", *map(_units, sides)))
     if model:
         content = model.get("sha256")
         text = f"{model.get('path')} ({_input(content, 'sha256')})" if content else str(model.get("path"))
-        out.append(("model", [text, text]))
-    return [row for row in out if any(v != DASH for v in row[1])]
+        out.append(("model", text, text))
+    return [row for row in out if any(v != DASH for v in row[1:])]
 
 
 def _units(side: ComparedSet) -> str:
@@ -316,16 +348,31 @@ ROWS_TOGETHER = 60
 """Up to how many rows the figure of several results shows class by class."""
 
 
-@dataclass(frozen=True)
-class ResultsTogether:
-    """Several results side by side."""
-
-    verdicts: list[ClassVerdict]  # all classes together of each result, then class by class where they are few
-    axis: Markup  # the axis of W1 below their rows
-    overlap: Markup
-    heads: list[str]  # what the columns of the table of main numbers are called
-    rows: list[tuple[str, list[TableCell]]]
-    notes: list[str]
+_CORNER = (
+    "Dash: the noise, the W1 that chance alone gives. A corner is a direction, not a threshold; what is a gap is said "
+    "above. "
+)
+_ON_PERFORMANCE = "On the performance of labelled objects in like contexts."
+_HOW = Markup(
+    "<p>A <b>context</b> is a labelled object seen through the patch of labels around it. For each context of A, the "
+    "similar contexts of A and of B (similarity at least theta) are gathered; the detector's <b>performance</b> on "
+    "them (intersection over union with the prediction assigned to the object, 0 where it was missed) gives two "
+    "distributions, and <b>W1</b>, the 1-Wasserstein distance, says how far apart these lie. The <b>overlap</b> says "
+    "for how much of a set this could be done at all: a small W1 over a small overlap says little about reality.</p>"
+    "<p>W1 over few samples is never 0, even where nothing differs. So beside it stand the <b>noise</b> (the mean W1 "
+    "of sets of these sizes that do not differ) and <b>p</b> (how often chance gives a W1 at least as large). The "
+    "number to quote is the <b>gap</b> with its 95&nbsp;% interval: the mean W1 that endless frames would show. Chance "
+    "draws <b>units</b>, not frames: one cone seen in thirty frames is one unit. Where a batch holds large objects of "
+    "one set and small ones of the other, performance is <b>adjusted</b> to like objects; noise, gap, p and verdict "
+    "are of the adjusted W1 then. “Gap” is said only where p ≤ 0.05, corrected where several classes are tested: "
+    "“large” where the whole interval lies above the margin, “small” where it lies below. Where no gap shows, B "
+    "“predicts within” the margin if the interval lies below it; else one “cannot tell”, for smaller sets can hide "
+    "larger gaps. The comparison has a direction; A against B is not B against A.</p>"
+)
+_PATCHES = Markup(
+    "<p>Label pictures are cut into <b>patches</b> on a grid. A patch is a <b>context</b> by its labels; its "
+    "<b>performance</b> is the pixel accuracy or mean class IoU of its pixels.</p>"
+)
 
 
 def write_report(
@@ -345,17 +392,88 @@ def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> s
     classes = sum(len(r.classes) for r in drawn)
     share, embedder = PageShare(len(results), maps=classes <= CHARTED), FigureEmbedder()
     views = [make_result_view(r, share, embedder, losses) for r in results]
-    return load_template("report.html").render(
-        measure_heads=HEADS,
-        views=views,
-        together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
-        title=title,
-        many=MANY_VERDICTS,
+    content = _one(views[0]) if len(views) == 1 else _several(views, drawn, embedder)
+    patches = _PATCHES if any(view.names.samples == "patches" for view in views) else ""
+    return kit.page(
+        title or (_question(views[0]) if len(views) == 1 else f"{len(views)} results side by side"),
+        views[0].result.name if len(views) == 1 else "",
+        *content,
+        kit.section("How to read this", patches, _HOW, kit.paragraph(kit.SOURCE), kind="how"),
         losses=losses.lines(),
+        heading="This page is incomplete:",
+        tab=title or f"simjudge: {', '.join(view.result.name for view in views)}",
     )
 
 
-def _results_together(results: Sequence[Result], embedder: FigureEmbedder) -> ResultsTogether:
+def _question(view: ResultView) -> str:
+    a, b = view.names.a, view.names.b
+    return (
+        f"Does {b} predict how the detector does in {a}?"
+        if view.verdicts
+        else f"{a} against {b}, along theta and patch"
+    )
+
+
+def _one(view: ResultView) -> Iterator[Markup]:
+    """The page of one result."""
+    result, names, losses = view.result, view.names, kit.lost(view.result.header.losses)
+    found = where_sections(result, names)
+    where = kit.section("Where, and confused with what", found, when=found)
+    sweep = element("section", view.sweep) if view.sweep else Markup()
+    if not view.verdicts:
+        yield from (losses, where, sweep, element("section", _provenance(view)))
+        return
+    hero, facts = view.hero, kit.bullets(_facts(result, names))
+    word = Markup("{}{}").format(hero.headline, element("small", hero.size) if hero.size else "")
+    evidence = kit.paragraph(hero.evidence) if hero.evidence else ""
+    yield kit.hero(word, hero.kind, hero.meaning, *_advice(view), evidence, kind="word")
+    yield glance(view.sections, view.gallery, names)
+    yield losses
+    yield kit.section(
+        "Verdict by class",
+        kit.note(_ON_PERFORMANCE) if result.measures else "",
+        kit.note("Ordered by the gap.") if len(result.classes) > SORTED_BY_ID else "",
+        verdict_table(view.verdicts, verdict_axis(view.axis_end), MANY_VERDICTS, with_result=False),
+        facts,
+    )
+    yield _measures(result, names)
+    overlap = f"{_CORNER}Classes without overlap have no W1 and no point."
+    yield _overlap_beside(view.overlap, overlap, _provenance(view))
+    yield kit.section("Class by class", _details(view))
+    yield from (where, sweep, element("section", _numbers(result)))
+
+
+def _overlap_beside(overlap: Markup, caption: str, *content: Markup) -> Markup:
+    drawn = element("figure", element("h2", "W1 against overlap"), overlap, element("figcaption", caption))
+    return element("section", drawn, element("div", *content), class_="beside")
+
+
+def _several(views: Sequence[ResultView], drawn: Sequence[Result], embedder: FigureEmbedder) -> Iterator[Markup]:
+    """The page of several results: side by side, then each to be unfolded."""
+    for view in views:
+        name = view.result.name
+        yield kit.lost(view.result.header.losses, f"{name}: lost from the input, and not in any number here:")
+    if drawn:
+        yield from _results_together(views, drawn, embedder)
+    yield from map(_unfolded, views)
+
+
+def _unfolded(view: ResultView) -> Markup:
+    """One of several results, to be unfolded."""
+    result, names, heading, parts = view.result, view.names, element("h2", view.result.name), []
+    if view.verdicts:
+        hero = view.hero
+        heading += " " + kit.chip(hero.headline, hero.kind)
+        facts = kit.bullets(_facts(result, names))
+        parts = [kit.paragraph(f"{hero.meaning} {hero.evidence}"), *_advice(view), facts]
+        parts += [_measures(result, names), _details(view)]
+    parts += [where_sections(result, names), view.sweep, _provenance(view)]
+    return kit.folded(heading, *parts, _numbers(result) if view.verdicts else "", kind="result")
+
+
+def _results_together(
+    views: Sequence[ResultView], results: Sequence[Result], embedder: FigureEmbedder
+) -> Iterator[Markup]:
     """Lay several results side by side: all classes together of each, then class by class where they are few."""
     few = sum(len(r.entries) for r in results) <= ROWS_TOGETHER
     main = [(n, r, ordered_entries(r)[0]) for n, r in enumerate(results)]
@@ -368,13 +486,35 @@ def _results_together(results: Sequence[Result], embedder: FigureEmbedder) -> Re
     ]
     notes = Footnotes()
     rows = [
-        (f"{r.name}: {e.label}", [format_cell(row, e, r.header.parameters, notes) for row in SIDE_BY_SIDE])
+        (
+            f"{r.name}: {e.label}",
+            *(_value(format_cell(row, e, r.header.parameters, notes)) for row in SIDE_BY_SIDE),
+        )
         for _, r, e in sorted(chosen, key=lambda row: row[0])
     ]
     verdicts = [class_verdict(e, r, end) for _, r, e in chosen]
-    heads = [row.label for row in SIDE_BY_SIDE]
-    overlap = embedder.embed(overlap_figure(points))
-    return ResultsTogether(verdicts, verdict_axis(end), overlap, heads, rows, notes.reasons)
+    beside = "What else each detector does stands with each result below."
+    yield kit.section(
+        "Verdicts",
+        kit.note(_ON_PERFORMANCE, " ", beside) if any(r.measures for r in results) else "",
+        verdict_table(verdicts, verdict_axis(end), min(len(views), MANY_VERDICTS), with_result=True),
+    )
+    for view in views[:2]:
+        yield glance(view.sections, view.gallery, view.names, view.result.name)
+    compared = [(v.result.name, v.names.a, v.names.b) for v in views if v.result.overall]
+    caption = (
+        f"{_CORNER}Large: all classes of a result together; small: single classes, hover for their names and numbers. "
+        "Without overlap there is no W1 and no point."
+    )
+    yield _overlap_beside(
+        embedder.embed(overlap_figure(points)),
+        caption,
+        element("h3", "What was compared"),
+        kit.table(("", "A", "B"), compared, words=(), row_heads=True, kind="inputs"),
+    )
+    heads = ("result", *(row.label for row in SIDE_BY_SIDE))
+    shown = kit.table(heads, rows, words=(), row_heads=True, kind="numbers rows")
+    yield kit.section("Side by side", shown, _reasons(notes))
 
 
 SETS = ("a", "b")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.page.html import FigureEmbedder, element
-from simjudge.page.kit import Cell
+from simjudge.page.kit import FigureEmbedder, element
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.charts import verdict_row
 from simjudge.questions.compare.facts import (
     ConfusionCell,
     ConfusionTable,
-    SortableCell,
     overlap_sentences,
     performance_sentences,
     where_view,
@@ -26,11 +24,13 @@ from simjudge.questions.compare.figures import (
     CLASS_FIGURES,
     DISTRIBUTION,
     MAP,
+    PERFORMANCE,
     WHERE,
     ClassFigure,
     Gallery,
     NeighbourGrid,
     Shelf,
+    glance_cards,
 )
 from simjudge.questions.compare.words import (
     SetNames,
@@ -50,6 +50,8 @@ _ORDERS = {"gap": "gap", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap
 """Name of an order of the verdicts to the field that it is by."""
 OPEN_SECTIONS = 8
 """How many sections after the first are unfolded when the page opens."""
+_COLOURS_NAMED = 8
+"""Up to how many colours of boxes are named."""
 
 
 @dataclass(frozen=True)
@@ -71,22 +73,13 @@ class ClassVerdict:
 
 
 @dataclass(frozen=True)
-class PageFigure:
-    """A figure of the page."""
-
-    name: str
-    chart: Markup
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Section:
     """Charts and gallery of one class, or the charts of all classes together."""
 
     verdict: ClassVerdict
     facts: list[str]
-    distributions: list[PageFigure]
-    where: list[PageFigure]  # figures by object size and by position in the image
+    distributions: dict[str, Markup]  # figures of values, by name
+    where: dict[str, Markup]  # figures by object size and by position in the image
     shelves: list[Shelf]
     grids: list[NeighbourGrid]
     is_open: bool  # whether it is unfolded when the page opens
@@ -158,8 +151,8 @@ def sections(
     for entry in entries:
         drawn = entry.key in charts.charted
         maps = charts.maps or entry.key == OVERALL or len(result.classes) == 1
-        distributions = _drawn(result, entry, (DISTRIBUTION,), charts.embedder) if drawn else []
-        where = _drawn(result, entry, (WHERE, MAP) if maps else (WHERE,), charts.embedder) if drawn else []
+        distributions = _drawn(result, entry, (DISTRIBUTION,), charts.embedder) if drawn else {}
+        where = _drawn(result, entry, (WHERE, MAP) if maps else (WHERE,), charts.embedder) if drawn else {}
         said = (*overlap_sentences(entry, names), *performance_sentences(entry, names))
         facts = list(said) if entry.key != OVERALL else []
         shelves = gallery.shelves.get(entry.key, [])
@@ -169,22 +162,150 @@ def sections(
     return out
 
 
-def _drawn(result: Result, entry: ResultEntry, groups: Collection[str], embedder: FigureEmbedder) -> list[PageFigure]:
+_VERDICT_KEY = Markup(
+    '<svg class="swatch" width="34" height="14"><line class="spread v-{0}" x1="2" x2="32" y1="7" y2="7"/>'
+    '<circle class="observed v-{0}" cx="17" cy="7" r="5"/></svg> the gap: W1 as endless frames would show it; the line '
+    'is its 95&nbsp;% interval <svg class="swatch" width="14" height="14"><line class="margin-line" x1="7" x2="7" '
+    'y1="0" y2="14"/></svg> the margin: a gap matters from here on. A line that ends before it is less than the '
+    'margin. <svg class="swatch" width="34" height="14"><rect class="noise-band" x="0" y="1" width="34" height="12"/>'
+    '<line class="noise-line" x1="12" x2="12" y1="0" y2="14"/><circle class="w1-ring" cx="26" cy="7" r="4"/></svg> '
+    "below it mean W1, over the W1 of sets of these sizes that do not differ: its mean (the noise), and up to its "
+    "95&nbsp;% quantile. A ring beyond the grey has p below 0.05 by itself."
+)
+
+
+def verdict_table(verdicts: Sequence[ClassVerdict], axis: Markup, limit: int, *, with_result: bool) -> Markup:
+    """The rows of some verdicts with their axis and what it means; many more than `limit` are folded away."""
+    rows = [_verdict_row(verdict, with_result=with_result) for verdict in verdicts]
+    if len(rows) > limit + 3:
+        rows[limit:] = [kit.folded(f"{len(rows) - limit} more", *rows[limit:])]
+    rows.append(_row_of("verdict axis", {}, "", axis, "gap, mean W1"))
+    return element("div", *rows, class_="verdicts") + kit.note(_VERDICT_KEY.format(verdicts[0].kind))
+
+
+def _verdict_row(verdict: ClassVerdict, *, with_result: bool) -> Markup:
+    who = element("span", verdict.result, class_="of") + " " if with_result else Markup()
+    who += kit.bold(verdict.label) + " " + kit.chip(verdict.headline, verdict.kind)
+    order = {f"data_{name}": str(value) for name, value in verdict.order.items()}
+    return _row_of("verdict strong" if verdict.strong else "verdict", order, who, verdict.row, verdict.numbers)
+
+
+def _row_of(kind: str, order: Mapping[str, str], who: object, row: Markup, says: str) -> Markup:
+    cells = (element("div", held, class_=name) for name, held in (("who", who), ("row", row), ("says", says)))
+    return element("div", *cells, class_=kind, **order)
+
+
+def side_key(names: SetNames) -> Markup:
+    """What the lines of A and of B look like."""
+    return kit.legend(kit.line_swatch("stroke-a"), names.a) + kit.legend(kit.line_swatch("stroke-b"), names.b)
+
+
+def box_key(gallery: Gallery) -> Markup:
+    """What the boxes of a gallery mean."""
+    few = len(gallery.colours) <= _COLOURS_NAMED
+    classes = [
+        kit.legend(kit.box_swatch("label solid", f"--class:{colour}"), name) for name, colour in gallery.colours.items()
+    ]
+    return Markup().join(
+        (
+            kit.legend(kit.box_swatch("label"), "labelled"),
+            kit.legend(kit.box_swatch("predicted"), "predicted"),
+            *(classes if few else [element("span", "colour: class", class_="legend") + " "]),
+            kit.legend(kit.box_swatch("patch"), "patch"),
+        )
+    )
+
+
+def _card(drawings: Iterable[Markup], lines: Iterable[str], heading: Markup | str = "") -> Markup:
+    caption = element("figcaption", Markup("<br>").join(lines))
+    return element("figure", heading, *drawings, caption, class_="card")
+
+
+def _shelf(shelf: Shelf) -> Markup:
+    cards = (_card(card.drawings, card.lines) for card in shelf.cards)
+    return element("h4", shelf.heading) + element("div", *cards, class_="shelf")
+
+
+def _neighbours(grid: NeighbourGrid) -> Markup:
+    cells = [element("div", drawing) for drawing in (grid.reference, *grid.of_a)]
+    cells += [
+        element("div", drawing, class_="below", style=f"grid-column: {column}")
+        for column, drawing in enumerate(grid.of_b, 2)
+    ]
+    return kit.figure(element("div", *cells, class_="neighbours"), heading=grid.heading, caption=" · ".join(grid.lines))
+
+
+def glance(shown: Sequence[Section], gallery: Gallery, names: SetNames, of: str = "") -> Markup:
+    """The first screen: pairs of contexts and the performance in both sets, of a result, named where it is one `of`."""
+    cards = glance_cards(gallery)
+    drawn = shown[0].distributions.get(PERFORMANCE) if shown else None
+    pairs = [
+        _card(
+            [element("div", *(element("div", drawing) for drawing in card.drawings), class_="pair")],
+            card.lines,
+            element("h4", heading),
+        )
+        for heading, card in cards
+    ]
+    beside = f"Left: a context of {names.a}. Right: the most similar one of {names.b}. "
+    return kit.section(
+        f"What the detector sees in both sets{of and ': '}{of}",
+        element("div", *pairs, drawn or "", class_="glance"),
+        kit.note(*((beside, box_key(gallery)) if cards else ()), side_key(names)),
+        when=cards or drawn,
+    )
+
+
+def class_details(shown: Sequence[Section], gallery: Gallery, names: SetNames) -> Markup:
+    """Each class with its verdict, its charts and its gallery, to be unfolded."""
+    key = kit.note(side_key(names), kit.legend(kit.line_swatch("stroke-w1"), "mean W1 (by size)"))
+    return Markup().join(_class_detail(section, gallery, names, key) for section in shown)
+
+
+def _class_detail(section: Section, gallery: Gallery, names: SetNames, key: Markup) -> Markup:
+    verdict, parts = section.verdict, [key]
+    parts += [
+        element("div", *figures.values(), class_=kind)
+        for figures, kind in ((section.distributions, "figures"), (section.where, "figures where"))
+        if figures
+    ]
+    if section.grids:
+        reading = (
+            f"Upper left: the context of {names.a}. Beside it: similar contexts of the same set (A_c). Below: similar "
+            f"contexts of {names.b} (B_c). W1 compares the detector's performance on both rows. "
+        )
+        parts += [element("h3", "A context and its neighbours"), kit.note(reading, box_key(gallery))]
+        parts += map(_neighbours, section.grids)
+    if section.shelves:
+        paired = len(section.shelves[0].cards[0].drawings) == 2
+        reading = "Each pair: a context of A, below it the most similar one of B. " if paired else ""
+        parts += [kit.note(reading, box_key(gallery)), *map(_shelf, section.shelves)]
+    return kit.folded(
+        kit.bold(verdict.label) + " " + kit.chip(verdict.headline, verdict.kind),
+        kit.paragraph(" ".join((verdict.meaning, verdict.evidence, *section.facts))),
+        *parts,
+        kind="class",
+        is_open=section.is_open,
+    )
+
+
+def _drawn(result: Result, entry: ResultEntry, groups: Collection[str], embedder: FigureEmbedder) -> dict[str, Markup]:
     """Draw the figures of a class that have data."""
-    out = []
-    for each in CLASS_FIGURES:
-        if each.group not in groups:
+    out = {}
+    for kind in CLASS_FIGURES:
+        if kind.group not in groups:
             continue
         try:
-            figure = each.draw(result, entry.key, **({"legend": False} if each.has_legend else {}))
+            figure = kind.draw(result, entry.key, **({"legend": False} if kind.has_legend else {}))
         except NothingToDrawError:
             continue
-        out.append(PageFigure(each.heading, embedder.embed(figure), each.note or _missed_note(result, entry, each)))
+        caption = kind.note or _missed_note(result, entry, kind)
+        out[kind.name] = kit.figure(embedder.embed(figure), heading=kind.heading, caption=caption)
     return out
 
 
 def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str:
-    if result.contexts is None or figure.name != "performance_distributions":
+    if result.contexts is None or figure.name != PERFORMANCE:
         return ""
     contexts, names, parts = result.contexts, SetNames.of_result(result), []
     for which, name in (("a", names.a), ("b", names.b)):
@@ -195,36 +316,30 @@ def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str
 
 
 _KIND_HEADS = ("kind", "B minus A", "95 % interval", "p")
+_KINDS_READING = (
+    "Mean performance within the batches, among the objects of each kind: those on the left are compared with those on "
+    "the left. The interval is of each kind by itself, p of the largest difference of all kinds. Two kinds together "
+    "have a row where they differ by more than either. Covered means by other labelled boxes; it stands for the "
+    "visible share where the sets have none. A click on a heading orders the rows."
+)
+_INVENTED_READING = (
+    "An invention is a prediction that overlaps no labelled object. The images are cut into patches; the numbers are "
+    "shares of the patches that hold one. Patches with like labels are compared; those with nothing labelled in them "
+    "are alike."
+)
 
 
 def where_sections(result: Result, names: SetNames) -> Markup:
     """What the page shows of where two sets differ; empty where the result holds nothing of it."""
     view = where_view(result, names)
     parts: list[Markup] = []
-    if view.kinds is not None:
-        parts += [
-            element("h3", "Kinds of contexts"),
-            kit.paragraph(view.kinds.sentence) if view.kinds.sentence else Markup(),
-            kit.note(
-                "Mean performance within the batches, among the objects of each kind: those on the left are compared "
-                "with those on the left. The interval is of each kind by itself, p of the largest difference of all "
-                "kinds. Two kinds together have a row where they differ by more than either. Covered means by other "
-                "labelled boxes; it stands for the visible share where the sets have none. A click on a heading orders "
-                "the rows."
-            ),
-            _sortable((*_KIND_HEADS, "performance A", "performance B", "contexts"), view.kinds.rows),
-        ]
-    if view.invented is not None:
-        parts += [
-            element("h3", "Where it invents"),
-            kit.paragraph(view.invented.sentence) if view.invented.sentence else Markup(),
-            kit.note(
-                "An invention is a prediction that overlaps no labelled object. The images are cut into patches; the "
-                "numbers are shares of the patches that hold one. Patches with like labels are compared; those with "
-                "nothing labelled in them are alike."
-            ),
-            _sortable((*_KIND_HEADS, "share A", "share B", "patches"), view.invented.rows),
-        ]
+    for found, heading, reading, heads in (
+        (view.kinds, "Kinds of contexts", _KINDS_READING, ("performance A", "performance B", "contexts")),
+        (view.invented, "Where it invents", _INVENTED_READING, ("share A", "share B", "patches")),
+    ):
+        if found is not None:
+            parts += [element("h3", heading), kit.paragraph(found.sentence) if found.sentence else Markup()]
+            parts += [kit.note(reading), kit.table((*_KIND_HEADS, *heads), found.rows)]
     if view.confusion:
         parts += [
             element("h3", "Which class was predicted on objects of each class"),
@@ -235,10 +350,6 @@ def where_sections(result: Result, names: SetNames) -> Markup:
             element("div", *map(_confusion_figure, view.confusion), class_="beside matrices"),
         ]
     return Markup().join(parts)
-
-
-def _sortable(heads: Sequence[str], rows: Sequence[Sequence[SortableCell]], words: int = 1) -> Markup:
-    return kit.table(heads, [[Cell(cell.text, cell.value) for cell in row] for row in rows], words=range(words))
 
 
 def _confusion_figure(confusion: ConfusionTable) -> Markup:
@@ -253,7 +364,7 @@ def _confusion_figure(confusion: ConfusionTable) -> Markup:
         shown = element("div", element("table", head, element("tbody", *rows)), class_="scroll")
     elif confusion.pairs:
         heads = ("labelled", "predicted", "times", "share of the labelled")
-        shown = _sortable(heads, confusion.pairs, words=2)
+        shown = kit.table(heads, confusion.pairs, words=(0, 1))
     return element("figure", element("h4", confusion.name), shown, class_="confusion")
 
 

@@ -11,7 +11,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.page import kit
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, element, picture_uri, write_page
+from simjudge.page.kit import FigureEmbedder, element, picture_uri, write_page
 from simjudge.page.palette import LIGHT
 from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
 from simjudge.results.verdict_words import verdict_words

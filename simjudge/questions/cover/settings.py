@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.core.setting_groups import JobSettings, LabelSettings
-from simjudge.core.settings import setting
+from simjudge.core.settings import JobSettings, LabelSettings, setting
 from simjudge.judging.compare_settings import AUTO, PATCH_FORM
 from simjudge.method.method import Method
 

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
-from simjudge.core.installed import need_rclpy
+from simjudge.core.installed import install_command, need_rclpy
 from simjudge.core.text import Json
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.clock_checks import (

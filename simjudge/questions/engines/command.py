@@ -67,7 +67,7 @@ def drive(
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.questions.engines.driving_tests import compare_driving
+    from simjudge.questions.engines.run import compare_driving
 
     result = compare_driving(names or ["default", "chrono"], out, vehicle=vehicle, log=print_note)
     table = Table()

@@ -13,7 +13,7 @@ from simjudge.method.verdicts import SIGNIFICANCE, Verdict
 from simjudge.page import kit
 from simjudge.page.chart_data import round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uris, write_page
+from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.explain.result import (

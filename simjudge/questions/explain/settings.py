@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_groups import ReadSettings
-from simjudge.core.settings import TextForm, setting
+from simjudge.core.settings import ReadSettings, TextForm, setting
 from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
 from simjudge.judging.compare_settings import (
     CertaintySettings,

@@ -19,7 +19,7 @@ from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page import kit
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uris, write_page
+from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
 from simjudge.page.number_format import format_number, format_p
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.fit.result import (

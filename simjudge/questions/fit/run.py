@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector

@@ -17,10 +17,9 @@ from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element
 from simjudge.page.kept_result import ResultKind, TabledResult
-from simjudge.page.kit import SOURCE, Cell
-from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
+from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage, data_uri, element
+from simjudge.page.number_format import DASH, NO_BREAK_SPACE, Cell, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures

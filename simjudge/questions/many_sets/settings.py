@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from simjudge.core.setting_groups import ReadSettings
+from simjudge.core.settings import ReadSettings
 from simjudge.detectors.detector_settings import RenameSettings
 from simjudge.judging.compare_settings import (
     CertaintySettings,

@@ -27,7 +27,7 @@ from simjudge.objects.image_quality.colour_histograms import ColourDifference, c
 from simjudge.objects.image_quality.quality import ModelRecord, image_quality_series, read_quality_models
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.lidar_series import RangeMeans, RangeTable, lidar_objects
-from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
+from simjudge.objects.occupancy import MapPair, occupancy_maps
 from simjudge.objects.series import Series, require_common_times, stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.objects.sightings import Finder
 from simjudge.questions.objects.settings import CAMERA, LIDAR, SENSORS, ObjectSettings

@@ -27,8 +27,8 @@ from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.series import common_times
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element, shrunk
-from simjudge.page.kit import Cell
+from simjudge.page.kit import FigureEmbedder, ResultPage, data_uri, element, shrunk
+from simjudge.page.number_format import Cell
 from simjudge.page.palette import LIGHT
 from simjudge.questions.objects.result import (
     ColourDifferenceFields,

@@ -27,8 +27,7 @@ from simjudge.core.text import JsonMapping
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.quality import piqe
-from simjudge.objects.occupancy import UNKNOWN, agreement_picture
-from simjudge.objects.occupancy_mapping import MapPair
+from simjudge.objects.occupancy import UNKNOWN, MapPair, agreement_picture
 from simjudge.objects.series import CommonTimes, common_times
 from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
 from simjudge.page.kept_result import ResultKind, TabledResult

@@ -44,7 +44,7 @@ def plan(
 
 
 def _plan_trials(real: Path, sim: Path | None, settings: PlanSettings, out: Path | None) -> None:
-    from simjudge.questions.plan.policy_plan import plan_policies
+    from simjudge.questions.plan.plan import plan_policies
     from simjudge.questions.policies.run import read_policy_trials
     from simjudge.results.saved_result import write_json
     from simjudge.terminal.common import print_table

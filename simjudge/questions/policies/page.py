@@ -14,7 +14,8 @@ from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage, element
+from simjudge.page.kit import FigureEmbedder, ResultPage, element
+from simjudge.page.number_format import Cell
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.result import (
@@ -266,7 +267,7 @@ def _tables(result: SavedPolicies) -> Iterator[Markup]:
 
 def _verdict_row(row: Row, names: Sequence[str]) -> list[object]:
     *cells, word = table_row(row, names)
-    return [*cells, kit.Cell(word, colour=VERDICT_COLOURS[row["verdict"]])]
+    return [*cells, Cell(word, colour=VERDICT_COLOURS[row["verdict"]])]
 
 
 def drawn_part(title: str, key: str, figure: Markup, below: str = "") -> Markup:

@@ -21,8 +21,8 @@ from simjudge.core.text import read_text
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage
 from simjudge.page.kept_result import ResultKind, TabledResult
+from simjudge.page.kit import FigureEmbedder, ResultPage
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.report_settings import Report, ReportSettings

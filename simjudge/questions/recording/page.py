@@ -24,7 +24,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
 from simjudge.page import kit
 from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, element, is_report, picture_uri, write_page
+from simjudge.page.kit import FigureEmbedder, element, is_report, picture_uri, write_page
 from simjudge.page.palette import LIGHT, SERIES, class_colours
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import (

@@ -24,8 +24,7 @@ from simjudge.data.sets import read_clouds, read_set
 from simjudge.detectors.detection import detect
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.objects.camera_series import camera_series
-from simjudge.objects.occupancy import OccupancyMap, agreement_picture
-from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
+from simjudge.objects.occupancy import MapPair, OccupancyMap, agreement_picture, occupancy_maps
 from simjudge.objects.series import Series
 from simjudge.objects.settings import FOLLOW_PREDICTIONS, CameraObjectSettings
 from simjudge.sim.scene.model import Scene

@@ -23,8 +23,8 @@ from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.judging.study_findings import StudyFinding
 from simjudge.page import kit
-from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, element, write_page
-from simjudge.page.kit import Cell
+from simjudge.page.kit import FigureEmbedder, ResultPage, data_uri, element, write_page
+from simjudge.page.number_format import Cell
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import ablation_sections, compare_variants, is_ablation, load_ablation
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
@@ -32,9 +32,8 @@ from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.compare.page import sweep_sections, write_report
 from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.compare.words import SetNames, overall_headline, overall_meaning
-from simjudge.questions.many_sets.findings import find_sets
 from simjudge.questions.many_sets.page import sets_sections
-from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.result import find_sets, load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
@@ -56,7 +55,7 @@ from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
-from simjudge.sim.driving.error_measurement import measure_errors
+from simjudge.sim.driving.trial_drives import measure_errors
 from simjudge.sim.sensors.camera.filtering import filter_images
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"

@@ -23,9 +23,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files, plain_os_errors
+from simjudge.core.files import atomic_file, hash_files, hash_value, plain_os_errors
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log
 from simjudge.questions.study.file import Study, StudyStep, Verb, do_step

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.core.setting_groups import EngineSettings, JobSettings, LabelSettings, MotionLimitSettings, file_or_name
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import (
+    EngineSettings,
+    JobSettings,
+    LabelSettings,
+    MotionLimitSettings,
+    Settings,
+    file_or_name,
+    setting,
+)
 
 _POSE = file_or_name("POSE")
 

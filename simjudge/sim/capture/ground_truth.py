@@ -23,7 +23,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.object_tables import Masks, Objects
-from simjudge.core.setting_groups import LabelSettings
+from simjudge.core.settings import LabelSettings
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.silhouette import RowStates, pixels_alone, pixels_alone_by_rays, sees_beyond
 from simjudge.sim.engines.contract import Labels, SceneState

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import hash_value
 from simjudge.core.installed import version
 from simjudge.core.names import NO_STAMP, stamp_to_name
-from simjudge.core.setting_groups import MotionLimitSettings
-from simjudge.core.settings import LONGEST_TIME
+from simjudge.core.settings import LONGEST_TIME, MotionLimitSettings
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.reading import read_recording

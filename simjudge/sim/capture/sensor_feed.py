@@ -30,8 +30,13 @@ from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses, Sen
 from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
 from simjudge.sim.sensors.filter_registry import FilterStep
-from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, ReadingClock, Readings
+from simjudge.sim.sensors.inertial.inertial_sensor import (
+    InertialSensor,
+    ReadingClock,
+    Readings,
+    WheelEncoders,
+    WheelMotion,
+)
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters

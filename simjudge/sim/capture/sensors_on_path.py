@@ -37,8 +37,7 @@ from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.capture.sensor_feed import LidarCapture, SensorEvent, scripted_motion
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.inertial.encoders import WheelEncoders, rolling_wheels
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, Readings
+from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, Readings, WheelEncoders, rolling_wheels
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.lidar import LidarSpec

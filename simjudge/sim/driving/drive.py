@@ -11,9 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.files import atomic_file, check_output, hash_value, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
@@ -38,8 +37,8 @@ from simjudge.sim.driving.closed_loop import (
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT, DrivingSettings
-from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.line_follower import StraightDriver
+from simjudge.sim.driving.manual import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.pilots import (
     GROUND_TRUTH,
     ConePilot,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.core.setting_groups import EngineSettings, LabelSettings, file_or_name
-from simjudge.core.settings import setting
+from simjudge.core.settings import EngineSettings, LabelSettings, file_or_name, setting
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 
 CONES = "cones"  # By cones that a detector finds in the camera's images

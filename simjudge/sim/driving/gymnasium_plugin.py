@@ -14,7 +14,7 @@ CONE_COURSE = "simjudge/ConeCourse-v0"  # The drive of a course between cones
 def register_environments() -> None:
     """Register the environments that are not registered yet."""
     if CONE_COURSE not in registry:
-        register(CONE_COURSE, entry_point="simjudge.sim.driving.course_environment:ConeCourseEnvironment")
+        register(CONE_COURSE, entry_point="simjudge.sim.driving.driver_training:ConeCourseEnvironment")
 
 
 register_environments()

@@ -21,9 +21,8 @@ from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive_settings import DEFAULT_LIDAR
-from simjudge.sim.driving.keyboard import Keyboard
 from simjudge.sim.driving.line_follower import StraightDriver
-from simjudge.sim.driving.manual import ManualDriver
+from simjudge.sim.driving.manual import Keyboard, ManualDriver
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.lidar.lidar import LidarSpec

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.core.settings import TextForm
 from simjudge.core.text import near_name
 from simjudge.geometry.poses import Pose
@@ -202,9 +202,9 @@ def _baked(*, runs: bool) -> EngineAvailability:
 
 
 def _chrono() -> EngineAvailability:
+    from simjudge.sim.engines.chrono.cameras import picture_problem, vulkan_renderer
     from simjudge.sim.engines.chrono.chrono_engine import describe_modules
     from simjudge.sim.engines.chrono.modules import identify_release, load_modules, missing_modules
-    from simjudge.sim.engines.chrono.renderer import picture_problem, vulkan_renderer
 
     try:
         modules = load_modules()

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_image_size, decode_image
+from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import model as solid_meshes
 from simjudge.sim.scene.forms import Form, Forms

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.extras import install_command
 from simjudge.core.files import is_file, read_bytes
 from simjudge.core.images import RgbImage
+from simjudge.core.installed import install_command
 from simjudge.core.text import nearest_name, one_line
 from simjudge.sim.scene.model import Colour, Mesh, Paint, Surface
 from simjudge.sim.scene.obj import (

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_groups import ReadSettings
-from simjudge.core.settings import TextForm, setting
+from simjudge.core.settings import ReadSettings, TextForm, setting
 
 MATCH_BY = ("set", "twin", "random")  # What of a reference an image is matched to
 Gains = tuple[float, float, float]

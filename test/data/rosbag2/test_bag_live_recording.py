@@ -5,9 +5,8 @@ from rosbags.highlevel import AnyReader
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
+from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording, recover
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.storage import RecordingForm
 
 STRING = "std_msgs/msg/String"

@@ -12,9 +12,8 @@ from rosbags.highlevel import AnyReader
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.live_recording import open_recording
+from simjudge.data.rosbag2.live_recording import open_recording, recover
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.storage import COMPRESSIONS, RecordingForm
 
 STRING = "std_msgs/msg/String"

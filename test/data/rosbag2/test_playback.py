@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
-from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage
+from simjudge.data.rosbag2.storage import MessageLocation, PlaybackClock, StoredMessage, sort_by_time
 
 SECOND = 1_000_000_000
 

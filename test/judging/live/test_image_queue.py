@@ -3,7 +3,7 @@
 import threading
 from types import SimpleNamespace
 
-from simjudge.judging.live.image_queue import ImageQueue, QueuedImage
+from simjudge.judging.live.frame_builder import ImageQueue, QueuedImage
 
 
 def image(number, size=100):

@@ -5,8 +5,7 @@ from object_sets import block_drive
 
 from simjudge.core.errors import Losses
 from simjudge.judging.live.live_objects import LATE, OUTSIDE, LiveMaps
-from simjudge.objects.occupancy import map_agreement
-from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
+from simjudge.objects.occupancy import LEFT_OUT, map_agreement, occupancy_maps
 from simjudge.objects.settings import OccupancySettings
 
 SETTINGS = OccupancySettings(map_range=15.0, cells_per_metre=5.0)

@@ -10,7 +10,7 @@ from made_results import made_contexts, made_entry, made_set
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.page.chart_data import axis_ticks, round_up
-from simjudge.page.html import element
+from simjudge.page.kit import element
 from simjudge.questions.compare.charts import verdict_axis, verdict_row, w1_axis_end
 from simjudge.results.saved_result import ResultEntry
 

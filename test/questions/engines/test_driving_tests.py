@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
+from simjudge.questions.engines.run import flat_scene, measure_driving
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle import read_vehicle
 

@@ -10,7 +10,10 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.judging.study_findings import NO, UNDECIDED, YES
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.many_sets.findings import (
+from simjudge.questions.many_sets.result import (
+    ManySetsResult,
+    NamedSet,
+    SetsComparison,
     StudiedNets,
     all_findings,
     find_sets,
@@ -19,7 +22,6 @@ from simjudge.questions.many_sets.findings import (
     sweep_findings,
     two_nets_findings,
 )
-from simjudge.questions.many_sets.result import ManySetsResult, NamedSet, SetsComparison
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Curve, Result, ResultEntry
 

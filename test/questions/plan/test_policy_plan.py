@@ -8,7 +8,7 @@ import pytest
 from simjudge_command import SIMJUDGE
 
 import simjudge as sj
-from simjudge.questions.plan.policy_plan import NUMBERS, plan_policies
+from simjudge.questions.plan.plan import NUMBERS, plan_policies
 
 
 def rows(rate, tasks=1, policies=("a", "b")):

@@ -7,8 +7,7 @@ import pytest
 from policy_trials import both, counted, published, rows_of
 from scipy import stats
 
-from simjudge.questions.policies.ranking import rank_policies, ranked_cells
-from simjudge.questions.policies.ranking_noise import mmrv, noise_intervals, pearson, spearman
+from simjudge.questions.policies.ranking import mmrv, noise_intervals, pearson, rank_policies, ranked_cells, spearman
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials
 

@@ -20,7 +20,7 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402 - only where it is installed
 
-from simjudge.sim.driving.course_environment import ConeCourseEnvironment  # noqa: E402
+from simjudge.sim.driving.driver_training import ConeCourseEnvironment  # noqa: E402
 from simjudge.sim.driving.gymnasium_plugin import CONE_COURSE, register_environments  # noqa: E402
 
 AHEAD = np.array([0.0, 0.5], np.float32)

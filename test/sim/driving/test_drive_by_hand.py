@@ -15,7 +15,7 @@ from rosbags.highlevel import AnyReader
 from simjudge.core.errors import UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.sim.driving.drive import DriveOptions, drive, make_closed_loop
-from simjudge.sim.driving.keyboard import Keyboard
+from simjudge.sim.driving.manual import Keyboard
 from simjudge.sim.driving.pilots import ManualPilot
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.sim.driving.keyboard import Keyboard, has_keys
+from simjudge.sim.driving.manual import Keyboard, has_keys
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_terminal_is_as_before_after_a_signal(terminal, number):
     # Under nohup, or behind a shell's &, the tests and their children ignore these signals.
     usual = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
     code = f"import signal; signal.signal({int(number)}, signal.{usual})"
-    code += "\nimport time; from simjudge.sim.driving.keyboard import Keyboard"
+    code += "\nimport time; from simjudge.sim.driving.manual import Keyboard"
     # Python looks for signals where a loop goes round: one that comes just before a long sleep would wait for its end.
     code += "\nwith Keyboard(0):\n print(flush=True)\n while True: time.sleep(0.05)"
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Our lenses and exposures, taken with Chrono's cameras, and a probe at start of what these truly do.
+"""Our lenses and exposures, taken with Chrono's cameras, a probe at start of what these truly do, and their renderer.
 
 The probe is rendered, whatever Chrono's version says. A plate fills everything from `ANGLE` to the right of the axis
 on, in the upper half of the picture only. Where its edge lands says whether a sensor makes rays from tan(hFOV / 2) or
@@ -10,6 +10,11 @@ at the edge says whether it is along the ray.
 from __future__ import annotations
 
 import math
+import os
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -35,7 +40,16 @@ from simjudge.sim.engines.chrono.lenses import (
     field_for,
     lookup_for,
 )
-from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS, Factor, Modules, Release, Sensor
+from simjudge.sim.engines.chrono.modules import (
+    FACTORS,
+    SENSORS,
+    Factor,
+    Modules,
+    Release,
+    Sensor,
+    identify_release,
+    load_modules,
+)
 from simjudge.sim.engines.chrono.scenes import ChronoScene, PlannedBody, PlannedMaterial, ScenePlan
 from simjudge.sim.engines.chrono.views import FARTHEST, ChronoViews, Noisy, Physical
 from simjudge.sim.engines.contract import Labels
@@ -345,3 +359,88 @@ def _looked_up(image: npt.NDArray[np.float32], lookup: Lookup, lens: Lens, side:
             for channel in range(3):
                 total[..., channel] += map_coordinates(image[..., channel], where, order=1, mode="nearest")
     return (total / side**2).astype(np.float32)
+
+
+_RENDERER_SECONDS = 60.0
+_PICTURE_SECONDS = 120.0
+_DEVICE = re.compile(r"Vulkan RT device: (.+)")
+_FALLBACK = re.compile(r"using CPU fallback: (.+)")
+
+
+def _run_elsewhere(what: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """What this module says as a program: "renderer" or "pictures", in a process of its own."""
+    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.cameras", what]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def vulkan_renderer(seconds: float = _RENDERER_SECONDS) -> str:
+    """What a Vulkan build of PyChrono renders on, asked of it in a process of its own."""
+    try:
+        done = _run_elsewhere("renderer", seconds)
+    except subprocess.TimeoutExpired:
+        return f"Vulkan RT, on what is unknown: no answer in {seconds:g} s"
+    return read_answer(done.stdout + "\n" + done.stderr, done.returncode)
+
+
+def read_answer(printed: str, code: int) -> str:
+    """What a manager's words and the end of its process say."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    if code:
+        why = f"the probe ended with {signal.Signals(-code).name}" if code < 0 else "the probe failed"
+        return f"Vulkan RT, on what is unknown: {why}{f': {lines[-1]}' if lines else ''}"
+    for line in lines:
+        if found := _FALLBACK.search(line):
+            return f"Vulkan RT's fallback on the processor: {found[1]}"
+        if found := _DEVICE.search(line):
+            return (
+                f"Vulkan RT, device {found[1]} (on the processor all the same if built without"
+                " CH_USE_SENSOR_VULKAN_RT_GPU)"
+            )
+    return "Vulkan RT, on what is unknown: Chrono does not say"
+
+
+def _ask() -> None:
+    modules = load_modules()
+    core, sensor = modules.core, modules.sensor
+    system, body = core.ChSystemNSC(), core.ChBody()
+    body.SetFixed(True)
+    system.AddBody(body)
+    manager = sensor.ChSensorManager(system)
+    manager.SetVerbose(True)
+    manager.AddSensor(sensor.ChDepthCamera(body, 1.0, core.ChFramed(), 8, 8, 1.0))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without the end of a Python process: threads of sensors may still run.
+    os._exit(0)
+
+
+def picture_problem(seconds: float = _PICTURE_SECONDS) -> str:
+    """Why there are no pictures: one line, empty where there are pictures."""
+    try:
+        done = _run_elsewhere("pictures", seconds)
+    except subprocess.TimeoutExpired:
+        return f"no answer in {seconds:g} s"
+    if done.returncode == 0:
+        return ""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    said = lines[-1] if lines else "it said nothing"
+    return f"{signal.Signals(-done.returncode).name}: {said}" if done.returncode < 0 else said
+
+
+def _try() -> None:
+    modules = load_modules()
+    probe(modules, identify_release(modules.core, modules.sensor, modules.vehicle, modules.version))
+    # Without the end of a Python process: threads of sensors may still run.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    {"renderer": _ask, "pictures": _try}[sys.argv[1]]()

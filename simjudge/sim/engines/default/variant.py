@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 
 Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
 VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
@@ -45,7 +45,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 import mitsuba
 mitsuba.set_variant(sys.argv[1])
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.sim.engines.default.mitsuba_tracer import try_picture
 try_picture()
 """

@@ -32,7 +32,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.extras import install_command
+from simjudge.core.installed import install_command
 from simjudge.core.text import one_line
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator

@@ -13,7 +13,7 @@ pytest.importorskip("pychrono.vehicle", reason="this PyChrono has no vehicle mod
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.questions.engines.driving_tests import flat_scene
+from simjudge.questions.engines.run import flat_scene
 from simjudge.sim.engines.chrono.modules import load_modules, vehicle_data
 from simjudge.sim.engines.chrono.wheeled_car import steering_input
 from simjudge.sim.engines.registry import make_engine

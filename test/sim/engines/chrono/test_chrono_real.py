@@ -12,7 +12,7 @@ pytest.importorskip("pychrono", reason="PyChrono is not installed")
 pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module", exc_type=ImportError)
 
 from simjudge.geometry.poses import Pose
-from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
+from simjudge.questions.engines.run import flat_scene, measure_driving
 from simjudge.sim.capture.capture import gather_light
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.engines.chrono.cameras import DISTANCE, plate, probe

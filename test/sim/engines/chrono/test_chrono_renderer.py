@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.sim.engines.chrono import modules, renderer
-from simjudge.sim.engines.chrono.renderer import read_answer, vulkan_renderer
+from simjudge.sim.engines.chrono.cameras import read_answer, vulkan_renderer
 from simjudge.sim.engines.registry import engine_availability
 
 FALLBACK = "Chrono::Sensor Vulkan RT GPU unavailable, using CPU fallback: No Vulkan physical devices were found"

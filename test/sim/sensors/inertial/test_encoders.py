@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion, rolling_wheels, wheel_odometry
+from simjudge.sim.sensors.inertial.inertial_sensor import WheelEncoders, WheelMotion, rolling_wheels, wheel_odometry
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 
 WHEELBASE, TRACK, RADIUS = 0.465, 0.332, 0.085

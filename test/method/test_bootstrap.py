@@ -18,6 +18,7 @@ from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSc
 from simjudge.method.bootstrap_loops import UNTOLD, shortfall
 from simjudge.method.certainty import p_value
 from simjudge.method.distinct import Members
+from simjudge.method.loop_choice import use_numpy_loops
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.performance_model import PerformanceModel
@@ -255,6 +256,18 @@ def test_the_compiled_loop_equals_the_page_written_down_slowly(case, adjusted):
             assert not wanted
             assert (drawn.w1 == UNTOLD).any()
         assert_equal(drawn, wanted)
+
+
+@pytest.mark.parametrize("case", ["blocks beside things", "pairs with blocks of time"])
+def test_the_loop_in_numpy_equals_it_too(case):
+    sets = CASES[case]
+    normals, model = normals_for(sets, 40), model_of(sets)
+    use_numpy_loops(True)
+    try:
+        [[found]] = draw_pairs([sets.pair(normals, model)], METHOD)
+    finally:
+        use_numpy_loops(False)
+    assert_equal(found, literal(sets, normals, METHOD.theta, model))
 
 
 def test_more_draws_than_lanes_and_batches_of_a_least_size():

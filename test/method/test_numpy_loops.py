@@ -80,7 +80,6 @@ def both_forms(run):
         ({"class_blind": True, "theta": 0.5}, False),
         ({"paired": True, "theta": 0.4}, False),
         ({"masks": "use", "theta": 0.3}, True),
-        ({"unit": "instance", "theta": 0.4}, False),
     ],
 )
 def test_a_comparison_has_the_same_numbers(changes, masks):

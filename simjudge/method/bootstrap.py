@@ -202,7 +202,12 @@ class DrawnSamples(ShortRepr):
         """(N,) the block of each sample, for counting: those without a block count by their unit."""
         if self.block is None:
             return self.unit
-        return np.where(self.block < 0, self.block.max(initial=-1) + 1 + self.unit, self.block)
+        return np.where(self.block < 0, self.blocks + self.unit, self.block)
+
+    @property
+    def blocks(self) -> int:
+        """How many numbers of blocks there are; those of `counted_block` from it on are of no block."""
+        return 0 if self.block is None else int(self.block.max(initial=-1)) + 1
 
     def cells(self, normals: Normals) -> DrawnCells:
         """Which numbers each sample takes."""
@@ -228,6 +233,7 @@ class DrawnRows(ShortRepr):
         own: (R,) how many contexts of A each row stands for; 0 where it carries no draws.
         untold: (R,) the same of rows that are compared, but have a side of a single unit.
         units: (R,) units of A and of B in the batch of each.
+        scale: (R,) by what the draws of each were multiplied, see `bootstrap_loops.crossed_scale`.
         w1, noise, square: (R,) W1, and sums over the draws of W* and of its square, with the noise within the sets.
         chance, around, around_square, extreme: (draws,), see `bootstrap_loops.add_drawn`.
     """
@@ -235,6 +241,7 @@ class DrawnRows(ShortRepr):
     own: FloatArray
     untold: FloatArray
     units: FloatArray
+    scale: FloatArray
     w1: FloatArray
     noise: FloatArray
     square: FloatArray
@@ -246,12 +253,12 @@ class DrawnRows(ShortRepr):
     @classmethod
     def zeros(cls, rows: int, draws: int) -> DrawnRows:
         """Nothing is added yet."""
-        nothing = (np.zeros(rows), np.zeros(rows), np.zeros(rows))
+        nothing = (np.zeros(rows), np.zeros(rows), np.zeros(rows), np.ones(rows))
         return cls(*nothing, *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in range(4)))
 
     def by_row(self) -> tuple[FloatArray, ...]:
         """The sums of rows."""
-        return self.own, self.untold, self.units, self.w1, self.noise, self.square
+        return self.own, self.untold, self.units, self.scale, self.w1, self.noise, self.square
 
     def by_draw(self) -> tuple[FloatArray, ...]:
         """The sums of draws."""
@@ -287,9 +294,11 @@ class DrawnRows(ShortRepr):
             arrays,
             cells.normal,
             cells.sign,
+            samples.blocks,
             min_batch,
             *seen,
             self.units[rows],
+            self.scale[rows],
             self.w1[rows],
             self.noise[rows],
             self.square[rows],
@@ -380,6 +389,11 @@ class Bootstrap(ShortRepr):
             np.concatenate(arrays) / total for arrays in zip(*(batch.by_draw() for batch in batches), strict=True)
         )
         weight, left = own / total, max(0.0, 1 - joined / max(compared, joined))
+        # Batches have units and blocks in common, not what a sighting has by itself: means over them vary as drawn.
+        spread = 1 / float(weight @ batches[0].scale[kept])
+        chance, around, around_square = (
+            drawn.mean() + (drawn - drawn.mean()) * spread for drawn in (chance, around, around_square)
+        )
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(

@@ -66,6 +66,45 @@ def count_units(first, last, rank, from_a, of_a, unit, seen):
 
 
 @njit(cache=True, nogil=True)
+def sum_of_squares(first, last, rank, number, of_block, blocks, share, total):
+    """The squares of what the samples of each number sum to; those of no block are left out. `total` is all zeros."""
+    square = 0.0
+    for k in range(first, last):
+        if of_block[rank[k]] < blocks:
+            total[number[rank[k]]] += share[k - first]
+    for k in range(first, last):
+        square += total[number[rank[k]]] ** 2
+        total[number[rank[k]]] = 0.0
+    return square
+
+
+@njit(cache=True, nogil=True)
+def crossed_scale(first, last, rank, samples, blocks, value, weight, share, totals):
+    """By what to multiply draws that carry units and blocks of time: what a sighting has by itself is in both.
+
+    Of the difference of means, the variance is that by units, and by blocks, less that by what they have in common
+    (Cameron, Gelbach and Miller, J. Bus. Econ. Stat. 29, 2011); and no less than the larger one of the two.
+    """
+    if blocks == 0:
+        return 1.0
+    from_a, unit, block, cell = samples[3], samples[4], samples[5], samples[6]
+    mean_a, mean_b = 0.0, 0.0
+    for k in range(first, last):
+        if from_a[rank[k]]:
+            mean_a += weight[k - first] * value[k - first]
+        else:
+            mean_b -= weight[k - first] * value[k - first]
+    for k in range(first, last):
+        share[k - first] = weight[k - first] * (value[k - first] - (mean_a if from_a[rank[k]] else mean_b))
+    all_numbers = len(totals[1])
+    by_unit = sum_of_squares(first, last, rank, unit, block, all_numbers, share, totals[0])
+    by_block = sum_of_squares(first, last, rank, block, block, blocks, share, totals[1])
+    by_both = sum_of_squares(first, last, rank, cell, block, blocks, share, totals[2])
+    both = by_unit + by_block
+    return math.sqrt(max(both - by_both, by_unit, by_block) / both) if both > 0 else 1.0
+
+
+@njit(cache=True, nogil=True)
 def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_far, area):
     """The integral of |D*| of (cells, draws) signs in place of normal numbers; `pooled` is F_c by place."""
     draws = sign.shape[1]
@@ -93,10 +132,12 @@ def add_drawn(
     samples,
     normal,
     sign,
+    blocks,
     min_batch,
     seen_unit,
     seen_block,
     row_units,
+    row_scale,
     row_w1,
     row_noise,
     row_square,
@@ -112,8 +153,10 @@ def add_drawn(
         expected: float64 (R, 2), what was expected at the row's context.
         normal: float32 (cells, draws), a normal number for each cell and draw.
         sign: the same for W* around the pooled distribution, with signs for units of both sets; (cells, 0): `normal`.
+        blocks: the numbers of blocks below it carry normal numbers beside those of units; 0: none do.
         seen_unit, seen_block: all False, by number of the unit and of the block.
         row_units: float64 (R,), out: how many units A and B have in it.
+        row_scale: float64 (R,), out: see `crossed_scale`.
         row_w1, row_noise, row_square: float64 (R,), out: W1, and the sums of W* and of its square with the noise
             within the sets. W1 is NaN where a row is not compared, and UNTOLD where a side of it is one unit: nothing
             tells its noise from a gap, and it takes no part in the draws.
@@ -130,6 +173,7 @@ def add_drawn(
     lanes = min(LANES, draws)
     so_far_a, so_far_b, all_a, all_b = np.empty(lanes), np.empty(lanes), np.empty(lanes), np.empty(lanes)
     area, within, redrawn = np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    share, totals = np.empty(longest), (np.zeros(len(seen_unit)), np.zeros(len(seen_block)), np.zeros(len(normal)))
     for r in range(len(start) - 1):
         first, last = start[r], start[r + 1]
         if own[r] == 0 or last - first < 2:
@@ -161,6 +205,9 @@ def add_drawn(
         row_w1[r] = w1
         if draws == 0:
             continue
+        scale = crossed_scale(first, last, rank, samples, blocks, value, weight, share, totals)
+        row_scale[r] = scale
+        more_a, more_b, more_chance = scale * more_a, scale * more_b, scale * more_chance
         row_noise[r] = 0.0 if math.isnan(row_noise[r]) else row_noise[r]
         row_square[r] = 0.0 if math.isnan(row_square[r]) else row_square[r]
         for begin in range(0, draws, lanes):

@@ -266,6 +266,20 @@ def _count_distinct(*numbers):
     return min(len(set(each.tolist())) for each in numbers)
 
 
+def crossed_scale(rank, samples, blocks, value, weight, from_a):
+    """By what to multiply draws that carry units and blocks."""
+    if blocks == 0:
+        return 1.0
+    mean = np.where(from_a, _total((weight * value)[from_a]), -_total((weight * value)[~from_a]))
+    share, timed = weight * (value - mean), samples[5][rank] < blocks
+    squares = [
+        float((np.bincount(number[rank][held], share[held]) ** 2).sum())
+        for number, held in zip(samples[4:7], (np.ones_like(timed), timed, timed), strict=True)
+    ]
+    both = squares[0] + squares[1]
+    return math.sqrt(max(both - squares[2], squares[0], squares[1]) / both) if both > 0 else 1.0
+
+
 def add_drawn(
     start,
     rank,
@@ -275,10 +289,12 @@ def add_drawn(
     samples,
     normal,
     sign,
+    blocks,
     min_batch,
     seen_unit,
     seen_block,
     row_units,
+    row_scale,
     row_w1,
     row_noise,
     row_square,
@@ -309,6 +325,7 @@ def add_drawn(
         row_w1[r] = _total(np.abs(share_a - share_b)[:-1] * step)
         if draws == 0:
             continue
+        scale = row_scale[r] = crossed_scale(near, samples, blocks, value, weight, from_a)
         row_noise[r], row_square[r] = np.nan_to_num([row_noise[r], row_square[r]])
         part_a, step = n_a / (n_a + n_b), step[:, np.newaxis]
         pooled = (part_a * share_a + (1 - part_a) * share_b)[:, np.newaxis]
@@ -316,8 +333,8 @@ def add_drawn(
         of_a, of_b = (np.cumsum(np.where(side[:, np.newaxis], numbers, 0.0), axis=0) for side in (from_a, ~from_a))
         all_a, all_b = of_a[-1], of_b[-1]
         so_far_a, so_far_b = of_a[:-1], of_b[:-1]
-        inside = inflation(units_a) * (so_far_a - share_a[:-1, np.newaxis] * all_a)
-        inside += inflation(units_b) * (so_far_b - share_b[:-1, np.newaxis] * all_b)
+        inside = scale * inflation(units_a) * (so_far_a - share_a[:-1, np.newaxis] * all_a)
+        inside += scale * inflation(units_b) * (so_far_b - share_b[:-1, np.newaxis] * all_b)
         within = (np.abs(inside) * step).sum(0)
         redrawn = (np.abs((share_a - share_b)[:-1, np.newaxis] + inside) * step).sum(0)
         around += own[r] * redrawn
@@ -330,7 +347,7 @@ def add_drawn(
             area = (np.abs(so_far[:-1] - pooled[:-1] * so_far[-1]) * step).sum(0)
         else:
             area = (np.abs(so_far_a + so_far_b - pooled[:-1] * (all_a + all_b)) * step).sum(0)
-        chance += own[r] * more_chance * area
+        chance += own[r] * scale * more_chance * area
 
 
 def add_kinds(

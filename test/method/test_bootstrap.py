@@ -17,6 +17,7 @@ from simjudge.method.algorithm import draw_pairs
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, Normals, UnitNumbers
 from simjudge.method.certainty import p_value
 from simjudge.method.distinct import Members
+from simjudge.method.loop_choice import use_numpy_loops
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.performance_model import PerformanceModel
@@ -141,6 +142,7 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
             units.append(min(counts))
         if min(units) < 2:
             continue
+        q = twice_counted(sets, near, value, share)
         pooled_a = from_a.mean()
         sides = ((from_a, 1, units[0]), (~from_a, -1, units[1]))
         draws = normals.count
@@ -151,9 +153,10 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
             f = [share[side & below].sum() for side, _, _ in sides]
             f_pooled = pooled_a * f[0] + (1 - pooled_a) * f[1]
             d_pooled = sum(sign * (share * (below - f_pooled))[side] @ flipped[side] for side, sign, _ in sides)
+            d_pooled *= q
             d_within = np.zeros(draws)
             for (side, sign, k), own in zip(sides, f, strict=True):
-                d_within += np.sqrt(k / (k - 1)) * sign * (share * (below - own))[side] @ g[side]
+                d_within += q * np.sqrt(k / (k - 1)) * sign * (share * (below - own))[side] @ g[side]
             w1 += abs(f[0] - f[1]) * (following - v)
             chance += np.abs(d_pooled) * (following - v)
             within += np.abs(d_within) * (following - v)
@@ -171,6 +174,22 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
             w1, more * within.sum(), more_square * (within**2).sum(), more_chance * chance, around, extreme
         )
     return out
+
+
+def twice_counted(sets: Squares, near: np.ndarray, value: np.ndarray, share: np.ndarray) -> float:
+    """By what the page multiplies the numbers of units and blocks, where both are drawn."""
+    if sets.block is None:
+        return 1.0
+    sums: list[dict[tuple[int, ...], float]] = [{}, {}, {}]
+    for i, y, s in zip(near, value, share, strict=True):
+        alike = sets.from_a[near] == sets.from_a[i]
+        part = (y - (share * value)[alike].sum()) * s * (1 if sets.from_a[i] else -1)
+        unit, block = int(sets.unit[i]), int(sets.block[i])
+        keys = [(unit,), (block,), (unit, block)] if block >= 0 else [(unit,)]
+        for total, key in zip(sums, keys, strict=False):
+            total[key] = total.get(key, 0.0) + part
+    by_unit, by_block, by_both = (sum(part**2 for part in total.values()) for total in sums)
+    return float(np.sqrt(max(by_unit + by_block - by_both, by_unit, by_block) / (by_unit + by_block)))
 
 
 def assert_equal(found: DrawnRows, wanted: dict[int, Literal]) -> None:
@@ -239,6 +258,18 @@ def test_the_compiled_loop_equals_the_page_written_down_slowly(case, adjusted):
         assert_equal(drawn, wanted)
 
 
+@pytest.mark.parametrize("case", ["blocks beside things", "pairs with blocks of time"])
+def test_the_loop_in_numpy_equals_it_too(case):
+    sets = CASES[case]
+    normals, model = normals_for(sets, 40), model_of(sets)
+    use_numpy_loops(True)
+    try:
+        [[found]] = draw_pairs([sets.pair(normals, model)], METHOD)
+    finally:
+        use_numpy_loops(False)
+    assert_equal(found, literal(sets, normals, METHOD.theta, model))
+
+
 def test_more_draws_than_lanes_and_batches_of_a_least_size():
     sets = made(7)
     normals, method = normals_for(sets, 150), replace(METHOD, min_batch_size=8, theta=0.85)
@@ -283,6 +314,19 @@ def whole(batches: list[DrawnRows], compared: int) -> Bootstrap:
     boot = Bootstrap.of_batches(batches, compared)
     assert boot is not None
     return boot
+
+
+def test_means_over_contexts_vary_as_without_what_is_taken_from_each():
+    sets = with_blocks(made(10))
+    [drawn] = draw_pairs([sets.pair(normals_for(sets, 50))], METHOD)[0]
+    kept = drawn.own > 0
+    q = np.average(drawn.scale[kept], weights=drawn.own[kept])
+    assert 0.7 < q < 0.95
+    boot = whole([drawn], 22)
+    for name in ("chance", "around", "around_square"):
+        plain = getattr(drawn, name) / drawn.own.sum()
+        assert getattr(boot, name).mean() == pytest.approx(plain.mean())
+        assert getattr(boot, name).std() == pytest.approx(plain.std() / q)
 
 
 @pytest.mark.parametrize("most", [1, 7, 64])

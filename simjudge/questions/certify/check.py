@@ -333,10 +333,11 @@ def compare_class(
     alone = bool((table["block"] < 0).all())
     both = np.intersect1d(unit[of_a], unit[~of_a]) if alone else np.zeros(0, np.int64)
     flipped = np.where(np.isin(unit, both)[:, None], np.where(normals < 0, -1, 1), normals)
-    block = np.where(block < 0, block.max() + 1 + unit, block)
+    timed, block = block >= 0, np.where(block < 0, block.max() + 1 + unit, block)
+    cell = np.unique(np.stack([unit, block]), axis=1, return_inverse=True)[1].reshape(-1)
     draws, w1, difference, batch, overlap = normals.shape[1], [], [], [], np.zeros(len(rows), bool)
     sums = {name: np.zeros(draws) for name in ("chance", "around", "around_square", "extreme")}
-    own, units, adjusted, noise, square = [], [], [], [], []
+    own, units, scales, adjusted, noise, square = [], [], [], [], [], []
     for first in np.unique(same[of_a]):
         twins, near = np.flatnonzero(of_a & (same == first)), alike[first]
         sides = near[of_a[near]], near[~of_a[near]]
@@ -357,7 +358,10 @@ def compare_class(
         if min(counts) < 2:
             continue
         part_a = len(sides[0]) / len(near)
-        found, more, more_chance = draw_context(value, weight, normals[near], flipped[near], counts, part_a)
+        numbers = unit[near], block[near], cell[near]
+        scales.append(crossed_scale(value, weight, of_a[near], numbers, timed[near]))
+        drawn = normals[near], flipped[near]
+        found, more, more_chance = draw_context(value, weight, *drawn, counts, part_a, scales[-1])
         if len(both) and len(np.unique(unit[near])) == counts[0] == counts[1]:
             found["chance"] /= more_chance
         own.append(len(twins))
@@ -369,6 +373,10 @@ def compare_class(
         sums["around"] += len(twins) * found["around"]
         sums["around_square"] += len(twins) * found["around"] ** 2
         sums["extreme"] += len(twins) * found["extreme"]
+    # Batches have things and times in common, not what a sighting has by itself: their means vary as drawn.
+    for name in ("chance", "around", "around_square"):
+        middle = sums[name].mean() if draws else 0.0
+        sums[name] = middle + (sums[name] - middle) * (sum(own) / np.dot(own, scales) if own else 1.0)
     arrays = {
         "own": own,
         "units": units,
@@ -400,14 +408,32 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
     return moved, np.where(of_a, weight / weight[of_a].sum(), -weight / weight[~of_a].sum())
 
 
+def crossed_scale(value: Array, weight: Array, of_a: Array, numbers: tuple[Array, ...], timed: Array) -> float:
+    """By what to multiply draws that carry things and blocks of time: what a sighting has by itself is in both.
+
+    Variances of the difference of means by things, by blocks, and by both (Cameron, Gelbach and Miller 2011). `numbers`
+    are those of the unit, of the block and of the two together, `timed` says who has a block.
+    """
+    if not timed.any():
+        return 1.0
+    share = weight * (value - np.where(of_a, weight[of_a] @ value[of_a], -weight[~of_a] @ value[~of_a]))
+    squares = [
+        float((np.bincount(number[held], share[held]) ** 2).sum())
+        for number, held in zip(numbers, (np.ones_like(timed), timed, timed), strict=True)
+    ]
+    both = squares[0] + squares[1]
+    return math.sqrt(max(both - squares[2], squares[0], squares[1]) / both) if both > 0 else 1.0
+
+
 def draw_context(
-    value: Array, weight: Array, normals: Array, flipped: Array, units: list[int], part_a: float
+    value: Array, weight: Array, normals: Array, flipped: Array, units: list[int], part_a: float, scale: float
 ) -> tuple[dict[str, Array], tuple[float, float], float]:
     """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
-    `flipped` are the numbers of "chance", `part_a` is A's share of the batch. Of each draw "chance" is the integral of
-    |D*|; "within", that with the noise within the sets, which lacks a little, so that it and its square count "more"
-    times; "around", that of |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
+    `flipped` are the numbers of "chance", `part_a` is A's share of the batch; draws are multiplied by `scale`. Of each
+    draw "chance" is the integral of |D*|; "within", that with the noise within the sets, which lacks a little, so that
+    it and its square count "more" times; "around", that of |D + D*|; "extreme", that of |D*| had all of A the
+    performance 0 and all of B 1, without the scale.
     """
     order = np.argsort(value, kind="stable")
     value, weight, normals, flipped = value[order], weight[order], normals[order], flipped[order]
@@ -417,10 +443,10 @@ def draw_context(
     share = [np.cumsum(part)[steps][:, None] for part in parts]
     pooled = part_a * share[0] + (1 - part_a) * share[1]
     count = sum(units)
-    grown = [math.sqrt(k / (k - 1)) for k in units]
+    grown = [scale * math.sqrt(k / (k - 1)) for k in units]
     # What few units, or units of unlike number, take from draws around the batch itself is given back.
     unlike = max(0.0, (units[0] ** -3 + units[1] ** -3) / (1 / units[0] + 1 / units[1]) ** 2 - 1 / count)
-    more_chance = 1 + 0.77 / (count - 1) + min(unlike, 0.06 + 0.19 * unlike)
+    more_chance = scale * (1 + 0.77 / (count - 1) + min(unlike, 0.06 + 0.19 * unlike))
     more = 1 + min(0.25, 0.5 / count + 0.9 * unlike), 1 + 0.65 * unlike
     out: dict[str, list[Array]] = {name: [] for name in ("chance", "within", "around", "extreme")}
     lanes = max(1, LANE // len(value))

@@ -17,7 +17,7 @@ from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import ReplaySettings
-from simjudge.sim.capture.camera_poses import CameraPath, camera_mount, parse_pose
+from simjudge.sim.capture.camera_poses import CameraPath, camera_mount, carrying_vehicle, parse_pose
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import exposure_span
@@ -62,11 +62,12 @@ class ReplayNode(SimjudgeNode):
         self._camera = read_camera(given["camera"])
         self._limits = MotionLimits(given["max_gap"], given["max_speed"], math.radians(given["max_turn"]))
         self._alignment = parse_pose("align", given["align"])
-        self._mount, seated = camera_mount(given["vehicle"] or None, given["mount"] or None)
         noise = PoseNoise(math.radians(given["noise_angle"]), given["noise_position"])
         self._noise = noise if noise.angle or noise.position else None
         table = Path(given["cones"]) if given["cones"] else None
         scene = read_replay_scene(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
+        mount = given["mount"] or None
+        self._mount, seated = camera_mount(carrying_vehicle(given["vehicle"] or None, mount, scene), mount)
         self._engine: Engine = make_engine(given["engine"], scene)
         labelling = Labelling(given["min_size"], given["min_visible"])
         self._capture = Capture(self._engine, self._camera, labelling, given["seed"])

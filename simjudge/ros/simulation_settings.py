@@ -136,7 +136,8 @@ class ReplaySettings(PoseSettings, LabelSettings):
         choices=TRIGGERS,
     )
     vehicle: str | None = setting(
-        None, "Car whose base_link the poses are of, file or name. Not given: art1, unless a mount is given."
+        None,
+        "Car whose base_link the poses are of, file or name. Not given: the scene's or art1, unless a mount is given.",
     )
     mount: str | None = setting(
         None,

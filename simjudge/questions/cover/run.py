@@ -51,7 +51,7 @@ from simjudge.questions.cover.result import (
     uncovered_rows,
 )
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses, camera_mount
+from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses, camera_mount, carrying_vehicle
 from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
 from simjudge.sim.capture.rendering import render_plans
 from simjudge.sim.engines.registry import make_engine
@@ -282,7 +282,7 @@ class _Search:
         described = read_scene(scene, settings.seed)
         check_cover_scene(described, scene)
         check_cover_classes(a, described, scene)
-        self.mount = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)[0]
+        self.mount = camera_mount(carrying_vehicle(vehicle, mount, described), mount)[0]
         self.numbering = ClassNumbering(a.class_names)
         self.class_names = dict(described.class_names)
         self.own = similar_pairs(a, a, settings.method)

@@ -22,7 +22,7 @@ def compare(
     b: str = typer.Option("chrono", "--b", help="Second engine."),
     poses: str = typer.Option("path", metavar="path|random|FILE", help="Camera poses, as for simjudge render."),
     count: int = typer.Option(12, "-n", min=1, help="Number of poses."),
-    vehicle: str | None = typer.Option(None, help="Vehicle that carries the camera.", show_default="art1"),
+    vehicle: str | None = typer.Option(None, help="Vehicle that carries the camera.", show_default="scene's, or art1"),
     model: Path | None = typer.Option(None, "--model", help="Detector that judges both."),
     seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera noise."),
 ) -> None:

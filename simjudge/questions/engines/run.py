@@ -36,7 +36,7 @@ from simjudge.page.kit import picture_uri, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results
-from simjudge.sim.capture.camera_poses import camera_mount, choose_camera_poses
+from simjudge.sim.capture.camera_poses import camera_mount, carrying_vehicle, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine, Poses
@@ -341,7 +341,7 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
         b: name of the other.
         poses: "path", "random", or a text file of poses, as `simjudge.sim.capture.rendering.render` has it.
         n: number of poses.
-        vehicle: file or name of the car that carries the camera; None for art1.
+        vehicle: file or name of the car that carries the camera; None for the scene's own, or art1.
         model: file of a detector that judges both; None for none.
         seed: seed of scene, poses and camera.
         log: receives lines that a person should read.
@@ -353,7 +353,9 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
     """
     world = read_scene(scene, seed)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
-    camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, camera_mount(vehicle, None)[0])
+    camera_poses, losses = choose_camera_poses(
+        poses, scene, seen_by, n, seed, camera_mount(carrying_vehicle(vehicle, None, world), None)[0]
+    )
     chosen: list[Pose] = []
     views: list[list[EngineView]] = []
     variants: list[str] = []

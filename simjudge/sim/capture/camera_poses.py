@@ -24,7 +24,7 @@ from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise, Trajec
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.engines.contract import Engine, Poses
 from simjudge.sim.scene.ground import Ground
-from simjudge.sim.scene.model import Course
+from simjudge.sim.scene.model import Course, Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset
 from simjudge.sim.vehicle.vehicle import read_vehicle
@@ -54,6 +54,11 @@ class CameraPath:
     def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
         """The optical frame in the scene's world at times during one frame, noise included (stamp: int64 (N,))."""
         return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
+
+
+def carrying_vehicle(vehicle: str | Path | None, mount: str | None, scene: Scene) -> str | Path | None:
+    """The car that carries the camera: the given one, else the scene's own; None with a mount, or for `DEFAULT_CAR`."""
+    return vehicle or (scene.vehicle if mount is None else None)
 
 
 def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, str]:

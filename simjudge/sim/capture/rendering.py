@@ -28,6 +28,7 @@ from simjudge.sim.capture.camera_poses import (
     CarriedPoses,
     FilePoses,
     camera_mount,
+    carrying_vehicle,
     choose_camera_poses,
 )
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
@@ -202,7 +203,7 @@ def render(
     check_output(target)
     seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
-    vehicle = settings.vehicle or (described.vehicle if mount is None else None)
+    vehicle = carrying_vehicle(settings.vehicle, mount, described)
     cameras = _rig_cameras(camera, vehicle, mount, target)
     seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)
     mounted = cameras[0].mount.optical_frame() if cameras else camera_mount(vehicle, mount)[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_poses import DEFAULT_CAR
+from simjudge.sim.capture.camera_poses import DEFAULT_CAR, carrying_vehicle
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.capture_settings import ReplayingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
@@ -130,7 +130,8 @@ def replay_sensors(
     )
     renderer = make_engine(options.engine, world)
     try:
-        log(f"{_describe_clouds(carried)}; poses from {poses_from}; no camera")
+        body = f"at the places of {car.name}" if car else "on a body that is no car"
+        log(f"{_describe_clouds(carried)}, {body}; poses from {poses_from}; no camera")
         with progress("replaying") as advance:
             events = list(carried.events(renderer, losses))
             advance(len(events), len(events))
@@ -240,6 +241,7 @@ def replay(
     options = settings.as_settings(CameraPathOptions)
     limits, alignment, offset = options.limits, options.alignment, options.offset
     world = read_replay_scene(str(scene), settings.cones, settings.cone_kinds, alignment, settings.seed)
+    options = replace(options, vehicle=carrying_vehicle(settings.vehicle, settings.mount, world))
     if camera is None:
         if settings.sensors is None:
             raise UsageError("--camera: say what sees the scene, or --sensors what else is replayed")
@@ -264,7 +266,7 @@ def replay(
     given = {"bag": str(recording), "cones": cones, "align": settings.align, "mount": where}
     carried = None
     if settings.sensors is not None:
-        car = None if settings.mount is not None else read_vehicle(settings.vehicle or DEFAULT_CAR)
+        car = None if settings.mount is not None else read_vehicle(options.vehicle or DEFAULT_CAR)
         carried = SensorReplay(
             read_sensors(settings.sensors, places=car.places if car else None),
             body_in_scene(source.trajectory, alignment, offset),

@@ -25,9 +25,9 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import near_name
 from simjudge.geometry.keyframes import Keyframes
+from simjudge.sim.capture.lidar_light import lidar_light
 from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses, SensedWorld
-from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
 from simjudge.sim.sensors.filter_registry import FilterStep
 from simjudge.sim.sensors.inertial.inertial_sensor import (
@@ -85,8 +85,8 @@ class LidarCapture:
     def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
+        self._light = lidar_light(tuple(things))
         # The row behind the last, index -1, is for rays that hit nothing.
-        self._reflectance = np.array([*(thing_reflectance(thing) for thing in things), 0.0])
         self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
         self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
         self._is_car = np.array([*(thing.name.split("/")[0] == CAR for thing in things), False])
@@ -102,7 +102,7 @@ class LidarCapture:
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
         seed = (self._seed, zlib.crc32(self.lidar.name.encode()), stamp)
         filters = CloudFilters(self._filters, stamp, (*seed, _FILTERED))
-        reflected = self._reflected(hits, rays.direction)
+        reflected = RayHits(hits.distance, hits.thing, self._light.reflected(hits, rays, motion))
         scan = measure(self.lidar, reflected, sensor, np.random.default_rng(seed), filters)
         if scan is None:
             return None
@@ -122,11 +122,6 @@ class LidarCapture:
                 f"sensor {self.lidar.name}: {100 * share:.0f} % of its first turn is the car that carries it; move it"
                 " (mount: place roof, hood or bumper, or position, metres in base_link), or write allow_self: true"
             )
-
-    def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
-        """The share of each ray's light that comes back: rho |n . d|."""
-        cosine = np.abs(np.einsum("ni,ni->n", hits.normal, direction))
-        return RayHits(hits.distance, hits.thing, np.where(hits.thing < 0, 0.0, self._reflectance[hits.thing] * cosine))
 
     def _boxes(self, scan: Scan, sensor: Keyframes, motion: BodyMotion) -> ObjectBoxes:
         instances, points = np.unique(self._instance[scan.thing], return_counts=True)

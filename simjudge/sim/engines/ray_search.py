@@ -161,7 +161,7 @@ def enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
+def meet_triangle(corners, at, ray, limit):  # type: ignore[no-untyped-def]
     """Distance and weights of corners where a ray meets a triangle, else FAR (Moeller and Trumbore, 1997)."""
     ux, uy, uz = corners[at, 1, 0], corners[at, 1, 1], corners[at, 1, 2]
     vx, vy, vz = corners[at, 2, 0], corners[at, 2, 1], corners[at, 2, 2]
@@ -194,7 +194,7 @@ def search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # typ
             stack[waiting], stack[waiting + 1] = begin, begin + 1
             waiting += 2
         for at in range(begin, begin + count):
-            distance, b1, b2 = _meets(corners, at, ray, best)
+            distance, b1, b2 = meet_triangle(corners, at, ray, best)
             if distance < best:
                 best, found, first, second = distance, at, b1, b2
                 if not nearest:

@@ -12,6 +12,7 @@ of a `kind`. Parts of one surface become one mesh: a table of five boxes and two
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,18 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import model as solid_meshes
 from simjudge.sim.scene.ground import ground_collider, radius_from_above
 from simjudge.sim.scene.mesh_files import MeshFile, face_areas, main_surface, read_mesh
-from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, MotionPath, Paint, Surface, Thing
+from simjudge.sim.scene.model import (
+    NO_CLASS,
+    NO_INSTANCE,
+    Collider,
+    Mesh,
+    Motion,
+    MotionPath,
+    Paint,
+    Retroreflection,
+    Surface,
+    Thing,
+)
 from simjudge.sim.scene.obj import read_normal_map, read_texture
 from simjudge.sim.scene.scene_fields import linear_radiance, luminance
 from simjudge.sim.scene.scene_file import SceneDocument
@@ -46,12 +58,17 @@ Repeat = tuple[float, float]
 _PLAIN = Surface()  # One object: parts of one surface are joined
 
 
-def lidar_reflectance(surface: Surface) -> float:
-    """The share of a lidar's light that a surface sends back straight, facing the beam."""
+def reflectance_map(surface: Surface) -> npt.NDArray[np.float32]:
+    """The share of a lidar's light that a matt surface sends back straight, facing the beam, (H, W) by its texture."""
     if surface.reflectance is not None:
-        return surface.reflectance
-    texture = 1.0 if surface.texture is None else float(luminance(surface.texture).mean())
-    return min(float(luminance(surface.colour)) * texture, 1.0)
+        return np.full((1, 1), surface.reflectance, np.float32)
+    texture = np.ones((1, 1, 3)) if surface.texture is None else surface.texture
+    return np.minimum(luminance(texture * np.array(surface.colour)), 1.0).astype(np.float32)
+
+
+def lidar_reflectance(surface: Surface) -> float:
+    """The mean of the same over the texture."""
+    return float(reflectance_map(surface).mean(dtype=np.float64))
 
 
 def stops_lidar(surface: Surface) -> bool:
@@ -110,7 +127,7 @@ class Surfaces:
         texture = self._texture(fields.texture, location) if fields.texture is not None else None
         white = texture is not None or fields.refractive_index is not None
         plain = (1.0, 1.0, 1.0) if white else Surface.colour
-        emission = linear_radiance(fields.emission)
+        emission, retro = linear_radiance(fields.emission), fields.retroreflection
         surface = Surface(
             fields.colour or plain,
             texture,
@@ -120,6 +137,7 @@ class Surfaces:
             emission,
             self._normal_map(fields.normal_map, (*location[:-1], "normal_map")),
             fields.refractive_index,
+            None if retro is None else Retroreflection(retro.factor, math.radians(retro.acceptance)),
         )
         return surface, fields.repeat or (1.0, 1.0)
 

@@ -60,6 +60,14 @@ class Mesh(ShortRepr):
     normals: FloatArray  # float64 (V, 3), unit, per vertex; at sharp edges the vertices are doubled
 
 
+@dataclass(frozen=True)
+class Retroreflection:
+    """What sends a lidar's light back to where it came from, as sheeting of signs and vests does."""
+
+    factor: float  # times as much as a matt surface of its reflectance sends back, 1 or more
+    acceptance: float  # largest angle between the beam and the surface's normal at which it does, radians
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface(ShortRepr):
     """What a thing is made of: a dielectric or metal in the metallic-roughness convention (Cook-Torrance, GGX)."""
@@ -69,7 +77,7 @@ class Surface(ShortRepr):
     texture: npt.NDArray[np.float32] | None = None
     roughness: float = 0.7  # 0 (mirror) to 1; GGX alpha is its square
     metallic: float = 0.0  # 0 to 1
-    reflectance: float | None = None  # of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`
+    reflectance: float | None = None  # of a lidar's light, 0 to 1; None: that of visible light, see `reflectance_map`
     # Linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
     emission: Colour = (0.0, 0.0, 0.0)
     # float32 (H, W, 3), unit normals in tangent space (x along u, y along v, z outward), row 0 at v = 1; None: that of
@@ -78,6 +86,7 @@ class Surface(ShortRepr):
     # Of clear glass, 1 or more; None: it is opaque. Of clear glass only the colour counts otherwise: what passes
     # through has it.
     refractive_index: float | None = None
+    retroreflection: Retroreflection | None = None  # None: it sends light back as matt surfaces do
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,6 +32,7 @@ from simjudge.sim.scene.scene_fields import (
 SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
 _DENSEST = 4.0  # Refractive index; of silicon in the infrared it is 3.4
 _STRONGEST = 10.0  # Of normal maps
+_BRIGHTEST = 1e5  # Factor of a retro-reflector
 _MOST_SEGMENTS = 256  # Sides of what is round
 
 
@@ -104,6 +105,15 @@ class NormalMapFields(Fields):
     """How much the bumps count: x and y of the normals are multiplied by it."""
 
 
+class RetroreflectionFields(Fields):
+    """What sends a lidar's light back to where it came from, as sheeting of signs and vests does."""
+
+    factor: Annotated[float, Number(ge=1, le=_BRIGHTEST)]
+    """Times as much as a matt surface of its reflectance sends back."""
+    acceptance: Annotated[float, Number(gt=0, le=90)] = 30.0
+    """Largest angle between the beam and the surface's normal at which it does, degrees; beyond it is matt."""
+
+
 class SurfaceFields(Fields):
     """What a thing is made of."""
 
@@ -118,7 +128,9 @@ class SurfaceFields(Fields):
     metallic: Share = Surface.metallic
     """0 to 1."""
     reflectance: Share | None = None
-    """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture), if left out."""
+    """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture there), if left out."""
+    retroreflection: RetroreflectionFields | None = None
+    """It sends a lidar's light back to where it came from; as matt surfaces do, if left out."""
     emission: Radiance = 0.0
     """Radiance that it sends out by itself; multiplies the texture. It lights nothing else."""
     normal_map: NormalMapFields | None = None

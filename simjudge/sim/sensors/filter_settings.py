@@ -53,6 +53,9 @@ class FilterSettings(ReadSettings):
         None, "Match the ratios of mean red, green and blue of this set (undoes a white balance)."
     )
     match_exposure: Path | None = setting(None, "Match mean and standard deviation of brightness of this set.")
+    match_channels: Path | None = setting(
+        None, "Match mean and standard deviation of red, of green and of blue of this set."
+    )
     colour_transfer: Path | None = setting(
         None, "Match means and standard deviations in CIELAB of this set (Reinhard's colour transfer)."
     )
@@ -79,6 +82,6 @@ class FilterSettings(ReadSettings):
     @property
     def references(self) -> dict[str, Path]:
         """The sets that are references, by the setting that names them, in the order in which they act."""
-        names = ("match_colours", "match_exposure", "colour_transfer", "fourier_adaptation")
+        names = ("match_colours", "match_exposure", "match_channels", "colour_transfer", "fourier_adaptation")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         return {name: path for name, path in given.items() if path is not None}

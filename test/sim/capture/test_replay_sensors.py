@@ -218,6 +218,25 @@ def test_sensors_are_replayed_without_a_camera(tmp_path):
     assert not any("camera" in topic for topic in topics)
 
 
+@pytest.mark.parametrize(("given", "car"), [(None, "compact"), ("art1", "art1")])
+def test_a_replay_takes_the_scenes_own_car_unless_another_is_given(tmp_path, given, car):
+    """The lidar is as high above the poses' ground as the car's roof."""
+    path = tmp_path / "path.tum"
+    path.write_text("".join(f"{10 + 0.1 * k:.1f} {0.1 * k:.2f} 0 0 0 0 0 1\n" for k in range(6)))
+    scene = tmp_path / "plain.yaml"
+    scene.write_text("vehicle: compact\nthings: {floor: {plane: [200, 200]}}\n")
+    sensors = tmp_path / "roof.yaml"
+    sensors.write_text("roof: {kind: lidar, rate: 5, columns: 8, elevation: [-30], mount: {place: roof}}\n")
+    lines = []
+    more = {} if given is None else {"vehicle": given}
+    out = tmp_path / "out.mcap"
+    replay(path, out, scene=scene, sensors=sensors, log=lines.append, **more)
+    assert any(f"at the places of {car}" in line for line in lines), lines
+    z = read_clouds(out).read(0).table["z"]
+    height = read_vehicle(given or "compact").places["roof"].position[2]
+    assert z[np.isfinite(z)] == pytest.approx(-height, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({}, "--sensors"), ({"sensors": "vlp16", "rate": 2.0}, "--rate"), ({"sensors": "vlp16", "start": 1.0}, "--start")],

@@ -147,6 +147,10 @@ WRONG = {
         {"things": {"a": {"box": [1, 1, 1], "surface": {"refractive_index": 1.5, "texture": {"pattern": "wood"}}}}},
         r"things\.a\.surface\.texture: clear glass is smooth and has only a colour",
     ),
+    "a retro-reflector that is darker than matt": (
+        {"things": {"a": {"box": [1, 1, 1], "surface": {"retroreflection": {"factor": 0.5}}}}},
+        r"things\.a\.surface\.retroreflection\.factor: a number from 1 to 100000 is needed; this is 0\.5",
+    ),
     "glass thinner than air": (
         {"things": {"a": {"box": [1, 1, 1], "surface": {"refractive_index": 0.9}}}},
         r"things\.a\.surface\.refractive_index: a number from 1 to 4 is needed; this is 0\.9",

@@ -32,7 +32,7 @@ from simjudge.sim.sensors.camera.filters import (
     require_colours,
     to_type_of,
 )
-from simjudge.sim.sensors.camera.isp import inverse_gray_world, linear_light, match_exposure, srgb
+from simjudge.sim.sensors.camera.isp import inverse_gray_world, linear_light, match_channels, match_exposure, srgb
 
 Numbers = npt.NDArray[np.float64]
 # Linear sRGB to CIE XYZ (IEC 61966-2-1); each row is divided by the white of D65, its sum.
@@ -154,6 +154,12 @@ def _channel_means(image: AnyImage) -> Numbers:
     return np.asarray(as_float(image).mean((0, 1), dtype=np.float64)) * FULL_SCALE
 
 
+def _channel_statistics(image: AnyImage) -> Numbers:
+    values = as_float(image)
+    numbers = values.mean((0, 1), dtype=np.float64), values.std((0, 1), dtype=np.float64)
+    return np.concatenate(numbers) * FULL_SCALE
+
+
 def _lab_statistics(image: AnyImage) -> Numbers:
     lab = cielab(as_float(image))
     return np.concatenate([lab.mean((0, 1)), lab.std((0, 1))])
@@ -176,6 +182,12 @@ def _by_filter(
 EXPOSURE = _by_filter(match_exposure, _exposure, ("mean", "deviation"))
 # The proportions of the channels' means.
 CHANNEL_MEANS = _by_filter(inverse_gray_world, _channel_means, ("red", "green", "blue"))
+# Mean and standard deviation of each channel.
+CHANNELS = _by_filter(
+    match_channels,
+    _channel_statistics,
+    ("red", "green", "blue", "red_deviation", "green_deviation", "blue_deviation"),
+)
 # Means and standard deviations in CIELAB (Reinhard).
 COLOUR_TRANSFER = _by_filter(
     colour_transfer,

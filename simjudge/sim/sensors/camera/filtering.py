@@ -29,6 +29,7 @@ from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.sets import as_frames, read_set, refuse_input_as_output, write_where_asked
 from simjudge.sim.sensors.camera.adaptation import (
     CHANNEL_MEANS,
+    CHANNELS,
     COLOUR_TRANSFER,
     EXPOSURE,
     Adaptation,
@@ -282,7 +283,12 @@ def _adaptation(key: str, frames: FrameSet, settings: FilterSettings) -> Adaptat
     if key == "fourier_adaptation":
         highest = max(window_reach(tuple(size), settings.fourier_share) for size in frames.size.tolist())
         return fourier(settings.fourier_share, highest)
-    return {"match_colours": CHANNEL_MEANS, "match_exposure": EXPOSURE, "colour_transfer": COLOUR_TRANSFER}[key]
+    return {
+        "match_colours": CHANNEL_MEANS,
+        "match_exposure": EXPOSURE,
+        "match_channels": CHANNELS,
+        "colour_transfer": COLOUR_TRANSFER,
+    }[key]
 
 
 def _described_camera(settings: FilterSettings, log: Log) -> Camera | None:

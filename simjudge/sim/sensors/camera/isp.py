@@ -48,6 +48,7 @@ _MARGIN = 2
 _KNEE = 0.0031308  # Linear value below which sRGB is a straight line
 _LOWEST = -0.5  # Value that 0 stands for in OpenCV's demosaicing, which takes 16 bits
 _SPAN = 2.0  # Values that its 16 bits span: up to 1.5, 0.008 grey levels apart
+_NO_CONTRAST = 1e-9  # Standard deviation, full scale 1, below which there is no contrast to match
 _STEPS = 65535  # The largest number of 16 bits
 
 
@@ -147,8 +148,35 @@ def match_exposure(image: AnyImage, *, mean: float, deviation: float) -> AnyImag
     require(bool(held), f"match_exposure: mean {mean}, deviation {deviation}; finite, and a deviation of 0 or more")
     values = as_float(image)
     old_mean, old_deviation = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
-    gain = deviation / FULL_SCALE / old_deviation if old_deviation > 1e-9 else 1.0
+    gain = deviation / FULL_SCALE / old_deviation if old_deviation > _NO_CONTRAST else 1.0
     return to_type_of(image, (values - old_mean) * gain + mean / FULL_SCALE)
+
+
+@camera_filter
+def match_channels(
+    image: AnyImage,
+    *,
+    red: float,
+    green: float,
+    blue: float,
+    red_deviation: float,
+    green_deviation: float,
+    blue_deviation: float,
+) -> AnyImage:
+    """Give each channel of each image its own mean and standard deviation, grey levels of 255.
+
+    It is `match_exposure` by channel: exposures that differ from colour to colour. A channel of a single value gets the
+    mean only.
+    """
+    require_colours(image, "match_channels")
+    means = np.array([red, green, blue], np.float64) / FULL_SCALE
+    deviations = np.array([red_deviation, green_deviation, blue_deviation], np.float64) / FULL_SCALE
+    held = bool(np.isfinite([means, deviations]).all() and (deviations >= 0).all())
+    require(held, "match_channels: means must be finite, and deviations 0 or more")
+    values = as_float(image)
+    old_means, old_deviations = values.mean((0, 1), dtype=np.float64), values.std((0, 1), dtype=np.float64)
+    gains = np.divide(deviations, old_deviations, out=np.ones(3), where=old_deviations > _NO_CONTRAST)
+    return to_type_of(image, (values - old_means) * gains + means)
 
 
 @camera_filter

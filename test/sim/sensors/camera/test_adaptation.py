@@ -112,6 +112,10 @@ def exposure(picture):
     return [picture.mean(), picture.std()]
 
 
+def channels(picture):
+    return [*picture.mean((0, 1)), *picture.std((0, 1))]
+
+
 def shares(picture):
     means = picture.mean((0, 1))
     return (means / means.sum()).tolist()
@@ -129,6 +133,7 @@ def low_frequencies(picture):
 WAYS = [
     ({"match_exposure": "real"}, exposure, 0.6),
     ({"match_colours": "real"}, shares, 0.003),
+    ({"match_channels": "real"}, channels, 0.6),
     ({"colour_transfer": "real"}, lab, 0.5),
     ({"fourier_adaptation": "real", "fourier_share": 0.1}, low_frequencies, 0.4),
 ]

@@ -135,7 +135,7 @@ def test_poses_on_a_line_have_no_rotation():
     truth, estimate = made_pair(6)
     line = np.outer(np.linspace(0, 5, len(truth)), [1.0, 0.0, 0.0])
     straight = Trajectory("line", "", "", truth.stamp, line, truth.orientation)
-    with pytest.raises(SimjudgeError, match="line: its poses lie at one place or on one line.*--align origin"):
+    with pytest.raises(SimjudgeError, match=r"line: its poses lie at one place or on one line.*--align origin"):
         align_poses(straight, straight, SE3)
     assert align_poses(straight, estimate, ORIGIN).scale == 1
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
@@ -18,8 +16,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number
 from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import GAPS, Reason, Verdict
-from simjudge.results.context_table import column_numbers, number_column, unreadable_table
 from simjudge.results.metric_rows import COLUMNS, MetricFields, MetricWords, number, table_row, worst_of_metrics
+from simjudge.results.metric_tables import read_columns, write_columns
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import DRIVES, LINES, WINDOWS, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
@@ -112,8 +110,9 @@ class SavedDrives:
             return self.fresh
         names = [row.metric for row in self.metrics]
         columns = (*WINDOW_COLUMNS, *names, *(f"w1 {name}" for name in names))
+        again = "run simjudge compare-drives again"
         return DriveResultTables(
-            _read_table(self.folder / WINDOWS, columns), _read_table(self.folder / LINES, LINE_COLUMNS)
+            read_columns(self.folder / WINDOWS, columns, again), read_columns(self.folder / LINES, LINE_COLUMNS, again)
         )
 
     def drives(self, side: int) -> list[Mapping[str, FloatArray]]:
@@ -144,22 +143,8 @@ def save_drive_result(folder: Path, content: Mapping[str, object], tables: Drive
     """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
         for name, table in ((WINDOWS, tables.windows), (LINES, tables.lines)):
-            columns = {key: number_column(values, np.isnan(values)) for key, values in table.items()}
-            pq.write_table(pa.table(columns), temporary / name)
+            write_columns(temporary / name, table)
         write_json(temporary / DRIVES, dict(content))
-
-
-def _read_table(path: Path, columns: Sequence[str]) -> Mapping[str, FloatArray]:
-    try:
-        table = pq.read_table(path)
-        missing = [name for name in columns if name not in table.column_names]
-        if missing:
-            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare-drives again")
-        return {name: np.asarray(column_numbers(table.column(name)), np.float64) for name in columns}
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; run simjudge compare-drives again") from error
-    except (OSError, pa.ArrowException, ValueError) as error:
-        raise unreadable_table(path, error) from error
 
 
 WORDS = MetricWords(

@@ -33,6 +33,8 @@ from simjudge.results.metric_rows import COLUMNS, number, table_row, worst_of_me
 
 _WIDTH, _PANEL = 680.0, 190.0
 """Points: width of a figure, and height of a panel."""
+_HEIGHTS = 190.0, 420.0
+"""Points: limits of the height of the map."""
 _WIDEST_PX = 860
 _SIDES = ((REAL, "a", "real"), (SIM, "b", "simulated"))
 _MOST_POINTS = 800
@@ -54,7 +56,10 @@ def map_figure(result: SavedTrajectories) -> ReportFigure:
     errors, sides = poses[APE_TRANSLATION], poses["side"]
     top = float(np.quantile(errors, 0.95)) or 1.0
     edges = np.linspace(0.0, top, len(_STEPS) + 1)
-    height = 330.0
+    spans = [[float(np.ptp(poses[axis][sides == side])) for axis in "xy"] for side, _, _ in _SIDES]
+    wide = max(span[0] for span in spans) or 1.0
+    tall = max(span[1] for span in spans)
+    height = float(np.clip((_WIDTH / 2 - 66) * tall / wide + 92, *_HEIGHTS))
     with report_style():
         figure = ReportFigure(_WIDTH, height, "The true courses from above, coloured by the absolute position error.")
         for side, _, name in _SIDES:
@@ -110,7 +115,7 @@ def kinds_table(result: SavedTrajectories) -> list[list[str] | str]:
     real = table["side"] == REAL
     for name, unit in ((CURVATURE, "1/m"), (SPEED, "m/s")):
         edges = np.unique(np.quantile(table[name], np.linspace(0, 1, _KINDS + 1)))
-        if len(edges) < 2:
+        if edges[-1] - edges[0] <= float(str(result.file.parameters[f"{name}_tolerance"])):
             continue
         rows.append(name)
         for low, high in pairwise(edges.tolist()):
@@ -133,7 +138,7 @@ def render_trajectories_page(result: SavedTrajectories, title: str = "") -> str:
         [first, Cell(verdict, colour=tint), *rest]
         for (first, verdict, *rest), tint in zip(map(table_row, result.metrics), tints, strict=True)
     ]
-    runs: list[list[str] | str] = []
+    kinds, runs = kinds_table(result), list[list[str] | str]()
     for words, side in (("real", file.inputs.real), ("simulated", file.inputs.sim)):
         runs += [words, *map(run_row, side)]
     return kit.page(
@@ -166,7 +171,8 @@ def render_trajectories_page(result: SavedTrajectories, title: str = "") -> str:
         kit.section(
             "By kind of stretch",
             kit.note("Mean errors of stretches of one kind, real → simulated."),
-            kit.table(KIND_COLUMNS, kinds_table(result)),
+            kit.table(KIND_COLUMNS, kinds),
+            when=kinds,
         ),
         kit.section(
             "Runs",

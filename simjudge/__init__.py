@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.kinds import load_result as load_result
     from simjudge.questions.report.report import report as report
+    from simjudge.questions.trajectories.run import TrajectoryComparisonResult as TrajectoryComparisonResult
+    from simjudge.questions.trajectories.run import compare_trajectories as compare_trajectories
     from simjudge.sim.capture.rendering import render as render
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
@@ -138,6 +140,7 @@ _HOMES = {
     "SweepSettings": "simjudge.judging.compare_settings",
     "Topics": "simjudge.data.sets",
     "TrainedDetector": "simjudge.detectors.training",
+    "TrajectoryComparisonResult": "simjudge.questions.trajectories.run",
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.questions.calibrate.run",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
@@ -149,6 +152,7 @@ _HOMES = {
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
     "compare_policies": "simjudge.questions.policies.run",
+    "compare_trajectories": "simjudge.questions.trajectories.run",
     "read_policy_trials": "simjudge.questions.policies.run",
     "convert": "simjudge.data.set_parts",
     "cover": "simjudge.questions.cover.run",

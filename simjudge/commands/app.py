@@ -21,7 +21,7 @@ from simjudge.questions.compare.command import compare, sweep
 from simjudge.questions.cover.command import cover
 from simjudge.questions.demo.command import demo
 from simjudge.questions.doctor.command import doctor
-from simjudge.questions.drives.command import TwoSides, compare_drives
+from simjudge.questions.drives.command import compare_drives
 from simjudge.questions.engines.command import app as engines
 from simjudge.questions.explain.command import explain
 from simjudge.questions.fit.command import fit
@@ -30,7 +30,9 @@ from simjudge.questions.plan.command import plan
 from simjudge.questions.policies.command import compare_policies, watch_policies
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
+from simjudge.questions.trajectories.command import compare_trajectories
 from simjudge.terminal.common import takes_finite_numbers
+from simjudge.terminal.two_sides import TwoSides
 
 EXAMPLES = {
     "demo": ("simjudge demo",),
@@ -40,6 +42,10 @@ EXAMPLES = {
     ),
     "objects": ("simjudge objects real.mcap sim.mcap --out result",),
     "compare-drives": ("simjudge compare-drives real_*.mcap -- sim_*.mcap --out result",),
+    "compare-trajectories": (
+        "simjudge compare-trajectories real_*/ -- sim_*/ --out result",
+        "simjudge compare-trajectories real.mcap -- sim.mcap --truth /gps --estimate /odometry/filtered --out result",
+    ),
     "compare-policies": ("simjudge compare-policies real.csv sim.csv --out result",),
     "watch-policies": ("simjudge watch-policies trials.csv --out watched",),
     "sweep": ("simjudge sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
@@ -87,6 +93,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "compare": compare,
         "objects": objects,
         "compare-drives": compare_drives,
+        "compare-trajectories": compare_trajectories,
         "compare-policies": compare_policies,
         "watch-policies": watch_policies,
         "sweep": sweep,
@@ -136,7 +143,7 @@ for _panel, _commands in PANELS.items():
         app.command(
             _name,
             help=help_text(_command),
-            cls=TwoSides if _command is compare_drives else None,
+            cls=TwoSides if _command in (compare_drives, compare_trajectories) else None,
             rich_help_panel=_panel,
             epilog=example_text(_name),
         )(takes_finite_numbers(_command))

@@ -70,21 +70,25 @@ def frame_blocks(
         unit = _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
         return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, given=block)
     inside = sequence.run != ALONE
-    length = estimate_block_length(
-        sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
-    )
-    if length.too_short:
-        # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
-        runs = len(np.unique(sequence.run[inside]))
-        whole = _longest(sequence.run[inside], sequence.slot[inside])
-        length = replace(length, frames=whole if runs > 1 else math.ceil(whole / (LEAST_UNITS - 1)))
-    elif length.frames > 1:
-        longest = longest_block(int(np.count_nonzero(~np.isnan(value[inside]))))
-        wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
-        length = replace(length, frames=min(wanted, longest), limited=length.limited or wanted > longest)
+    length = unit_length(sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent)
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     unit = _numbered(_block_names(photographs, sequence, place, size))
     return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)
+
+
+def unit_length(run: IntArray, slot: IntArray, value: FloatArray, *, independent: bool = False) -> BlockLength:
+    """How many neighbours are one sampling unit: five correlation times at least (see `estimate_block_length`)."""
+    length = estimate_block_length(run, slot, value, independent=independent)
+    if length.too_short:
+        # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
+        whole = _longest(run, slot)
+        several = len(np.unique(run)) > 1
+        return replace(length, frames=whole if several else math.ceil(whole / (LEAST_UNITS - 1)))
+    if length.frames == 1:
+        return length
+    longest = longest_block(int(np.count_nonzero(~np.isnan(value))))
+    wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
+    return replace(length, frames=min(wanted, longest), limited=length.limited or wanted > longest)
 
 
 def _longest(run: IntArray, slot: IntArray) -> int:

@@ -17,20 +17,18 @@ from simjudge.page.kit import FigureEmbedder, ResultPage
 from simjudge.page.number_format import Cell
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.drives.result import (
-    COLUMNS,
     COURSE,
     REAL,
     SIM,
+    WORDS,
     SavedDrives,
     headline,
     lead,
     load_drive_result,
-    metric_sentence,
     misleading_places,
-    table_row,
     w1_by_place,
-    worst_verdict,
 )
+from simjudge.results.metric_rows import COLUMNS, table_row, worst_of_metrics
 
 _WIDTH, _PANEL = 680.0, 150.0
 """Points: width of a figure, and height of a panel along the course."""
@@ -181,9 +179,9 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
         result.name,
         kit.hero(
             headline(result),
-            VERDICT_COLOURS[worst_verdict(result)],
+            VERDICT_COLOURS[worst_of_metrics(result.metrics)],
             lead(result),
-            kit.bullets(metric_sentence(row) for row in result.metrics),
+            kit.bullets(map(WORDS.sentence, result.metrics)),
         ),
         kit.section(
             "Numbers",
@@ -239,6 +237,6 @@ DRIVES_PAGE = ResultPage(
     load_drive_result,
     lambda result, _, title: render_drives_page(result, title),
     drive_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)],
+    lambda result: [f"{headline(result)}: {lead(result)}", *map(WORDS.sentence, result.metrics)],
     tables=", whose tables lie in it as .parquet",
 )

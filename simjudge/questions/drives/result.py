@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.field_types import Choice, Number, Text
+from simjudge.core.field_types import Choice, Number
 from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import GAPS, Reason, Verdict
-from simjudge.questions.compare.words import NO_GAP
-from simjudge.results.context_table import column_numbers, number_column, unreadable_table
+from simjudge.results.metric_rows import COLUMNS, MetricFields, MetricWords, number, table_row, worst_of_metrics
+from simjudge.results.metric_tables import read_columns, write_columns
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import DRIVES, LINES, WINDOWS, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
@@ -28,29 +26,6 @@ REAL, SIM, COURSE = 0, 1, 2
 """Sides, as the tables number them."""
 LINE_COLUMNS = ("side", "drive", "distance", "x", "y", "lateral", "heading", "speed")
 WINDOW_COLUMNS = ("side", "drive", "window", "place", "speed", "curvature")
-
-
-class MetricFields(OpenFields):
-    """One metric of a comparison of drives."""
-
-    metric: Annotated[str, Text()]
-    unit: str
-    compared: Count
-    mean_w1: Value = None
-    noise: Value = None
-    gap: Value = None
-    gap_low: Value = None
-    gap_high: Value = None
-    detectable_gap: Value = None
-    overlap_a: Value = None
-    overlap_b: Value = None
-    mean_performance_a: Value = None
-    mean_performance_b: Value = None
-    p_value: Value = None
-    p_adjusted: Value = None
-    margin: Annotated[float, Number()]
-    verdict: Annotated[str, Choice(*Verdict)]
-    verdict_reason: str = ""
 
 
 class OverallFields(OpenFields):
@@ -135,8 +110,9 @@ class SavedDrives:
             return self.fresh
         names = [row.metric for row in self.metrics]
         columns = (*WINDOW_COLUMNS, *names, *(f"w1 {name}" for name in names))
+        again = "run simjudge compare-drives again"
         return DriveResultTables(
-            _read_table(self.folder / WINDOWS, columns), _read_table(self.folder / LINES, LINE_COLUMNS)
+            read_columns(self.folder / WINDOWS, columns, again), read_columns(self.folder / LINES, LINE_COLUMNS, again)
         )
 
     def drives(self, side: int) -> list[Mapping[str, FloatArray]]:
@@ -167,86 +143,30 @@ def save_drive_result(folder: Path, content: Mapping[str, object], tables: Drive
     """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
         for name, table in ((WINDOWS, tables.windows), (LINES, tables.lines)):
-            columns = {key: number_column(values, np.isnan(values)) for key, values in table.items()}
-            pq.write_table(pa.table(columns), temporary / name)
+            write_columns(temporary / name, table)
         write_json(temporary / DRIVES, dict(content))
 
 
-def _read_table(path: Path, columns: Sequence[str]) -> Mapping[str, FloatArray]:
-    try:
-        table = pq.read_table(path)
-        missing = [name for name in columns if name not in table.column_names]
-        if missing:
-            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare-drives again")
-        return {name: np.asarray(column_numbers(table.column(name)), np.float64) for name in columns}
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; run simjudge compare-drives again") from error
-    except (OSError, pa.ArrowException, ValueError) as error:
-        raise unreadable_table(path, error) from error
-
-
-COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
-_WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
-_DECIMALS = 4
-_WHY: dict[str, str] = {
-    Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
-    Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
-    Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
-    Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
-}
-Row = MetricFields
-
-
-def worst_verdict(result: SavedDrives) -> Verdict:
-    """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told."""
-    verdicts = [row.verdict for row in result.metrics]
-    return next(verdict for verdict in _WORST_FIRST if verdict in verdicts)
+WORDS = MetricWords(
+    "drives",
+    "the simulated car never drives a stretch of like curvature at a like speed.",
+    {
+        Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of"
+        " each",
+        Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
+        Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a"
+        " side",
+        Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
+    },
+)
 
 
 def headline(result: SavedDrives) -> str:
     """The verdict in a few words."""
-    verdict = worst_verdict(result)
+    verdict = worst_of_metrics(result.metrics)
     if verdict == Verdict.PREDICTS:
         return "The simulated car drives like the real one"
     return verdict_words(verdict, 0.0).capitalize()
-
-
-def verdict_text(row: Row) -> str:
-    """The verdict of a metric with its margin where it speaks of one."""
-    return verdict_words(row.verdict, row.margin, row.unit)
-
-
-def metric_sentence(row: Row) -> str:
-    """What one metric says."""
-    name, unit, verdict = row.metric.capitalize(), row.unit, row.verdict
-    if row.gap is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
-        return f"{name}: {verdict_text(row)}. W1 is {number(row.mean_w1)} {unit}; {NO_GAP}."
-    if verdict in GAPS:
-        away = f"The gap is {number(row.gap)} {unit} (95 %: {_interval(row)})"
-        mean = f"; on average {number(row.mean_performance_a)} real, {number(row.mean_performance_b)} simulated"
-        return f"{name}: {verdict_text(row)}. {away}{mean}."
-    if verdict == Verdict.PREDICTS:
-        return (
-            f"{name}: no difference is shown, and one of {row.margin:g} {unit} or more is ruled out."
-            f"{_shown_gap_sentence(row)}"
-        )
-    if verdict == Verdict.CANNOT_TELL:
-        return (
-            f"{name}: cannot tell. No difference is shown, but one of up to {number(row.gap_high)} {unit} may"
-            f" hide in what these drives vary by.{_shown_gap_sentence(row)}"
-        )
-    if verdict == Verdict.NO_OVERLAP:
-        return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
-    why = _WHY.get(row.verdict_reason, "too little was compared, or no draws were asked for")
-    return f"{name}: {verdict_text(row)}: {why}."
-
-
-def _shown_gap_sentence(row: Row) -> str:
-    """The gap that these drives would have shown; empty where none is known."""
-    shown = row.detectable_gap
-    if shown is None:
-        return ""
-    return f" Such drives show a gap of {number(shown)} {row.unit} in about 80 of 100 cases."
 
 
 def lead(result: SavedDrives) -> str:
@@ -290,34 +210,3 @@ def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
 def drives_table(result: SavedDrives) -> SummaryTable:
     """The table that the command prints."""
     return SummaryTable(COLUMNS, [table_row(row) for row in result.metrics], text_columns=3)
-
-
-def table_row(row: Row) -> Sequence[str]:
-    """The cells of a metric, by COLUMNS."""
-    p = row.p_adjusted
-    return [
-        row.metric,
-        verdict_text(row),
-        row.unit,
-        number(row.gap),
-        _interval(row),
-        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
-        number(row.mean_w1),
-        number(row.noise),
-        number(row.mean_performance_a),
-        number(row.mean_performance_b),
-        number(row.overlap_a, 2),
-        number(row.overlap_b, 2),
-    ]
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with some significant digits."""
-    # Adding 0 takes the sign from -0.
-    return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
-
-
-def _interval(row: Row) -> str:
-    if row.gap_low is None:
-        return "-"
-    return f"{number(row.gap_low)} to {number(row.gap_high)}"

@@ -19,6 +19,7 @@ from simjudge.data.drive_logs import LOCK, DriveCommands, DriveLog, assemble_dri
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
+from simjudge.judging.point_metrics import scaled_certainty, scaled_comparison
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import estimate_block_length
 from simjudge.method.bootstrap import Bootstrap, DrawSchedule
@@ -333,7 +334,7 @@ def _judge(
     mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1
     sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size, tried=tried), margin=1.0)
     return [
-        MetricResult(METRICS[k], _scaled_comparison(one, float(margin)), _scaled(certainty, float(margin)))
+        MetricResult(METRICS[k], scaled_comparison(one, float(margin)), scaled_certainty(certainty, float(margin)))
         for k, (one, _), certainty, margin in zip(columns, found, sure, margins, strict=True)
     ], overall
 
@@ -343,35 +344,6 @@ def _contexts(windows: DriveWindows, settings: DriveComparisonSettings) -> Float
     speed = windows.speed[:, np.newaxis] / (settings.speed_tolerance or 1.0)
     cones = windows.cones / settings.cone_tolerance
     return np.concatenate([windows.curvature / (settings.curvature_tolerance or 1.0), speed, cones], 1)
-
-
-def _scaled_comparison(one: ClassComparison, margin: float) -> ClassComparison:
-    return replace(
-        one,
-        performance_a=one.performance_a * margin,
-        performance_b=one.performance_b * margin,
-        w1=one.w1 * margin,
-        difference=one.difference * margin,
-    )
-
-
-def _scaled(certainty: Certainty, margin: float) -> Certainty:
-    """From units of the margin to the metric's own."""
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * margin
-
-    return replace(
-        certainty,
-        noise=scaled(certainty.noise),
-        noise_q95=scaled(certainty.noise_q95),
-        gap_size=scaled(certainty.gap_size),
-        gap=scaled(certainty.gap),
-        gap_low=scaled(certainty.gap_low),
-        gap_high=scaled(certainty.gap_high),
-        detectable_gap=scaled(certainty.detectable_gap),
-        margin=margin,
-    )
 
 
 NAME = "live drive"

@@ -13,7 +13,8 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.drives.page import lines_figure, render_drives_page
-from simjudge.questions.drives.result import headline, load_drive_result, metric_sentence, number, worst_verdict
+from simjudge.questions.drives.result import WORDS, headline, load_drive_result
+from simjudge.results.metric_rows import number, worst_of_metrics
 
 FEW = ["--draws", "200"]
 
@@ -79,10 +80,10 @@ def test_a_hole_is_said_by_the_command_and_drawn_by_nothing(drives, tmp_path):
 
 def test_words_follow_the_verdicts(result):
     saved = load_drive_result(result)
-    assert worst_verdict(saved) == "large_gap"
+    assert worst_of_metrics(saved.metrics) == "large_gap"
     assert headline(saved) == "Large gap"
     lateral = saved.metrics[0]
-    assert metric_sentence(lateral).startswith("Lateral error: large gap. The gap is 0.19")
+    assert WORDS.sentence(lateral).startswith("Lateral error: large gap. The gap is 0.19")
     for verdict, words in {
         "predicts": "one of 0.05 m or more is ruled out",
         "cannot_tell": "may hide",
@@ -91,10 +92,10 @@ def test_words_follow_the_verdicts(result):
         "not_tested": "no draws",
     }.items():
         reason = "few_units" if verdict == "too_few" else ""
-        assert words in metric_sentence(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
+        assert words in WORDS.sentence(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
     quiet = lateral.model_copy(update={"verdict": "cannot_tell", "detectable_gap": 0.0712})
-    assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
-    assert "Such drives" not in metric_sentence(quiet.model_copy(update={"detectable_gap": None}))
+    assert WORDS.sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
+    assert "Such drives" not in WORDS.sentence(quiet.model_copy(update={"detectable_gap": None}))
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
 
 

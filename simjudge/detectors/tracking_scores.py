@@ -1,0 +1,245 @@
+"""Scores of a multi-object tracker against labelled tracks, as TrackEval has them: HOTA, CLEAR (MOTA), identity (IDF1).
+
+Luiten et al., "HOTA: a higher order metric for evaluating multi-object tracking", IJCV 129 (2021); Bernardin and
+Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT metrics", EURASIP JIVP (2008); Ristani et
+al., "Performance measures and a data set for multi-target, multi-camera tracking", ECCV workshops (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+
+ALPHAS = np.arange(1, 20) * 0.05
+"""IoU from which a prediction is of an object, for HOTA; it averages over them."""
+THRESHOLD = 0.5
+"""The same for MOTA and IDF1."""
+_EPS = float(np.finfo(np.float64).eps)
+_GO_ON = 1000.0
+"""What a pair that goes on from the frame before weighs more than any IoU."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrackBoxes(ShortRepr):
+    """N boxes with track numbers, ordered by frame."""
+
+    frame: IntArray  # int64 (N,)
+    track: IntArray  # int64 (N,)
+    box: FloatArray  # float64 (N, 4), x0, y0, x1, y1
+    class_id: IntArray  # int64 (N,); boxes of two classes never match
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def take(self, rows: IntArray | BoolArray) -> TrackBoxes:
+        """Take some rows."""
+        return TrackBoxes(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrackingCounts(ShortRepr):
+    """What scores are made of; of several sequences the sum of each."""
+
+    true_positives: FloatArray  # (19,), by ALPHAS
+    false_negatives: FloatArray
+    false_positives: FloatArray
+    association: FloatArray  # (19,), sum over true positives of how well their tracks overlap
+    localization: FloatArray  # (19,), sum over true positives of IoU
+    matches: float  # at THRESHOLD, frame by frame
+    misses: float
+    inventions: float
+    switches: float
+    matched_iou: float
+    identity_matches: float  # at THRESHOLD, one predicted track for each labelled one
+    identity_misses: float
+    identity_inventions: float
+
+    @classmethod
+    def total(cls, parts: Sequence[TrackingCounts]) -> TrackingCounts:
+        """The sum over sequences."""
+        return cls(*(sum(getattr(part, column.name) for part in parts) for column in fields(cls)))
+
+    def scores(self) -> dict[str, float]:
+        """The scores: HOTA, DetA, AssA, LocA, MOTA, MOTP, IDF1, IDR, IDP, switches."""
+        found = np.maximum(1.0, self.true_positives)
+        detection = self.true_positives / np.maximum(
+            1.0, self.true_positives + self.false_negatives + self.false_positives
+        )
+        association = self.association / found
+        located = np.maximum(1e-10, self.localization) / np.maximum(1e-10, self.true_positives)
+        labelled = max(1.0, self.matches + self.misses)
+        both = self.identity_matches + 0.5 * (self.identity_inventions + self.identity_misses)
+        return {
+            "HOTA": float(np.sqrt(detection * association).mean()),
+            "DetA": float(detection.mean()),
+            "AssA": float(association.mean()),
+            "LocA": float(located.mean()),
+            "MOTA": (self.matches - self.inventions - self.switches) / labelled,
+            "MOTP": self.matched_iou / max(1.0, self.matches),
+            "IDF1": self.identity_matches / max(1.0, both),
+            "IDR": self.identity_matches / max(1.0, self.identity_matches + self.identity_misses),
+            "IDP": self.identity_matches / max(1.0, self.identity_matches + self.identity_inventions),
+            "switches": float(self.switches),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredTracks(ShortRepr):
+    """What a tracker did in one sequence."""
+
+    counts: TrackingCounts
+    # float64 (N,) for each labelled box: mean over ALPHAS of how well its track overlaps with the labelled one, 0 where
+    # it is not found; whether it is found at THRESHOLD; whether it is found under its identity
+    association: FloatArray
+    detection: FloatArray
+    identity: FloatArray
+    iou_with_others: FloatArray  # float64 (N,), the largest IoU with another labelled box of its frame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Frame:
+    """A frame: rows of labelled and of predicted boxes, numbers of their tracks, and IoU."""
+
+    rows: IntArray
+    truth: IntArray
+    found: IntArray
+    iou: FloatArray
+
+
+def iou_matrix(a: FloatArray, b: FloatArray) -> FloatArray:
+    """IoU of each box with each other one: float64 (A, B)."""
+    low = np.maximum(a[:, np.newaxis, :2], b[np.newaxis, :, :2])
+    high = np.minimum(a[:, np.newaxis, 2:], b[np.newaxis, :, 2:])
+    common = np.prod(np.maximum(high - low, 0.0), axis=2)
+    union = np.prod(a[:, 2:] - a[:, :2], axis=1)[:, np.newaxis] + np.prod(b[:, 2:] - b[:, :2], axis=1) - common
+    return np.asarray(np.divide(common, union, out=np.zeros_like(common), where=union > _EPS))
+
+
+def score_tracks(truth: TrackBoxes, tracks: TrackBoxes, name: str = "tracks") -> ScoredTracks:
+    """Score the tracks of one sequence (name: of the sequence, for refusals)."""
+    for boxes, words in ((truth, "labelled"), (tracks, "predicted")):
+        _refuse_twins(boxes, f"{name}: {words}")
+    # A track that changes its class is one track for each class.
+    _, truth_track = np.unique(np.stack([truth.class_id, truth.track]), axis=1, return_inverse=True)
+    _, found_track = np.unique(np.stack([tracks.class_id, tracks.track]), axis=1, return_inverse=True)
+    sizes = np.bincount(truth_track.reshape(-1)), np.bincount(found_track.reshape(-1))
+    frames = _frames(truth, tracks, truth_track.reshape(-1), found_track.reshape(-1))
+    extra = len(tracks) - sum(len(frame.found) for frame in frames)  # in frames without labels
+    hota, association = _hota(frames, sizes, len(truth), extra)
+    clear, detection = _clear(frames, len(sizes[0]), len(truth), extra)
+    identity, kept = _identity(frames, sizes, len(truth))
+    crowd = np.zeros(len(truth))
+    for frame in frames:
+        others = iou_matrix(truth.box[frame.rows], truth.box[frame.rows])
+        np.fill_diagonal(others, 0.0)
+        crowd[frame.rows] = others.max(1, initial=0.0)
+    return ScoredTracks(TrackingCounts(*hota, *clear, *identity), association, detection, kept, crowd)
+
+
+def _refuse_twins(boxes: TrackBoxes, what: str) -> None:
+    pairs = np.stack([boxes.frame, boxes.track, boxes.class_id])
+    known, counts = np.unique(pairs, axis=1, return_counts=True)
+    if (counts > 1).any():
+        frame, track, _ = known[:, counts.argmax()].tolist()
+        raise SimjudgeError(f"{what} track {track} has {counts.max()} boxes in frame {frame}; number them apart")
+
+
+def _frames(truth: TrackBoxes, tracks: TrackBoxes, truth_track: IntArray, found_track: IntArray) -> list[_Frame]:
+    """The frames that hold labels, in order."""
+    out = []
+    for number in np.unique(truth.frame).tolist():
+        rows = np.arange(*np.searchsorted(truth.frame, [number, number + 1]))
+        found = np.arange(*np.searchsorted(tracks.frame, [number, number + 1]))
+        iou = iou_matrix(truth.box[rows], tracks.box[found])
+        iou[truth.class_id[rows][:, np.newaxis] != tracks.class_id[found]] = 0.0
+        out.append(_Frame(rows, truth_track[rows], found_track[found], iou))
+    return out
+
+
+def _hota(
+    frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int, extra: int
+) -> tuple[tuple[FloatArray, ...], FloatArray]:
+    """The counts of HOTA, and the association of each labelled box."""
+    potential = np.zeros((len(sizes[0]), len(sizes[1])))
+    for frame in frames:
+        either = frame.iou.sum(0) + frame.iou.sum(1)[:, np.newaxis] - frame.iou
+        share = np.divide(frame.iou, either, out=np.zeros_like(frame.iou), where=either > _EPS)
+        potential[np.ix_(frame.truth, frame.found)] += share
+    both = sizes[0][:, np.newaxis] + sizes[1]
+    alignment = potential / (both - potential)
+    matched = np.zeros((len(ALPHAS), len(sizes[0]), len(sizes[1])))
+    partner, iou = np.full(count, -1, np.int64), np.full(count, -1.0)
+    for frame in frames:
+        one, other = linear_sum_assignment(-alignment[np.ix_(frame.truth, frame.found)] * frame.iou)
+        partner[frame.rows[one]], iou[frame.rows[one]] = frame.found[other], frame.iou[one, other]
+        held = frame.iou[one, other] >= ALPHAS[:, np.newaxis] - _EPS
+        matched[:, frame.truth[one], frame.found[other]] += held
+    overlap = matched / np.maximum(1.0, both - matched)
+    track_of = np.empty(count, np.int64)
+    for frame in frames:
+        track_of[frame.rows] = frame.truth
+    held = iou >= ALPHAS[:, np.newaxis] - _EPS
+    positives = held.sum(1).astype(np.float64)
+    predicted = sum(len(frame.found) for frame in frames) + extra
+    found = np.where(partner >= 0, partner, 0)
+    association = np.where(held, overlap[:, track_of, found], 0.0) if overlap.shape[2] else np.zeros(held.shape)
+    counts = (
+        positives,
+        count - positives,
+        predicted - positives,
+        np.asarray((matched * overlap).sum((1, 2))),
+        np.asarray(np.where(held, iou, 0.0).sum(1)),
+    )
+    return counts, np.asarray(association.mean(0))
+
+
+def _clear(frames: Sequence[_Frame], tracks: int, count: int, extra: int) -> tuple[tuple[float, ...], FloatArray]:
+    """The counts of MOTA and MOTP, and which labelled boxes are found."""
+    last = np.full(tracks, -1, np.int64)  # the predicted track that each labelled one had last
+    before = last.copy()  # the same, in the frame before alone
+    detected = np.zeros(count)
+    inventions, switches, matched_iou = float(extra), 0.0, 0.0
+    for frame in frames:
+        if not len(frame.found):
+            continue
+        goes_on = before[frame.truth][:, np.newaxis] == frame.found
+        score = np.where(frame.iou < THRESHOLD - _EPS, 0.0, _GO_ON * goes_on + frame.iou)
+        one, other = linear_sum_assignment(-score)
+        kept = score[one, other] > _EPS
+        one, other = one[kept], other[kept]
+        truth, found = frame.truth[one], frame.found[other]
+        switches += float(((last[truth] >= 0) & (last[truth] != found)).sum())
+        last[truth] = found
+        before[:] = -1
+        before[truth] = found
+        detected[frame.rows[one]] = 1.0
+        inventions += len(frame.found) - len(one)
+        matched_iou += float(frame.iou[one, other].sum())
+    matches = float(detected.sum())
+    return (matches, count - matches, inventions, switches, matched_iou), detected
+
+
+def _identity(
+    frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int
+) -> tuple[tuple[float, ...], FloatArray]:
+    """The counts of IDF1, and which labelled boxes are found under the one identity of their track."""
+    together = np.zeros((len(sizes[0]), len(sizes[1])))
+    for frame in frames:
+        together[np.ix_(frame.truth, frame.found)] += frame.iou >= THRESHOLD
+    # The assignment with the fewest misses and inventions is that with the most boxes in common.
+    one, other = linear_sum_assignment(-together)
+    partner = np.full(len(sizes[0]), -1, np.int64)
+    partner[one] = other
+    kept = np.zeros(count)
+    for frame in frames:
+        same = (frame.found == partner[frame.truth][:, np.newaxis]) & (frame.iou >= THRESHOLD)
+        kept[frame.rows] = same.any(1)
+    matches = float(together[one, other].sum())
+    return (matches, count - matches, float(sizes[1].sum()) - matches), kept

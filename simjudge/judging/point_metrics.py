@@ -1,0 +1,220 @@
+"""Judge metrics of samples whose contexts are points: errors of a trajectory, of a tracker, each in its own unit.
+
+Each metric has sampling units of its own: an error that drifts needs longer blocks than one that does not. So p is
+corrected by Holm over the metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.judging.units.blocks import unit_length
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.bootstrap import DrawSchedule
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
+from simjudge.method.entry_numbers import reduce_comparisons
+from simjudge.method.multiple_tests import holm
+from simjudge.method.vector_contexts import PointSamples, compare_points
+from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Verdict, verdict_by_margin
+
+MOST_SAMPLES = 2000
+"""Samples of a side that are compared; of more, every so many."""
+_TESTED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
+_AT_CHANCE = 1.0
+"""Standard errors of a correlation below which two passes of a place are taken to tell nothing of each other."""
+
+
+@dataclass(frozen=True)
+class PointMetric:
+    """A number that each sample has."""
+
+    name: str
+    unit: str
+    margin: float  # difference from which a gap matters
+    reach: float  # the largest value that counts: larger ones count as this one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointSide(ShortRepr):
+    """N samples of one side, in order within each run."""
+
+    run: IntArray  # int64 (N,), the recording of each
+    slot: IntArray  # int64 (N,), its place in the run; samples of one moment have one
+    context: FloatArray  # (N, D), in units of the tolerances
+    value: FloatArray  # (N, M), a column a metric, in its unit
+    # int64 (N,), an earlier sample of the same place, numbered over both sides, the first side first; -1 for none
+    earlier: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+
+@dataclass(frozen=True)
+class MetricUnits:
+    """The sampling unit of each sample, numbered over both sides."""
+
+    of_side: tuple[IntArray, IntArray]
+    lengths: tuple[int, int]  # slots of a block of each side; 0 where whole runs are the units
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return 1 + max(int(units.max(initial=-1)) for units in self.of_side)
+
+
+@dataclass(frozen=True)
+class JudgedMetric:
+    """What was found for one metric, in its own unit."""
+
+    metric: PointMetric
+    rows: tuple[IntArray, IntArray]  # the samples of each side that were compared
+    comparison: ClassComparison
+    certainty: Certainty
+    units: MetricUnits
+
+    def content(self) -> dict[str, object]:
+        """The fields of a result file."""
+        return {
+            "metric": self.metric.name,
+            "unit": self.metric.unit,
+            "reach": self.metric.reach,
+            "block_slots": list(self.units.lengths),
+            **reduce_comparisons([self.comparison]).judged(self.certainty).to_json(),
+        }
+
+
+def judge_metrics(
+    sides: tuple[PointSide, PointSide], metrics: Sequence[PointMetric], draws: int, seed: int
+) -> list[JudgedMetric]:
+    """Compare two sides by each metric."""
+    found = [_judge(sides, column, metrics, draws, seed) for column in range(len(metrics))]
+    corrected = holm([each.certainty.p_adjusted if each.certainty.verdict in _TESTED else None for each in found])
+    return [
+        replace(each, certainty=_with_p(each.certainty, p)) if p is not None else each
+        for each, p in zip(found, corrected, strict=True)
+    ]
+
+
+def _with_p(certainty: Certainty, p: float) -> Certainty:
+    low, high = certainty.gap_low or 0.0, certainty.gap_high or 0.0
+    return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, certainty.margin))
+
+
+def _judge(
+    sides: tuple[PointSide, PointSide], column: int, metrics: Sequence[PointMetric], draws: int, seed: int
+) -> JudgedMetric:
+    metric = metrics[column]
+    values = tuple(np.minimum(side.value[:, column], metric.reach) / metric.reach for side in sides)
+    units = sampling_units(sides, (values[0], values[1]))
+    rows = tuple(np.arange(0, len(side), max(1, -(-len(side) // MOST_SAMPLES))) for side in sides)
+    samples = [
+        PointSamples(side.context[kept], value[kept, np.newaxis], unit[kept])
+        for side, value, unit, kept in zip(sides, values, units.of_side, rows, strict=True)
+    ]
+    normals = DrawSchedule(units.count, 0, draws, seed).next_batch()
+    ((comparison, boot),) = compare_points(samples[0], samples[1], normals)
+    size = SampleSize.of_units((samples[0].unit, samples[1].unit))
+    evidence = Evidence(reduce_comparisons([comparison]).mean_w1, boot, size, tried=draws)
+    # As one of several: the gap that would have been shown is that after the correction.
+    certainty = estimate_certainty([evidence] * len(metrics), evidence, metric.margin / metric.reach)[0][0]
+    return JudgedMetric(
+        metric,
+        (rows[0], rows[1]),
+        scaled_comparison(comparison, metric.reach),
+        scaled_certainty(certainty, metric.reach),
+        units,
+    )
+
+
+def sampling_units(sides: tuple[PointSide, PointSide], values: tuple[FloatArray, FloatArray]) -> MetricUnits:
+    """Whole runs where both sides have enough of them, else blocks of neighbours as long as their values go together.
+
+    Samples of a place that was passed before are of the unit of the first pass, unless the passes tell nothing of each
+    other.
+    """
+    if min(len(np.unique(side.run)) for side in sides) >= FEWEST_UNITS:
+        return _numbered([[("run", run) for run in side.run.tolist()] for side in sides], (0, 0))
+    lengths = [_block_length(side, value) for side, value in zip(sides, values, strict=True)]
+    keys = [
+        [(run, slot // length) for run, slot in zip(side.run.tolist(), side.slot.tolist(), strict=True)]
+        for side, length in zip(sides, lengths, strict=True)
+    ]
+    return _numbered(_joined_places(sides, values, keys, max(lengths)), (lengths[0], lengths[1]))
+
+
+def _block_length(side: PointSide, value: FloatArray) -> int:
+    """Slots of a block, by the mean value of each slot."""
+    place, index = np.unique(np.stack([side.run, side.slot]), axis=1, return_inverse=True)
+    index = index.reshape(-1)
+    mean = np.bincount(index, value) / np.bincount(index)
+    return unit_length(place[0], place[1], mean).frames
+
+
+def _joined_places(
+    sides: tuple[PointSide, PointSide],
+    values: tuple[FloatArray, FloatArray],
+    keys: Sequence[Sequence[tuple[object, object]]],
+    length: int,
+) -> list[list[tuple[object, ...]]]:
+    """The unit of each sample by name; of a place that was passed before, the name of the first pass."""
+    own: list[tuple[object, ...]] = [(number, *key) for number, side in enumerate(keys) for key in side]
+    count = len(sides[0])
+    if any(side.earlier is None for side in sides):
+        return [own[:count], own[count:]]
+    earlier = np.concatenate([side.earlier for side in sides if side.earlier is not None])
+    again = np.flatnonzero(earlier >= 0)
+    runs = np.concatenate([sides[0].run, sides[1].run + 1 + sides[0].run.max(initial=0)])
+    value = np.concatenate(values)
+    centred = value - (np.bincount(runs, value) / np.maximum(np.bincount(runs), 1))[runs]
+    one, other = centred[again], centred[earlier[again]]
+    spread = float(np.sqrt((one**2).sum() * (other**2).sum()))
+    correlation = float(one @ other) / spread if spread > 0 else 0.0
+    if len(again) and correlation >= _AT_CHANCE / np.sqrt(max(1.0, len(again) / length)):
+        for row in again.tolist():
+            own[row] = own[int(earlier[row])]
+    return [own[:count], own[count:]]
+
+
+def _numbered(keys: Sequence[Sequence[tuple[object, ...]]], lengths: tuple[int, int]) -> MetricUnits:
+    number: dict[tuple[object, ...], int] = {}
+    whole = lengths == (0, 0)
+    of_side = [
+        np.array([number.setdefault((side, *key) if whole else key, len(number)) for key in held], np.int64)
+        for side, held in enumerate(keys)
+    ]
+    return MetricUnits((of_side[0], of_side[1]), lengths)
+
+
+def scaled_comparison(one: ClassComparison, scale: float) -> ClassComparison:
+    """From units of a scale to the metric's own."""
+    return replace(
+        one,
+        performance_a=one.performance_a * scale,
+        performance_b=one.performance_b * scale,
+        w1=one.w1 * scale,
+        difference=one.difference * scale,
+    )
+
+
+def scaled_certainty(certainty: Certainty, scale: float) -> Certainty:
+    """From units of a scale to the metric's own."""
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * scale
+
+    return replace(
+        certainty,
+        noise=scaled(certainty.noise),
+        noise_q95=scaled(certainty.noise_q95),
+        gap_size=scaled(certainty.gap_size),
+        gap=scaled(certainty.gap),
+        gap_low=scaled(certainty.gap_low),
+        gap_high=scaled(certainty.gap_high),
+        detectable_gap=scaled(certainty.detectable_gap),
+        margin=certainty.margin * scale,
+    )

@@ -168,6 +168,27 @@ class Design:
             self._side("B", second, others, shift, random, difference),
         )
 
+    def draw_several(
+        self, random: np.random.Generator, differences: tuple[Difference, ...], *, same_poses: bool
+    ) -> tuple[Side, list[Side]]:
+        """Draw A and a B for each difference; B's of the same poses share scene and things.
+
+        Args:
+            random: draws them.
+            differences: of each B from A.
+            same_poses: whether all B's show what the first of them shows.
+        """
+        a, _ = self.draw(random)
+        out: list[Side] = []
+        recorded = self.b(random)
+        kept = random.normal(0, self.effects.unit, int(recorded.thing.max()) + 1)
+        for difference in differences:
+            if out and not same_poses:
+                recorded = self.b(random)
+                kept = random.normal(0, self.effects.unit, int(recorded.thing.max()) + 1)
+            out.append(self._side("B", recorded, kept, 10**7, random, difference))
+        return a, out
+
     def truth(self, difference: Difference = NOTHING, count: int = 5000) -> float:
         """The mean over A's contexts of W1 between both populations at the object's own size.
 

@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from simjudge.questions.policies.run import compare_policies as compare_policies
     from simjudge.questions.policies.run import read_policy_trials as read_policy_trials
     from simjudge.questions.policies.trials import PolicyTrials as PolicyTrials
+    from simjudge.questions.rank.page import RankingResult as RankingResult
+    from simjudge.questions.rank.run import rank as rank
     from simjudge.questions.real_performance import RealPerformance as RealPerformance
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
@@ -132,6 +134,7 @@ _HOMES = {
     "PolicyComparisonResult": "simjudge.questions.policies.run",
     "PolicyTrials": "simjudge.questions.policies.trials",
     "Predictions": "simjudge.core.object_tables",
+    "RankingResult": "simjudge.questions.rank.page",
     "RealPerformance": "simjudge.questions.real_performance",
     "Recovered": "simjudge.data.rosbag2.live_recording",
     "SimjudgeError": "simjudge.core.errors",
@@ -175,6 +178,7 @@ _HOMES = {
     "load_detector": "simjudge.detectors.detection",
     "load_result": "simjudge.questions.report.kinds",
     "plan": "simjudge.questions.plan.plan",
+    "rank": "simjudge.questions.rank.run",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.live_recording",

@@ -39,6 +39,7 @@ EXAMPLES = {
     "compare": (
         "simjudge compare real.mcap sim.mcap --model detector.onnx --out result",
         "simjudge compare real/ sim/ --model detector.onnx --class cone --margin 0.1 --out result",
+        "simjudge compare real/ pinhole/ glare/ --model detector.onnx --out ranking",
     ),
     "objects": ("simjudge objects real.mcap sim.mcap --out result",),
     "compare-drives": ("simjudge compare-drives real_*.mcap -- sim_*.mcap --out result",),

@@ -115,7 +115,7 @@ def compare_sets(
 
 
 def read_inputs(
-    a: Source,
+    a: Source | InputSet,
     b: Source,
     settings: MethodSettings,
     *,
@@ -123,29 +123,36 @@ def read_inputs(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> tuple[InputSet, InputSet]:
-    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go."""
-    if settings.task == SEMANTIC:
+    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
+
+    `a`: of pictures, may be what an earlier call has read and detected.
+    """
+    if settings.task == SEMANTIC and not isinstance(a, InputSet):
         sides = read_semantic_inputs(a, b, settings, log=log, progress=progress)
         _log_detectors(sides, log)
         return sides
-    read = read_lidar_inputs if settings.sensor == LIDAR else _read_pictures
-    sides = read(a, b, settings, log=log, progress=progress)
+    if settings.sensor == LIDAR and not isinstance(a, InputSet):
+        sides = read_lidar_inputs(a, b, settings, log=log, progress=progress)
+    else:
+        sides = _read_pictures(a, b, settings, log=log, progress=progress)
     _log_detectors(sides, log)
     if note := describe_numbers(sides[0].frames, sides[1].frames):
         log(note)
     if settings.model is None and own_predictions and settings.sensor != LIDAR:
         rename = dict(settings.rename or ())
-        a, b = (match_predicted_classes(side.frames, rename) for side in sides)
-        sides = replace(sides[0], frames=a), replace(sides[1], frames=b)
-    a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
-    return replace(sides[0], frames=a), replace(sides[1], frames=b)
+        first, second = (match_predicted_classes(side.frames, rename) for side in sides)
+        sides = replace(sides[0], frames=first), replace(sides[1], frames=second)
+    first, second = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return replace(sides[0], frames=first), replace(sides[1], frames=second)
 
 
 def _read_pictures(
-    a: Source, b: Source, settings: MethodSettings, *, log: Log, progress: ProgressBar
+    a: Source | InputSet, b: Source, settings: MethodSettings, *, log: Log, progress: ProgressBar
 ) -> tuple[InputSet, InputSet]:
     sides = [
-        read_input(
+        source
+        if isinstance(source, InputSet)
+        else read_input(
             source, predictions, topic, allow_outside=settings.allow_outside, rename=settings.rename
         ).with_classes_renamed(pairs, option)
         for source, predictions, topic, pairs, option in (
@@ -162,7 +169,8 @@ def _read_pictures(
     if a is b and (settings.a_predictions, settings.a_rename) == (settings.b_predictions, settings.b_rename):
         found = detect_input(sides[0], detector, settings, log, progress)
         return found, found
-    first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
+    first = sides[0] if isinstance(a, InputSet) else detect_input(sides[0], detector, settings, log, progress)
+    second = detect_input(sides[1], detector, settings, log, progress)
     return first, second
 
 

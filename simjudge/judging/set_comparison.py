@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
@@ -40,6 +41,8 @@ class SetComparison(ShortRepr):
     # of each class that was compared: how unlike they are, and what was expected of them
     balance: dict[int, ClassBalance] = field(default_factory=dict)
     draws_made: list[int] = field(default_factory=list)  # how many draws were made of each batch
+    # by class id, bool (n_a,), the contexts of A that are compared; of a class that is not named, all are
+    counted: Mapping[int, BoolArray] = field(default_factory=dict)
 
     @property
     def class_ids(self) -> list[int]:
@@ -138,7 +141,8 @@ class ScheduledComparison:
         if first is not None:
             a, b = first if not self.swapped else first[::-1]
             contexts = (a.contexts, b.contexts)
-        pair = ClassPair(*self.comparison.samples(class_id, contexts), normals, swapped=self.swapped)
+        samples, counted = self.comparison.samples(class_id, contexts), self.comparison.counted.get(class_id)
+        pair = ClassPair(*samples, normals, swapped=self.swapped, counted=counted)
         if normals is not None:
             return replace(pair, expected=self.comparison.model(class_id))
         if not balance or not self.comparison.adjusts or not self.schedule.draws:

@@ -131,6 +131,8 @@ def _compare(
     both = any(pair.swapped for pair in pairs)
     rows = np.arange(len(contexts.tree))
     rows = rows if both else rows[pooled[0].of_a(rows)]
+    if pairs[0].counted is not None:
+        rows = np.intersect1d(rows, contexts.place[: contexts.count_a][pairs[0].counted])
     if share < 1:
         count = min(len(rows), max(LEAST_DRAWN, math.ceil(share * len(rows))))
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:count])

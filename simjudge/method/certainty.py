@@ -213,10 +213,10 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 
 def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
-    return math.hypot(float(gap_draws(boot).std()), boot.row_error) * _spreads(boot, units)
+    return math.hypot(float(gap_draws(boot).std()), boot.row_error) * interval_spreads(boot, units)
 
 
-def _spreads(boot: Bootstrap, units: int) -> float:
+def interval_spreads(boot: Bootstrap, units: int) -> float:
     """Spreads from the middle of an interval to its end; blocks in doubt widen it as they do W*."""
     doubt = interval_width(boot.degrees) / interval_width(math.inf)
     return interval_width(max(1, units - 1)) * doubt
@@ -235,7 +235,7 @@ def largest_even_gap(boot: Bootstrap, units: int) -> float:
     the gap is estimated as none, its draws vary less than those of a true gap would.
     """
     spread = math.hypot(float(boot.around.std()), boot.row_error)
-    highest = boot.mean_w1 + spread * _spreads(boot, units)
+    highest = boot.mean_w1 + spread * interval_spreads(boot, units)
     return gap_behind(highest, boot.noise * (1 - NOISE_DOUBT / boot.units), boot.weight)
 
 

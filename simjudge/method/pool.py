@@ -40,6 +40,8 @@ class ClassPair(ShortRepr):
         covariates: float64 (N, K) of the samples of A, then of B, whose balance within batches is wanted.
         swapped: the contexts of A are those of the first pair's B, and those of B are those of its A. See
             `simjudge.method.algorithm.compare_pairs`.
+        counted: (n_a,), the contexts of A that are compared, by the first of several pairs; None for all. The others
+            are only members of batches.
     """
 
     a: Samples
@@ -48,6 +50,7 @@ class ClassPair(ShortRepr):
     expected: PerformanceModel | None = None
     covariates: FloatArray | None = None
     swapped: bool = False
+    counted: BoolArray | None = None
 
     @property
     def numbers(self) -> UnitNumbers:

@@ -78,6 +78,9 @@ def compare(
     settings: CompareSettings,
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    more: list[Path] | None = typer.Argument(
+        None, metavar="[B2]...", help="More simulations of A: which one is nearest is said then."
+    ),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     scheduler: str | None = typer.Option(
         None,
@@ -96,7 +99,16 @@ def compare(
     ),
     fail_on: str | None = FAIL_ON,
 ) -> None:
-    """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
+    """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p.
+
+    With several simulations, they are ranked: which one is nearer to A, by how much, and where it cannot be told.
+    """
+    if more:
+        for flag, given in (("--fail-on", fail_on), ("--scheduler", scheduler), ("--share", share)):
+            if given is not None:
+                raise UsageError(f"{flag}: is of one simulation; leave it out, or compare them one by one")
+        rank_simulations(a, [b, *more], out, settings)
+        return
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
 
@@ -116,4 +128,17 @@ def compare(
         from simjudge.results.saved_result import NamedComparison
 
         exit_if_gap(limit, [NamedComparison.of_result(result.saved)], result.losses)
+    exit_if_lost(result.losses)
+
+
+def rank_simulations(a: Path, simulations: Sequence[Path], out: Path, settings: CompareSettings) -> None:
+    """Rank several simulations, and print what came out."""
+    from simjudge.questions.rank.run import rank as run
+
+    result = run(a, simulations, out, settings=settings, log=print_note, progress=progress)
+    print_table(result.table)
+    for line in result.lines:
+        print_note(line)
+    print_note(f"next: simjudge compare {a} B --out RESULT says where one of them differs")
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_lost(result.losses)

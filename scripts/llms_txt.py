@@ -11,17 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = ("Start", "Guides", "Concepts", "Reference", "Measurements")
 
 
-class _Site(yaml.SafeLoader):
-    """mkdocs.yml may hold tags of Python; its navigation has none."""
-
-
-_Site.add_multi_constructor("", lambda loader, suffix, node: None)
-
-
 def files() -> dict[Path, str]:
     """What llms.txt should say."""
-    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), _Site)  # noqa: S506: a safe loader
-    sections = {title: pages for part in site["nav"] for title, pages in part.items()}
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    navigation = yaml.safe_load(site[site.index("\nnav:") :])["nav"]
+    sections = {title: pages for part in navigation for title, pages in part.items()}
     lines = ["# simjudge", "", f"> {first_sentence(ROOT / 'README.md', bold=True)}", ""]
     lines += ["How to use it in ten lines: [SKILL.md](SKILL.md).", ""]
     for title in SECTIONS:

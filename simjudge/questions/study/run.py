@@ -18,8 +18,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import hash_files, hash_value, is_disk_full, output_path, plain_os_errors
+from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_errors
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
 from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
 from simjudge.judging.study_findings import FINDINGS, StudyFinding, read_findings

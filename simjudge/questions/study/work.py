@@ -22,8 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files, hash_value, plain_os_errors
+from simjudge.core.files import atomic_file, hash_files, plain_os_errors
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log
 from simjudge.core.text import Json

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -20,6 +20,7 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
+from rosbags.interfaces.typing import Typesdict
 from rosbags.rosbag2.errors import ReaderError
 from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import TypesysError, get_types_from_idl, get_types_from_msg
@@ -98,7 +99,7 @@ class MessageDefinition(NamedTuple):
 @cache
 def installed_definition(name: str) -> MessageDefinition:
     """The definition of a message type as installed."""
-    found: dict[str, Any] = {}
+    found: Typesdict = {}
     _collect(name, found)
     store = Typestore()
     try:
@@ -114,7 +115,7 @@ def has_installed_definition(topic: StoredTopic) -> bool:
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True
     try:
-        installed: dict[str, Any] = {}
+        installed: Typesdict = {}
         _collect(topic.type, installed)
         recorded = get_types_from_msg(topic.definition.data, topic.type)
         return all(recorded.get(name, fields)[1] == fields[1] for name, fields in installed.items())
@@ -122,7 +123,7 @@ def has_installed_definition(topic: StoredTopic) -> bool:
         return True
 
 
-def _collect(name: str, found: dict[str, Any]) -> None:
+def _collect(name: str, found: Typesdict) -> None:
     if name in found:
         return
     package, _, stem = name.partition("/msg/")
@@ -137,10 +138,10 @@ def _collect(name: str, found: dict[str, Any]) -> None:
             kind, content = description
             inner = content[0] if kind in (Nodetype.ARRAY, Nodetype.SEQUENCE) else description
             if inner[0] == Nodetype.NAME:
-                _collect(inner[1], found)
+                _collect(str(inner[1]), found)
 
 
-def _parsed(package: str, stem: str) -> dict[str, Any] | None:
+def _parsed(package: str, stem: str) -> Typesdict | None:
     """What the installed .msg (or, without one, .idl) file defines, None where there is none."""
     for folder in _shares(package):
         file = folder / "msg" / f"{stem}.msg"

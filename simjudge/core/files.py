@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, opened only where they are ordinary, and known by the digest of their content.
+"""Files: written so that nothing half-written is ever left under a final name, and opened only where they are ordinary.
 
 Opening a named pipe waits until somebody writes to it, and /dev/zero never ends. None that cannot fit into memory is
 read whole. A file in whose place a pointer of Git LFS lies, a recording of ROS 1, and files in formats that simjudge
@@ -15,46 +15,11 @@ import shlex
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
-
-
-def hash_value(value: Any) -> str:
-    """Hash a value by its content; two runs give the same hash."""
-    digest = hashlib.sha256()
-    _add(digest, value)
-    return digest.hexdigest()
-
-
-def _add(digest: Any, value: Any) -> None:
-    if isinstance(value, np.ndarray):
-        digest.update(f"array {value.dtype.str} {value.shape} ".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif is_dataclass(value) and not isinstance(value, type):
-        digest.update(f"{type(value).__name__}(".encode())
-        for field in fields(value):
-            _add(digest, getattr(value, field.name))
-    elif isinstance(value, Mapping):
-        digest.update(f"map {len(value)} ".encode())
-        for key in sorted(value, key=repr):
-            _add(digest, key)
-            _add(digest, value[key])
-    elif isinstance(value, tuple | list):
-        digest.update(f"row {len(value)} ".encode())
-        for item in value:
-            _add(digest, item)
-    elif value is None or isinstance(value, str | bytes | int | float | bool | np.generic):
-        digest.update(f"{type(value).__name__} {value!r} ".encode())
-    elif not isinstance(value, Path):  # where a thing was read from is not what it is
-        raise SimjudgeError(f"{type(value).__name__}: nothing to take a fingerprint of")
-
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")  # How an address such as s3://bucket/x begins

@@ -28,7 +28,7 @@ def test_extras_are_named_in_one_place():
     named = re.compile(r"pip install ['\"]?simjudge\[\w+\]")
     files = [*(ROOT / "simjudge").rglob("*.py"), *(ROOT / "nodes").glob("*.py")]
     holding = [file.name for file in files if named.search(file.read_text(encoding="utf-8"))]
-    assert holding == ["extras.py"]
+    assert holding == ["installed.py"]
 
 
 def ground(_folder):

@@ -24,6 +24,7 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
+from rosbags.interfaces.typing import Typesdict
 from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
@@ -96,7 +97,7 @@ def definition_files() -> list[Path]:
 @cache
 def standard_types() -> Typestore:
     """ROS 2 Jazzy's types, `simjudge_msgs`, `vision_msgs`, and what Foxglove and FFmpeg's transport call pictures."""
-    types: dict[str, Any] = {}
+    types: Typesdict = {}
     for file in definition_files():
         types.update(get_types_from_msg(file.read_text(encoding="utf-8"), f"simjudge_msgs/msg/{file.stem}"))
     for name, text in (_VISION | _PICTURES).items():
@@ -110,7 +111,7 @@ def standard_types() -> Typestore:
 def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Typestore:
     """The types as a recording itself defines them; `standard_types` for what it does not define."""
     standard = standard_types()
-    embedded: dict[str, Any] = {}
+    embedded: Typesdict = {}
     for name, definition in definitions:
         embedded.update(_parsed(name, definition))
     # A definition that lacks fields is damaged, or older than this program; vision_msgs and CameraInfo did change.
@@ -135,7 +136,7 @@ def _fields(definition: Any) -> set[tuple[str, Any]]:
     return set(definition[1])
 
 
-def _parsed(name: str, definition: MessageDefinition) -> dict[str, object]:
+def _parsed(name: str, definition: MessageDefinition) -> Typesdict:
     """What a definition defines; nothing where it cannot be parsed."""
     try:
         return _types_in(name, definition)
@@ -143,10 +144,10 @@ def _parsed(name: str, definition: MessageDefinition) -> dict[str, object]:
         return {}
 
 
-def _types_in(name: str, definition: MessageDefinition) -> dict[str, object]:
+def _types_in(name: str, definition: MessageDefinition) -> Typesdict:
     if definition.format == MessageDefinitionFormat.MSG:
         return dict(get_types_from_msg(definition.data, name))
-    types: dict[str, Any] = {}
+    types: Typesdict = {}
     if definition.format == MessageDefinitionFormat.IDL:
         separator = "=" * 80 + "\n"
         if not definition.data.startswith(separator + "IDL: "):

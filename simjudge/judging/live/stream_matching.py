@@ -198,9 +198,9 @@ class StreamMatcher:
         else:
             mine.waiting[key] = _PendingMessage(item, now)
         events += self._settle()
-        for each in _SIDES:
-            while len(self._streams[each].waiting) > self.limits.max_waiting:
-                events += self._give_up(each, next(iter(self._streams[each].waiting)))
+        for which in _SIDES:
+            while len(self._streams[which].waiting) > self.limits.max_waiting:
+                events += self._give_up(which, next(iter(self._streams[which].waiting)))
         return events + self.expire(now)
 
     def expire(self, now: float) -> list[Event]:

@@ -291,7 +291,7 @@ def find_things(
 
 def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> list[SeenThings]:
     """Make one thing of those that are followed through several passes, and through passes of other sets."""
-    followed = [k for k, each in enumerate(things) if each.source == "tracks"]
+    followed = [k for k, thing in enumerate(things) if thing.source == "tracks"]
     out = list(things)
     if not followed:
         return out

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray
+from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, hash_value, read_bytes
+from simjudge.core.files import atomic_file, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import FileKind, find_file

@@ -160,12 +160,12 @@ def lidar(
         most=most,
         overwrite=overwrite,
     )
-    for each in found.lidars:
-        typer.echo(summary_line(each))
-        print_table(ring_table(each))
-        for line in distance_lines(each):
+    for lidar in found.lidars:
+        typer.echo(summary_line(lidar))
+        print_table(ring_table(lidar))
+        for line in distance_lines(lidar):
             typer.echo(line)
-        for note in each.notes:
+        for note in lidar.notes:
             typer.echo(f"not told by the data: {note}")
     print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)

@@ -346,9 +346,9 @@ class Diagnosis(SummaryRepr):
     def remedies(self) -> dict[str, list[str]]:
         """By each line that mends something, the checks that it mends; what fails comes first."""
         out: dict[str, list[str]] = {}
-        for each in sorted(self.findings, key=lambda finding: _ORDER[finding.verdict]):
-            if each.mend and each.check not in out.setdefault(each.mend, []):
-                out[each.mend].append(each.check)
+        for finding in sorted(self.findings, key=lambda held: _ORDER[held.verdict]):
+            if finding.mend and finding.check not in out.setdefault(finding.mend, []):
+                out[finding.mend].append(finding.check)
         return out
 
     @property

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import hash_value
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.rosbag2.storage import is_recording

@@ -320,8 +320,8 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
             objective.with_b(part, f"{file.divergence[0]:g} mrad") for file, part in zip(files, parts, strict=True)
         ]
         w1 = []
-        for number, each in enumerate(judged, 1):
-            w1.append(each.fresh(noise))
+        for number, estimate in enumerate(judged, 1):
+            w1.append(estimate.fresh(noise))
             advance(number, len(judged))
     near, least = found.nearest, int(np.argmin(w1))
     by_judge = is_better((judged[least], noise), (judged[near], noise))

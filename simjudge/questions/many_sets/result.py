@@ -214,8 +214,8 @@ def load_many_sets(folder: str | Path) -> ManySetsResult:
     content = read_checked(path, ManySetsFile, "comparison of many sets")
     own = Path(folder) / EXAMPLES
     examples = [
-        Example(own / Path(each["folder"]).name, each["a"], each["b"], each["net"])
-        for each in content.get("examples", [])
+        Example(own / Path(example["folder"]).name, example["a"], example["b"], example["net"])
+        for example in content.get("examples", [])
     ]
     result = many_sets_from_content(content, content.get("losses", []))
     return replace(result, examples=tuple(example for example in examples if example.folder.is_dir()))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import IntArray
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import hash_value
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.names import DetectorRecord

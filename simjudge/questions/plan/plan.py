@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -156,7 +155,7 @@ def plan(
     with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
     without, _ = _drawn(sets, units, method, settings, 0.0, progress)
     if b is None:
-        with_gap, without = ({k: _of_one_set(boot) for k, boot in each.items()} for each in (with_gap, without))
+        with_gap, without = ({k: _of_one_set(boot) for k, boot in drawn.items()} for drawn in (with_gap, without))
     frames = (len(sets[0].frames), len(sets[1].frames))
     names = sets[0].frames.class_names
     classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
@@ -455,12 +454,12 @@ class PolicyPlan:
     needed: Sequence[TrialsNeeded]
     regret: Sequence[tuple[int, float]]
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The plan as JSON has it."""
         return {
             "gap": self.gap,
             "shown": SHOWN,
-            "needed": [vars(each) for each in self.needed],
+            "needed": [vars(row) for row in self.needed],
             "expected_regret": [{"further_trials": count, "regret": regret} for count, regret in self.regret],
         }
 
@@ -468,9 +467,9 @@ class PolicyPlan:
     def table(self) -> SummaryTable:
         """A row for one cell, for a policy, and for all cells."""
         rows = [
-            (each.label, str(each.cells), *(DASH if count is None else f"{count:,}" for count in counts))
-            for each in self.needed
-            for counts in [(each.show, each.rule_out)]
+            (row.label, str(row.cells), *(DASH if count is None else f"{count:,}" for count in counts))
+            for row in self.needed
+            for counts in [(row.show, row.rule_out)]
         ]
         columns = ("judged together", "cells", f"trials that show {self.gap:g}", f"trials that rule {self.gap:g} out")
         return SummaryTable(columns, rows)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import erf
@@ -21,7 +20,7 @@ from scipy.special import erf
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.text import list_some
+from simjudge.core.text import Json, list_some
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
 from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty, interval_width
@@ -427,7 +426,7 @@ class ContextComparison(ShortRepr):
     missing: int
     thinned: int
 
-    def content(self, trials: PolicyTrials) -> dict[str, Any]:
+    def content(self, trials: PolicyTrials) -> Json:
         """As policies.json has it."""
         parts = [self._numbers([one], sure) for one, sure in zip(self.comparisons, self.certainty, strict=True)]
         return {
@@ -442,10 +441,10 @@ class ContextComparison(ShortRepr):
             "map": self._map(trials),
         }
 
-    def _numbers(self, parts: Sequence[ClassComparison], certainty: Certainty) -> dict[str, Any]:
+    def _numbers(self, parts: Sequence[ClassComparison], certainty: Certainty) -> Json:
         return reduce_comparisons(parts).judged(certainty).to_json()
 
-    def _map(self, trials: PolicyTrials) -> dict[str, Any]:
+    def _map(self, trials: PolicyTrials) -> Json:
         """Where each real trial began, and how much more the simulation promises there."""
         difference = -np.concatenate([one.difference for one in self.comparisons])
         shown = np.arange(len(self.rows))

@@ -116,7 +116,7 @@ def sharpen_by_cells(real: FloatArray, simulated: FloatArray, further: FloatArra
 
 
 def _by_regression(real: FloatArray, paired: FloatArray, further: FloatArray, low: float, by: str) -> SharpenedMean:
-    found = estimate_real_mean(*(UnitTotals(each, np.ones(len(each))) for each in (real, paired, further)))
+    found = estimate_real_mean(*(UnitTotals(outcomes, np.ones(len(outcomes))) for outcomes in (real, paired, further)))
     return _sharpened(
         _clipped(found.real_alone, low),
         _of_sim(np.concatenate([paired, further]), low),

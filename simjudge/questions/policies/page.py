@@ -147,7 +147,7 @@ def map_figure(result: SavedPolicies) -> ReportFigure:
     contexts = result.content["contexts"]
     columns = contexts["columns"][:2]
     places = [np.array(contexts["map"]["places"][name], np.float64) for name in columns]
-    promised = np.array([np.nan if each is None else each for each in contexts["map"]["sim_less_real"]])
+    promised = np.array([np.nan if value is None else value for value in contexts["map"]["sim_less_real"]])
     known = np.isfinite(promised)
     flat = len(columns) == 1
     y = promised if flat else places[1]
@@ -240,9 +240,9 @@ def _drawn(result: SavedPolicies) -> Iterator[Markup]:
 
 
 def _without_tasks(kept: Sequence[Row]) -> str:
-    if all(each["right"] for each in kept):
+    if all(choice["right"] for choice in kept):
         return "The simulation's choice stays right whichever task is left out."
-    choices = ", ".join(f"{'right' if each['right'] else 'wrong'} without {each['task']}" for each in kept)
+    choices = ", ".join(f"{'right' if choice['right'] else 'wrong'} without {choice['task']}" for choice in kept)
     return f"With one task left out at a time, the simulation's choice is {choices}."
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
-from simjudge.core.text import list_some
+from simjudge.core.text import Json, JsonMapping, list_some
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
@@ -25,7 +25,7 @@ from simjudge.results.result_fields import Count, OpenFields, Value, read_checke
 from simjudge.results.saved_result import POLICIES, TRIALS, NamedComparison, ResultEntry, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
 
-Row = Mapping[str, Any]
+Row = JsonMapping
 
 
 class CellGroupFields(OpenFields):
@@ -57,17 +57,17 @@ class RankingFields(OpenFields):
     sim: list[float]
     least_p: float
     order: list[list[float]]
-    reversals: list[dict[str, Any]]
-    kept_without: list[dict[str, Any]]
-    by_sim: dict[str, Any]
-    by_real: dict[str, Any]
+    reversals: list[Json]
+    kept_without: list[Json]
+    by_sim: Json
+    by_real: Json
     verdict: Annotated[str, Choice(*RankingVerdict)]
 
 
 class PoliciesFile(OpenFields):
     """A policies.json."""
 
-    parameters: dict[str, Any]
+    parameters: Json
     policies: list[Annotated[str, Text()]]
     tasks: list[str]
     overall: CellGroupFields
@@ -75,11 +75,11 @@ class PoliciesFile(OpenFields):
     by_task: list[CellGroupFields]
     by_cell: list[CellGroupFields]
     ranking: RankingFields | None = None
-    rankings: list[dict[str, Any]] = Field(default_factory=list)
-    next: list[dict[str, Any]] = Field(default_factory=list)
+    rankings: list[Json] = Field(default_factory=list)
+    next: list[Json] = Field(default_factory=list)
     next_regret: list[float] | None = None
-    sharpened: dict[str, dict[str, Any]]
-    contexts: dict[str, Any] | None = None
+    sharpened: dict[str, Json]
+    contexts: Json | None = None
     notes: list[str]
     losses: list[str]
 
@@ -94,7 +94,7 @@ class SavedPolicies:
     """
 
     name: str
-    content: Mapping[str, Any]
+    content: JsonMapping
     folder: Path | None = None
     fresh: PolicyTrials | None = None
 
@@ -147,7 +147,7 @@ def compared_policies(result: SavedPolicies) -> NamedComparison:
     return NamedComparison(result.name, tuple(entries))
 
 
-_CERTAINTY = [each.name for each in fields(Certainty)]
+_CERTAINTY = [field.name for field in fields(Certainty)]
 
 
 def load_policies(folder: Path) -> SavedPolicies:
@@ -313,17 +313,17 @@ def _interval(measure: Row) -> str:
 
 def _reversal_sentences(ranking: Row) -> list[str]:
     return [
-        f"{each['first']} and {each['second']} stand in opposite orders, both certain: "
-        f"{100 * each['real_difference']:+.3g} points on the robot, {100 * each['sim_difference']:+.3g} in simulation."
-        for each in ranking["reversals"]
+        f"{pair['first']} and {pair['second']} stand in opposite orders, both certain: "
+        f"{100 * pair['real_difference']:+.3g} points on the robot, {100 * pair['sim_difference']:+.3g} in simulation."
+        for pair in ranking["reversals"]
     ]
 
 
 def _fragility(ranking: Row) -> list[str]:
     kept = ranking["kept_without"]
-    if not kept or all(each["right"] for each in kept):
+    if not kept or all(choice["right"] for choice in kept):
         return []
-    right = sum(each["right"] for each in kept)
+    right = sum(choice["right"] for choice in kept)
     return [f"Left out one task at a time, the simulation's choice is right in {right} of {len(kept)} cases."]
 
 
@@ -428,7 +428,7 @@ def ranking_row(row: Row, under: str) -> list[str]:
         format_p(row["least_p"]),
         choice["policy"],
         f"{100 * (choice['regret'] if choice['expected_regret'] is None else choice['expected_regret']):.1f}",
-        f"{sum(each['right'] for each in kept)} of {len(kept)}" if kept else DASH,
+        f"{sum(task['right'] for task in kept)} of {len(kept)}" if kept else DASH,
     ]
 
 

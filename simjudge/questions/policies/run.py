@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.core.text import Json
 from simjudge.data.sets import find_format
 from simjudge.method.certainty import Certainty
 from simjudge.page.figures import Figures
@@ -84,7 +84,7 @@ class CellGroup:
     floor: float | None
     certainty: Certainty
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As policies.json has it."""
         return {
             **self.names,
@@ -124,7 +124,7 @@ class PolicyComparison(ShortRepr):
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Json:
         """The content of policies.json (docs/guides/policies.md)."""
         values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
         return {
@@ -156,7 +156,7 @@ class PolicyComparison(ShortRepr):
         }
 
 
-def ranking_json(ranking: Ranking, trials: PolicyTrials) -> dict[str, Any]:
+def ranking_json(ranking: Ranking, trials: PolicyTrials) -> Json:
     """A ranking with names in the place of numbers."""
     names, tasks = trials.policies, trials.tasks
     return {
@@ -309,8 +309,8 @@ def _count_one_sided(trials: PolicyTrials, losses: Losses) -> None:
     for what, number, names in (("policies", trials.policy, trials.policies), ("tasks", trials.task, trials.tasks)):
         for side, other in ((True, "real"), (False, "simulated")):
             alone = set(number[trials.real == side].tolist()) - set(number[trials.real != side].tolist())
-            for each in sorted(alone):
-                losses.add(f"{what} with {other} trials alone", names[each])
+            for policy in sorted(alone):
+                losses.add(f"{what} with {other} trials alone", names[policy])
 
 
 def _sharpened(trials: PolicyTrials, ranking: Ranking | None, seed: int) -> dict[str, SharpenedMean]:

@@ -281,10 +281,10 @@ class TrialStream:
             return
         self._closed.add((side, block.unit))
         other = self._blocks[1 - side]
-        partner = next((each for each in other if each.cells.keys() == block.cells.keys()), None)
+        partner = next((candidate for candidate in other if candidate.cells.keys() == block.cells.keys()), None)
         if partner is not None:
             other.remove(partner)
-            means = [_cell_means(each) for each in (block, partner)]
+            means = [_cell_means(side) for side in (block, partner)]
             shares = {cell: 1 / len(block.cells) for cell in block.cells}
             values = [sum(share * mean[cell] for cell, share in shares.items()) for mean in means]
             self._enter(side, values[0], values[1])

@@ -116,8 +116,8 @@ def load_table(source: object) -> tuple[pd.DataFrame, str]:
     if isinstance(source, pd.DataFrame):
         return source.copy(), str(source.attrs.get(_FILE, "the table"))
     if not isinstance(source, str | Path):
-        if isinstance(source, Sequence) and all(isinstance(each, Mapping) for each in source):
-            return pd.DataFrame.from_records([dict(each) for each in source]), "the records"
+        if isinstance(source, Sequence) and all(isinstance(record, Mapping) for record in source):
+            return pd.DataFrame.from_records([dict(record) for record in source]), "the records"
         raise UsageError(f"trials: a path, a pandas table or a list of records is needed, not {type(source).__name__}")
     path = Path(source)
     if path.suffix == ".parquet":
@@ -155,7 +155,7 @@ def _separator(text: str) -> str:
     return max(",;\t", key=first.count)
 
 
-def _json_lines(text: str, path: Path) -> list[dict[str, Any]]:
+def _json_lines(text: str, path: Path) -> list[dict[str, object]]:
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -470,7 +470,7 @@ class _TableReader:
         words = {column: table[column].astype(str).to_numpy(str)[kept] for column in self._word_columns()}
         numbers = {}
         for column in table.columns:
-            if column not in taken.values() and not any(each.search(_plain(column)) for each in (_IGNORED, _AFTER)):
+            if column not in taken.values() and not any(words.search(_plain(column)) for words in (_IGNORED, _AFTER)):
                 values = pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64)
                 if np.isfinite(values).any() and len(np.unique(values)) > 1:
                     numbers[column] = values[kept]

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import plain_os_errors
-from simjudge.core.text import list_some, load_json
+from simjudge.core.text import JsonMapping, list_some, load_json
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.policies.sequence import StreamedTrial
@@ -156,7 +156,7 @@ def read_eval_infos(paths: list[Path], *, real: bool) -> PolicyTrials:
     )
 
 
-def _episodes(content: Mapping[str, Any], path: Path) -> Iterator[tuple[str, float | None, Any]]:
+def _episodes(content: JsonMapping, path: Path) -> Iterator[tuple[str, float | None, Any]]:
     """Task, success and seed of each episode."""
     if isinstance(content.get("per_task"), list):
         for entry in content["per_task"]:
@@ -184,7 +184,7 @@ OUTCOMES = ("outcome", "success", "progress", "succeeded", "is_success")
 _TRUE, _FALSE = {"true", "yes", "success", "succeeded"}, {"false", "no", "failure", "failed"}
 
 
-def trial_of_values(values: Mapping[str, Any], side: str) -> StreamedTrial:
+def trial_of_values(values: JsonMapping, side: str) -> StreamedTrial:
     """A trial from names and values, as a message has them.
 
     Args:
@@ -200,7 +200,7 @@ def trial_of_values(values: Mapping[str, Any], side: str) -> StreamedTrial:
     for role, text in (("policy", policy), ("task", task)):
         if not text:
             raise SimjudgeError(f"no {role} among {', '.join(plain) or 'no values'}")
-    name = next((each for each in OUTCOMES if each in plain), "")
+    name = next((column for column in OUTCOMES if column in plain), "")
     if not name:
         raise SimjudgeError(f"no outcome among {', '.join(plain)}; one of {', '.join(OUTCOMES)} is needed")
     said = (find("side") or side).lower()
@@ -304,9 +304,9 @@ def trial_recordings(path: Path) -> list[Path]:
     if not path.is_dir():
         return []
     records = sorted(path.rglob(f"*{RECORD}"))
-    driven = {each.with_name(each.name.removesuffix(RECORD)) for each in records}
-    bags = {each.parent for each in path.rglob("metadata.yaml") if each.parent != path}
-    files = {each for each in path.rglob("*") if each.suffix in _SUFFIXES and each.parent not in bags}
+    driven = {record.with_name(record.name.removesuffix(RECORD)) for record in records}
+    bags = {folder.parent for folder in path.rglob("metadata.yaml") if folder.parent != path}
+    files = {file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.parent not in bags}
     return [*records, *sorted((bags | files) - driven)]
 
 
@@ -339,7 +339,7 @@ def read_recorded_trials(
             continue
         found.append(trial)
     if not found:
-        why = next((each for examples in losses.examples.values() for each in examples), "it holds none")
+        why = next((example for examples in losses.examples.values() for example in examples), "it holds none")
         raise SimjudgeError(f"{folder}: no recording says how its trial ended: {why}")
     return PolicyTrials.of_columns(
         np.array([trial.policy for trial in found], str),
@@ -408,7 +408,7 @@ def _values(message: Any, kind: str) -> dict[str, Any]:
     if kind == _BOOL:
         return {OUTCOMES[1]: bool(message.data)}
     if kind == _STATUS:
-        found = {each.key: each.value for each in message.values}
+        found = {pair.key: pair.value for pair in message.values}
         return {"policy": message.name, **found} if message.name else found
     held = json.loads(message.data)
     if not isinstance(held, dict):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from simjudge.core.field_types import Choice, Number
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
-from simjudge.core.text import read_text
+from simjudge.core.text import Json, JsonMapping, read_text
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
@@ -34,7 +34,7 @@ from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.results.result_fields import Count, OpenFields, read_checked
 from simjudge.results.saved_result import POLICY_WATCH, atomic_result, check_result_folder, write_json
 
-Look = Mapping[str, Any]
+Look = JsonMapping
 _SCALE = 41
 """Characters from -100 to +100 points."""
 
@@ -54,7 +54,7 @@ class LookFields(OpenFields):
 class PolicyWatchFile(OpenFields):
     """A policy_watch.json."""
 
-    parameters: dict[str, Any]
+    parameters: Json
     file: str
     margin: float
     looks: list[LookFields]
@@ -67,7 +67,7 @@ class WatchedTrials:
     """One result folder of watch-policies."""
 
     name: str
-    content: Mapping[str, Any]
+    content: JsonMapping
 
     @property
     def last(self) -> Look:
@@ -259,7 +259,7 @@ class TableFollower:
 
 def _unit_names(text: str, path: Path, column: str, trials: PolicyTrials) -> list[str] | None:
     """What the units are called; numbers where rows were left out."""
-    names = [str(each).strip() for each in parse_table(text, path)[column]]
+    names = [str(cell).strip() for cell in parse_table(text, path)[column]]
     return names if len(names) == len(trials) else [f"u{number}" for number in trials.unit.tolist()]
 
 
@@ -336,7 +336,7 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
         return f"PolicyWatchResult({self.name!r}, {headline(self.saved)})"
 
 
-def _save(folder: Path, content: Mapping[str, Any]) -> None:
+def _save(folder: Path, content: JsonMapping) -> None:
     with atomic_result(folder) as temporary:
         write_json(temporary / POLICY_WATCH, dict(content))
 

@@ -21,6 +21,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.text import JsonMapping
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import pearson, rank_policies, ranked_cells
@@ -60,7 +61,7 @@ class DrivenTrials(ShortRepr):
 
 
 def drive_trials(  # noqa: PLR0913 - a world's parts
-    drivers: Mapping[str, Mapping[str, Any]],
+    drivers: Mapping[str, JsonMapping],
     courses: Mapping[str, str | Path],
     side: str,
     out: str | Path,
@@ -130,7 +131,7 @@ def drive_trials(  # noqa: PLR0913 - a world's parts
 
 
 def _trial(
-    course: TrialCourse, name: str, manner: Mapping[str, Any], key: tuple[str, str, str], number: int, side: str
+    course: TrialCourse, name: str, manner: JsonMapping, key: tuple[str, str, str], number: int, side: str
 ) -> dict[str, Any]:
     start, begin = TrialStart.of_number(number), time.process_time()
     figures = {figure: float(value) for figure, value in manner.items() if figure != BY}
@@ -254,8 +255,8 @@ def find_policies(  # noqa: PLR0913 - a table each
         _sequence(truth, draws, random),
         _check(rendered, truth),
     ]
-    for each in found:
-        log(f"{each.name}: {each.here}")
+    for drive in found:
+        log(f"{drive.name}: {drive.here}")
     with atomic_folder(Path(out), overwrite=True) as folder:
         write_findings(found, folder)
         (folder / "truth.json").write_text(json.dumps(_truth_json(truth), indent=2) + "\n", encoding="utf-8")
@@ -426,7 +427,7 @@ def _sequence(truth: PairedTruth, draws: int, random: np.random.Generator) -> St
             (v is SequenceVerdict.PREDICTS and abs(gap) >= MARGIN) or (v is SequenceVerdict.GAP and gap == 0)
             for v in verdicts
         )
-        said = [f"{share:.0%} {each}" for each in SequenceVerdict if (share := verdicts.count(each) / len(verdicts))]
+        said = [f"{share:.0%} {word}" for word in SequenceVerdict if (share := verdicts.count(word) / len(verdicts))]
         after = f", after {np.median(stops):.0f} pairs (median)" if stops else ""
         parts.append(f"{truth.policies[p]} (true {100 * gap:+.1f} points): {', '.join(said)}{after}")
         numbers |= {f"{truth.policies[p]} pairs": float(np.median(stops)) if stops else float("nan")}

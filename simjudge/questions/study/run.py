@@ -18,8 +18,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import hash_files, hash_value, is_disk_full, output_path, plain_os_errors
+from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_errors
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
 from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
 from simjudge.judging.study_findings import FINDINGS, StudyFinding, read_findings
@@ -267,8 +268,8 @@ class _Run:
 
     def task(self, name: str) -> StepTask:
         """A step with the paths of what it needs."""
-        step = next(each for each in self.study.steps if each.name == name)
-        arguments = put_paths(step.arguments, {each.name: self.folder / each.output for each in self.study.steps})
+        step = next(step for step in self.study.steps if step.name == name)
+        arguments = put_paths(step.arguments, {other.name: self.folder / other.output for other in self.study.steps})
         verb = self.verbs[step.verb]
         made_of = {need: self.done[need].files_hash() for need in self.needs[name] if need in self.done}
         return StepTask(
@@ -307,7 +308,7 @@ def run_steps(
     folder = output_path(out).absolute()
     others = read_done_studies(options.reuse, folder)
     claim_folder(folder, study)
-    run = _Run(study, folder, verbs, step_digests(study), {each.name: each.needs for each in study.steps})
+    run = _Run(study, folder, verbs, step_digests(study), {step.name: step.needs for step in study.steps})
     with plain_os_errors(folder), _alone(folder):
         with hold_plan(folder, log):
             clear_temporaries(folder)
@@ -326,7 +327,7 @@ def run_steps(
         if not run.failed:
             shutil.rmtree(folder / WORK, ignore_errors=True)
     return StudyResult(
-        study, folder, tuple(run.done[each.name] for each in study.steps if each.name in run.done), tuple(run.failed)
+        study, folder, tuple(run.done[step.name] for step in study.steps if step.name in run.done), tuple(run.failed)
     )
 
 

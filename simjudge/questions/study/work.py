@@ -21,12 +21,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files, hash_value, plain_os_errors
+from simjudge.core.files import atomic_file, hash_files, plain_os_errors
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log
+from simjudge.core.text import Json
 from simjudge.questions.study.file import Study, StudyStep, Verb, do_step
 from simjudge.results.saved_result import STUDY_FILE
 
@@ -215,11 +216,11 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
     if not (work / output).exists():
         raise SimjudgeError(f"{output}: the step has not made it")
     record_path(folder, name).unlink(missing_ok=True)
-    for each in [*(file for file in _made(work) if file != output), output]:
-        target = folder / each
+    for made in [*(file for file in _made(work) if file != output), output]:
+        target = folder / made
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
-        (work / each).replace(target)
+        (work / made).replace(target)
 
 
 def _made(work: Path) -> list[str]:
@@ -227,7 +228,7 @@ def _made(work: Path) -> list[str]:
     return sorted(path.name for path in work.iterdir() if not path.name.startswith("."))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> Json:
     """A JSON object; empty where there is none, or it is damaged."""
     try:
         held = json.loads(path.read_text(encoding="utf-8"))

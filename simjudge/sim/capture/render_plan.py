@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
-from simjudge.core.files import hash_value
 from simjudge.core.installed import version
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.sim.capture.camera_poses import CameraPoses

@@ -13,8 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import check_output, hash_value, output_path, record_beside
+from simjudge.core.files import check_output, output_path, record_beside
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords

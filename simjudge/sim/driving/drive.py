@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output, hash_value, output_path
+from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords

@@ -34,6 +34,7 @@ _COLUMNS = 6  # Of a detection: left, top, right, bottom, side, score
 _SEEDS = 2**31
 
 Observation = dict[str, npt.NDArray[Any]]  # Arrays by their names in OBSERVATIONS
+Info = dict[str, Any]  # What gymnasium hands around beside them
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         self._frame: tuple[FrameEvent, CapturedFrame] | None = None
         self._done, self._distance, self._touched = True, 0.0, 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Observation, Info]:
         """Put the car at the start and wait for the first frame."""
         super().reset(seed=seed)
         if options:
@@ -142,7 +141,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         self._distance = episode.referee.distance
         return self._look(episode, state), {**self._info(episode), "seed": drawn}
 
-    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, Info]:
         """Hold an action until the next frame."""
         episode = self._episode
         if episode is None or self._done:
@@ -233,7 +232,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
             out[DETECTIONS][: len(rows)] = rows
         return out
 
-    def _info(self, episode: Episode, outcome: DriveOutcome | None = None) -> dict[str, Any]:
+    def _info(self, episode: Episode, outcome: DriveOutcome | None = None) -> Info:
         """Where the car is and what it touched; at the end how the drive went, as OUT.drive.json has it."""
         referee = episode.referee
         x, y, _ = episode.engine.vehicle_state().pose.position

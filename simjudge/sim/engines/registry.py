@@ -159,7 +159,7 @@ def engine_availability() -> tuple[EngineAvailability, ...]:
 def check_engine(name: str) -> None:
     """Raise, in a line, where an engine is unknown or cannot run on this machine."""
     entry = find_engine(name)
-    known = {} if ":" in name else {each.name: each for each in engine_availability()}
+    known = {} if ":" in name else {engine.name: engine for engine in engine_availability()}
     if name not in known:
         engine_class(entry.name)
     elif not known[name].runs:

@@ -33,9 +33,10 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.digest import hash_value
 from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import hash_files, hash_value
+from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose

@@ -91,7 +91,7 @@ class TextureFields(Fields):
             raise conflict("no such field beside file", min(self.parameters()))
         return self
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters of the pattern."""
         return {str(name): value for name, value in (self.model_extra or {}).items()}
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import hash_value
 from simjudge.core.images import EncodedImage, encode_png
 from simjudge.core.object_tables import Objects
 from simjudge.sim.capture.frame_store import FrameStore

@@ -168,7 +168,7 @@ class DepthStep:
     """One filter of a depth image, by name, with its parameters."""
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         DEPTH_FILTERS.check(self.name, self.parameters)

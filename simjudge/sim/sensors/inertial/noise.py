@@ -175,7 +175,7 @@ class MeasureType(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """A number or a text, or three."""
-        number: dict[str, Any] = {"type": "number"} if self._negative else {"type": "number", "minimum": 0}
+        number: dict[str, object] = {"type": "number"} if self._negative else {"type": "number", "minimum": 0}
         one = {"anyOf": [number, {"type": "string", "pattern": r"^\s*[-+0-9.eE]+"}]}
         return {"anyOf": [*one["anyOf"], {"type": "array", "items": one, "minItems": 3, "maxItems": 3}]}
 

@@ -428,6 +428,17 @@ def _designs() -> list[Design]:
     ]
     found += [
         Design(
+            f"lasting_{round(100 * correlation)}",
+            f"a video of 60 frames whose light lasts, correlation {correlation:g}",
+            units,
+            *[named_video(60, _FOUR, nanosecond_names)] * 2,
+            replace(_LIGHT, correlation=correlation),
+            by_time=True,
+        )
+        for correlation, units in ((0.8, 2), (0.9, 1))
+    ]
+    found += [
+        Design(
             f"sizes_{round(100 * theta)}",
             f"sizes unlike, theta {theta:g}, 400 frames a side",
             400,

@@ -134,7 +134,38 @@ def test_tables_have_a_row_for_each_difference():
     assert len({line.count("|") for line in text.splitlines()[:3]}) == 1
 
 
-SMALL = ["frames_50", "laps_laps_ids", "slow_600", "names_nanoseconds", "sizes_50", "pairs_40", "kinds_25"]
+def test_a_run_that_is_cut_keeps_its_lines_and_has_its_tables(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "trials.jsonl"
+    options = ["--designs", "room_30,frames_50", "--trials", "4", "--gap-trials", "2", "--draws", "49", "--jobs", "1"]
+    monkeypatch.setattr("sys.argv", ["verdicts.py", *options, "--out", str(file)])
+    verdicts.main()
+    printed = capsys.readouterr().out
+    assert len(file.read_text("utf-8").splitlines()) == 2 * (4 + 4 + 2 + 2)
+    assert "| false gap | " in printed
+    rows, read = list(verdicts.rows(["frames_50"], 4, 2, 49, 0)), verdicts.read_rows(file)
+    timeless = [[dataclasses.replace(row, seconds=0) for row in each] for each in (rows, read[:4])]
+    assert timeless[0] == timeless[1]
+    file.write_text(file.read_text("utf-8")[:-30], "utf-8")
+    assert sum(row.gaps.trials for row in verdicts.read_rows(file)) == 23
+    monkeypatch.setattr("sys.argv", ["verdicts.py", "--table", str(file)])
+    verdicts.main()
+    cut = capsys.readouterr().out
+    assert len(cut.splitlines()) == len(printed.splitlines())
+
+
+def test_trials_fit_the_time_and_a_cut_run_has_tried_something_of_everything():
+    wanted = verdicts.fitted_tasks(list(DESIGNS), 3000.0)
+    spent = sum(task.seconds * count for task, count in wanted.items())
+    assert 2400 < spent <= 3000
+    parts = verdicts.parts_of(wanted, 199, 0)
+    for task, count in wanted.items():
+        numbers = [number for part in parts if part[0] == task for number in part[1]]
+        assert sorted(numbers) == list(range(count))
+    first = {part[0] for part in parts[: len(parts) // 3]}
+    assert first == set(wanted)
+
+
+SMALL = ["frames_50", "laps_laps_ids", "slow_600", "names_nanoseconds", "sizes_50", "pairs_40", "kinds_25", "room_30"]
 """A design of each kind."""
 
 

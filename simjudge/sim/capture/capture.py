@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
@@ -27,8 +28,18 @@ from simjudge.sim.engines.contract import Engine, Labels, Poses, SceneState
 from simjudge.sim.engines.ray_times import EngineWithRayTimes, TimedExposure
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, MeteredFrame, exposure_stamps, middle_stamp
-from simjudge.sim.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
+from simjudge.sim.sensors.camera.chain import (
+    apply_steps,
+    develop_light,
+    frame_seed,
+    is_gray,
+    needs_distance,
+    stored_quality,
+)
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
+from simjudge.sim.sensors.camera.lens import Lens
+
+_BEFORE, _WITHIN = 3, 4  # Set the seeds of filters before and within an exposure apart from those of the chain
 
 
 @runtime_checkable
@@ -99,8 +110,17 @@ def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
     return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
 
 
-def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:
+def gather_light(
+    engine: Engine, camera: Camera, scene_states: Sequence[SceneState], seed: tuple[int, ...] = (0,)
+) -> npt.NDArray[np.float32]:
     """The light on the sensor, averaged over an exposure's instants; where nothing moves, the first stands for all."""
+    if camera.within_exposure:
+        plain = replace(camera, within_exposure=())
+        total = np.zeros((), np.float32)
+        for number, state in enumerate(scene_states):
+            light = gather_light(engine, plain, [state])
+            total = total + apply_steps(light, camera.within_exposure, (*seed, _WITHIN, number))
+        return np.asarray(total / len(scene_states), np.float32)
     first = scene_states[0]
     if camera.chrono is not None:
         return _gather_own(engine, camera, first)
@@ -126,8 +146,18 @@ def develop(
     frame_name: str = "",
     seed: int = 0,
     metering: Metering | None = None,
+    depth: npt.NDArray[np.float32] | None = None,
 ) -> CapturedImage:
-    """The image that a camera makes of light (H, W, 3), by its gain, its automatic exposure and its chain."""
+    """The image that a camera makes of light (H, W, 3), by its gain, its automatic exposure and its chain.
+
+    `depth` (H, W), as `Labels` has it: for filters before the exposure that ask for distances.
+    """
+    if camera.before_exposure:
+        distance = None
+        if depth is not None and any(needs_distance(step) for step in camera.before_exposure):
+            distance = ray_lengths(camera.lens, depth)
+        seed_before = (*frame_seed(seed, frame_name), _BEFORE)
+        radiance = apply_steps(radiance, camera.before_exposure, seed_before, distance)
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
     metered, amplification = None, 1.0
     if camera.auto_exposure is not None:
@@ -142,6 +172,16 @@ def develop(
     pixels = develop_light(light, camera.steps[:-1], entropy, amplification)
     encoded = EncodedImage(encode_jpeg(pixels, quality), ".jpg")
     return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray, metered)
+
+
+def ray_lengths(lens: Lens, depth: npt.NDArray[np.float32]) -> FloatArray:
+    """Metres along each pixel's ray (H, W) to what it sees, inf for nothing; `depth` as `Labels` has it."""
+    if lens.omnidirectional:
+        return depth.astype(np.float64)
+    along = lens.rays()[:, :, 2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lengths = depth / along
+    return np.where(np.isfinite(lengths), lengths, np.inf)
 
 
 # A body that moves by less in an exposure, metres and parts of a quaternion, stands: resting bodies tremble.
@@ -282,7 +322,8 @@ class FrameFinisher:
         )
         if raw.light is None:
             return CapturedFrame(exposure, None, raw.labels, truth, depth)
-        image = develop(camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered))
+        metering = Metering(exposure.stamp, self.metered)
+        image = develop(camera, raw.light, exposure.frame_name, self._seed, metering, raw.labels.depth)
         self.metered = image.metered
         return CapturedFrame(exposure, image, raw.labels, truth, depth)
 
@@ -310,7 +351,8 @@ class Capture(FrameFinisher):
 
     def _light(self, exposure: FrameExposure, timed: TimedExposure | None) -> npt.NDArray[np.float32]:
         if timed is None:
-            return gather_light(self.engine, self.camera, exposure.scene_states)
+            seed = frame_seed(self._seed, exposure.frame_name)
+            return gather_light(self.engine, self.camera, exposure.scene_states, seed)
         engine = engine_with_ray_times(self.engine, self.camera)
         return engine.render_timed(self.camera.lens, timed, self.camera.rays_per_pixel)
 

@@ -212,6 +212,9 @@ class Course(ShortRepr):
         return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(steps[row, 1], steps[row, 0])))
 
 
+RAY_DEPTH = 8  # Surfaces of clear glass that a ray passes, where a scene does not say
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A world at its start."""
@@ -235,6 +238,9 @@ class Scene:
     # Surfaces that throw light on, one after the other, before ambient light stands for the rest; 0: ambient light
     # takes the place of all light that surfaces throw on each other.
     bounces: int = 0
+    ray_depth: int = (
+        RAY_DEPTH  # surfaces of clear glass that a ray passes; behind more it sees what is behind everything
+    )
 
     def labelled(self) -> tuple[Thing, ...]:
         """The things that are counted: those with a class that is not stuff. Parts of one share their instance."""

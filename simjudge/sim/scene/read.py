@@ -259,6 +259,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         lights=tuple(lights),
         ambient=linear_radiance(file.ambient),
         bounces=file.bounces,
+        ray_depth=file.ray_depth,
         background=linear_radiance(file.background),
         class_names=file.classes,
         background_class=forms.class_id(file.background_class, ("background_class",)),

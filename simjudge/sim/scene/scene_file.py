@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Document, Fields
 from simjudge.core.field_types import Choice, Flag, Label, Number, Text, Vector, Whole, conflict
+from simjudge.sim.scene.model import RAY_DEPTH
 from simjudge.sim.scene.scene_fields import (
     FARTHEST,
     MOST_CLASSES,
@@ -339,6 +340,7 @@ class LightFields(TintFields, PoseFields):
         return self
 
 
+MOST_DEPTH = 32  # Surfaces of glass that a ray passes at most: each takes time of every ray
 MOST_BOUNCES = 8  # Surfaces of a path of light at most: what is left after them is less than a per cent of the light
 
 
@@ -363,6 +365,8 @@ class SceneFile(Fields):
     """Light that comes equally from everywhere, unshadowed."""
     bounces: Annotated[int, Whole(0, MOST_BOUNCES)] = 0
     """Surfaces that throw light on, traced by paths, before ambient light stands for the rest; 0 traces none."""
+    ray_depth: Annotated[int, Whole(1, MOST_DEPTH)] = RAY_DEPTH
+    """Surfaces of clear glass that a ray passes; behind more of them it sees what is behind everything."""
     background: Radiance = 0.0
     """What rays see that hit nothing, where there is no sky."""
     background_class: Annotated[str | int, ClassType()] | None = None

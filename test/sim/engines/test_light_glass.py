@@ -65,6 +65,20 @@ def test_a_slab_displaces_rays_by_the_formula_and_takes_what_fresnel_takes(light
     assert labels.depth[0, 0] == pytest.approx(depth, abs=2e-3)
 
 
+@pytest.mark.parametrize(("ray_depth", "passes"), [(8, False), (10, True), (12, True)])
+def test_a_ray_passes_as_many_surfaces_as_the_scene_says(light_of, ray_depth, passes):
+    """Ten thin panes, each of transmittance (1 - F) / (1 + F), above a floor that shines; behind all is blue."""
+    panes = [thing(f"pane_{n}", sheet(10, 10), glass(), Pose((0, 0, 0.5 + 0.1 * n))) for n in range(10)]
+    world = replace(scene(*panes, ruler()), ray_depth=ray_depth, background=(0.0, 0.0, 0.5))
+    value, _ = seen(light_of, world, (0, 0, 3), (0, 0, 0))
+    passed = (1 - fresnel(0)) / (1 + fresnel(0))
+    if passes:
+        assert value[1] == pytest.approx(passed**10, rel=2e-3)
+    else:
+        assert value[1] == pytest.approx(0, abs=1e-3)
+        assert value[2] == pytest.approx(0.5 * passed**ray_depth, abs=0.05), "and the first pane mirrors a little"
+
+
 def test_a_surface_mirrors_what_fresnel_has_it_mirror(light_of):
     """Above a deep block over nothing: what is seen is F times a wall that shines."""
     wall = thing("wall", flat(creation.box((0.1, 80, 80))), Surface(BLACK, emission=WHITE), Pose((30, 0, 42)))

@@ -39,7 +39,7 @@ from simjudge.sim.engines.default.packed import (
 )
 from simjudge.sim.engines.default.tracer import Hit, Tracer
 
-_GLIMPSED = 4  # Surfaces of glass that a mirrored ray passes
+_GLIMPSED = 4  # Surfaces of glass that a mirrored ray passes at most
 _FADE = (0.3, 0.5)  # Roughness from which mirrored rays give way to ambient light, and where nothing is left of them
 _LEAST = 0.01  # Weight below which a mirrored ray is not worth following: its light is taken to be ambient
 _BRIGHTEST = 1.0  # Radiance above which rough surfaces mirror nothing: single rays would sparkle
@@ -58,7 +58,7 @@ class Integrator:
         self._gloss_pairs = tracer.table(np.hstack([packed.gloss[:, 2:], np.roll(packed.gloss, -1, axis=0)[:, 2:]]))
         self._emission = None if packed.emission is None else tracer.table(packed.emission)
         self._bumps = None if packed.bumps is None else Bumps(tracer, packed.bumps)
-        self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals)
+        self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals, packed.ray_depth)
         self._surroundings = around = Surroundings(tracer, packed.surroundings)
         self._indirect = IndirectLight(tracer, packed.bounces, around, self._thrown) if packed.bounces else None
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
@@ -268,7 +268,7 @@ class Integrator:
         t, weight = self._t, 1.0
         hit = t.hit(start, direction, active)
         if self._glass is not None:
-            path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)
+            path = self._glass.follow(hit, start, direction, most=_GLIMPSED)
             hit, start, direction, weight = path.hit, path.start, path.direction, path.weight
         other, sent, reflected = self._lit(hit, start, direction, footprint + spread * hit.distance)
         around = self._surroundings
@@ -288,7 +288,7 @@ class Integrator:
         """What a path meets; see `Throw`."""
         hit = self._t.hit(start, direction, active, together=False)
         if self._glass is not None:
-            path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)
+            path = self._glass.follow(hit, start, direction, most=_GLIMPSED)
             hit, start, direction = path.hit, path.start, path.direction
         other, sent, reflected = self._lit(hit, start, direction, footprint + BOUNCE_SPREAD * hit.distance)
         return hit.valid & active, other.off, other.normal, sent, reflected

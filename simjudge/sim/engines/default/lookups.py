@@ -220,7 +220,6 @@ class IndirectLight:
         return both / xp.sqrt(xp.maximum(t.dot(both, both), 1e-12))
 
 
-DEPTH = 8  # Surfaces of glass that a ray passes; behind more of them it sees what is behind everything
 OFFSET = 2e-5  # Secondary rays start this far off the surface, times 1 + the largest coordinate
 _GRAZING = 1e-3  # Smallest cosine with a surface's smooth normal
 
@@ -253,16 +252,19 @@ class Interface(NamedTuple):
 class Glass:
     """The clear things of a scene."""
 
-    def __init__(self, tracer: Tracer, rows: Floats, normals: Callable[[Hit], tuple[Any, Any]]) -> None:
-        self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
+    def __init__(self, tracer: Tracer, rows: Floats, normals: Callable[[Hit], tuple[Any, Any]], depth: int) -> None:
+        """Take the things' rows (depth: surfaces that a ray passes; behind more it sees what is behind everything)."""
+        self._t, self._rows, self._normals, self._depth = tracer, tracer.table(rows), normals, depth
 
-    def follow(self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False) -> GlassPath:
-        """Rays through all the glass that they meet (start: vector, world, metres)."""
+    def follow(
+        self, hit: Hit, start: Any, direction: Any, *, most: int | None = None, labels: bool = False
+    ) -> GlassPath:
+        """Rays through all the glass that they meet (start: vector, world, metres; most: surfaces of glass)."""
         t, xp = self._t, self._t.xp
         travelled = 0 * direction[0]
         weight = t.vector([travelled + 1] * 3)
         path: GlassPath | None = None
-        for _ in range(depth):
+        for _ in range(self._depth if most is None else min(self._depth, most)):
             row, through = self._clear(hit, labels=labels)
             smooth, facet = self._normals(hit)
             entering = t.dot(facet, direction) < 0
@@ -284,7 +286,7 @@ class Glass:
             following = t.hit(start, direction, through)
             hit = Hit(*(t.select(through, new, old) for new, old in zip(following, hit, strict=True)))
         if path is None:
-            raise ValueError(depth)
+            raise ValueError(self._depth)
         _, still = self._clear(hit, labels=labels)
         hit = hit._replace(valid=hit.valid & ~still)
         return path._replace(hit=hit, start=start, direction=direction, travelled=travelled, weight=weight)

@@ -195,6 +195,7 @@ class Packed(ShortRepr):
     glass: Floats | None
     surroundings: PackedSurroundings
     bounces: int  # surfaces that throw light on before ambient light stands for the rest
+    ray_depth: int  # surfaces of glass that a ray passes
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
 
@@ -224,6 +225,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
         glass=_glass(things),
         surroundings=pack_surroundings(scene),
         bounces=scene.bounces,
+        ray_depth=scene.ray_depth,
         class_id=np.array([thing.class_id for thing in things], np.uint8),
         instance=np.array([thing.instance for thing in things], np.uint16),
     )

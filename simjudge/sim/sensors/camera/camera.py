@@ -307,6 +307,9 @@ class Camera:
     # What it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
     chrono: ChronoCamera | None = None
     depth: DepthCamera | None = None  # what its depth image measures; None: it has none
+    # Filters of light before gain and exposure are chosen: of all of an exposure, and of each of its moments.
+    before_exposure: tuple[Step, ...] = ()
+    within_exposure: tuple[Step, ...] = ()
 
     @property
     def rays_per_pixel(self) -> int:

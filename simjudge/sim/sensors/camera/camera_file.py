@@ -60,7 +60,15 @@ from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera import AutoExposureFields, Camera, ChronoFields
-from simjudge.sim.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
+from simjudge.sim.sensors.camera.chain import (
+    AFTER_EXPOSURE,
+    ENCODING,
+    LINEAR_NOISE,
+    SAME_NOISE,
+    Step,
+    apply_steps,
+    needs_distance,
+)
 from simjudge.sim.sensors.camera.depth_filters import DepthFields
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
@@ -74,6 +82,7 @@ _LARGEST_SIDE = 20000  # Pixels
 _PLAIN_RATE = 30.0  # Images a second of a camera of which nothing is known but its calibration
 _DEFAULT_SAMPLES = {"moments": 4, "rays": 16}  # Moments of an exposure where the file does not say
 _TRIAL = np.full((8, 8, 3), 0.5)  # An image on which filters are tried
+_FAR = np.full((8, 8), 10.0)  # Metres to what it shows
 _SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
 
 
@@ -97,7 +106,7 @@ class FilterType(FieldType):
             raise conflict(str(error)) from error
         _check_types(step)
         try:
-            apply_steps(_TRIAL, [step])
+            apply_steps(_TRIAL, [step], distance=_FAR)
         except (UsageError, cv2.error, ValueError, OverflowError) as error:
             raise conflict(" ".join(str(error).split())) from error
         return step
@@ -205,6 +214,11 @@ class CameraFile(Fields):
     """Seconds from an image's stamp until it is handed over."""
     depth: DepthFields | None = None
     """A depth image beside the colour image, through the same lens; {} for all depths."""
+    within_exposure: tuple[Annotated[Step, FilterType()], ...] = ()
+    """Filters of the light of each moment of the exposure, in order, before its moments are averaged."""
+    before_exposure: tuple[Annotated[Step, FilterType()], ...] = ()
+    """Filters of the light of the whole exposure, in order, before gain and automatic exposure meet it; they may ask
+    for distances."""
     filters: tuple[Annotated[Step, FilterType()], ...] = ()
     """The chain, in order; steps before `srgb` act on linear light, those after it on display values."""
     chrono: ChronoFields | None = None
@@ -226,6 +240,16 @@ class CameraFile(Fields):
         return self
 
     def _check_chain(self) -> None:
+        for field in ("within_exposure", "before_exposure"):
+            steps: tuple[Step, ...] = getattr(self, field)
+            late = [step.name for step in steps if step.name in AFTER_EXPOSURE]
+            if late:
+                raise conflict(f"{late[0]} comes after the exposure; put it into filters", field)
+        far = [step.name for step in self.within_exposure if needs_distance(step)]
+        if far:
+            raise conflict(f"{far[0]} needs distances; put it into before_exposure", "within_exposure")
+        if self.within_exposure and (self.line_time or self.motion_blur == "rays"):
+            raise conflict("rays have times of their own here; put its filters into before_exposure", "within_exposure")
         names = [step.name for step in self.filters]
         noise = [name for name in names if name in SAME_NOISE]
         if len(noise) > 1:
@@ -302,6 +326,8 @@ def _camera(document: Document[CameraFile], path: Path) -> Camera:
         path=path,
         lens=lens,
         steps=file.filters,
+        within_exposure=file.within_exposure,
+        before_exposure=file.before_exposure,
         rate=file.rate,
         lag=file.lag,
         supersampling=file.supersampling,

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.arrays import IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
@@ -108,6 +108,8 @@ ENCODING = "srgb"  # The filter that turns linear light into display values; a c
 # Filters of noise whose law holds in linear light only.
 LINEAR_NOISE = (physical_noise.__name__, emva1288_noise.__name__)
 SAME_NOISE = (*LINEAR_NOISE, "shot_noise")  # Filters of photon and read noise: a chain has one of them
+# Filters of what a sensor makes of light, which have no place before its exposure is over.
+AFTER_EXPOSURE = (ENCODING, *SAME_NOISE, "gray", "quantization", "jpeg")
 GRAY = "gray"  # The filter after which an image has one channel
 
 
@@ -134,10 +136,18 @@ class FrameStep:
 BoundStep = Step | Callable[[AnyImage], AnyImage]  # A step for one image
 
 
-def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...] = 0) -> AnyImage:
-    """Run an image (H, W, 3) through a chain, in floating point: uint8 rounds and saturates once, at the end."""
+def apply_steps(
+    image: AnyImage,
+    steps: Sequence[BoundStep],
+    seed: int | tuple[int, ...] = 0,
+    distance: FloatArray | None = None,
+) -> AnyImage:
+    """Run an image (H, W, 3) through a chain, in floating point: uint8 rounds and saturates once, at the end.
+
+    `distance` (H, W): metres to what each pixel sees, for filters that ask for it; None where it is not known.
+    """
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
-    current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
+    current = _run(linear_light(current) if encodes(steps) else current, steps, seed, distance=distance)
     return as_uint8(current) if image.dtype == np.uint8 else current
 
 
@@ -166,6 +176,11 @@ def encodes(steps: Sequence[BoundStep]) -> bool:
     return count == 1
 
 
+def needs_distance(step: Step) -> bool:
+    """Whether a filter asks how far away what each pixel sees is."""
+    return "distance" in CAMERA_FILTERS.supplied(step.name)
+
+
 def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
     """Whether a chain makes images of one channel."""
     return any(step.name == GRAY for step in steps)
@@ -183,14 +198,20 @@ def stored_quality(steps: Sequence[Step | FrameStep]) -> int | None:
 
 
 def _run(
-    current: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...], amplification: float = 1.0
+    current: AnyImage,
+    steps: Sequence[BoundStep],
+    seed: int | tuple[int, ...],
+    amplification: float = 1.0,
+    distance: FloatArray | None = None,
 ) -> AnyImage:
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     for number, step in enumerate(steps):
         if not isinstance(step, Step):
             current = step(current)
             continue
-        supplied = {"seed": (*entropy, number), "amplification": amplification}
+        supplied = {"seed": (*entropy, number), "amplification": amplification, "distance": distance}
+        if distance is None and needs_distance(step):
+            raise UsageError(f"filter {step.name}: needs distances; it stands in a camera's before_exposure alone")
         given = {name: supplied[name] for name in CAMERA_FILTERS.supplied(step.name)}
         current = CAMERA_FILTERS.find(step.name)(current, **step.parameters, **given)
     return current

@@ -297,6 +297,8 @@ def _described_camera(settings: FilterSettings, log: Log) -> Camera | None:
     camera = read_camera(settings.camera)
     if not camera.steps:
         raise UsageError(f"camera {camera.name} has no filters ({camera.path}): its pictures would be a mere copy")
+    if camera.before_exposure or camera.within_exposure:
+        log(f"filters of camera {camera.name} before and within the exposure are not applied: these images are exposed")
     if camera.lens.model != "pinhole":
         log(f"the {camera.lens.model} lens of camera {camera.name} is not applied, only its filters are")
     return camera

@@ -22,6 +22,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict
 from simjudge.core.text import Json
 from simjudge.sim.sensors.filter_registry import STAGES, FilterStep
+from simjudge.sim.sensors.fog import LidarFog, extinction
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
 from simjudge.sim.sensors.sensor_spec import FilterSteps, SensorFields, SensorSpec
 
@@ -87,6 +88,7 @@ class Lidar:
     # Whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
     deskew: bool = False
     allow_self: bool = False  # Whether it may see mostly the car that carries it
+    fog: LidarFog | None = None  # around it; None: the air is clear
 
     @property
     def full_turn(self) -> bool:
@@ -252,6 +254,28 @@ class LidarSpec(SensorSpec):
         return self.lidar
 
 
+class LidarFogFields(Fields):
+    """Fog around the lidar; give one of density, visibility and optical_range."""
+
+    density: Positive | None = None
+    """Extinction coefficient, 1/m."""
+    visibility: Positive | None = None
+    """Metres at which 2 % of a contrast is left: 3.912 / density."""
+    optical_range: Positive | None = None
+    """Metres at which 5 % of a beam is left (MOR): 2.996 / density."""
+    pulse: Positive = 20.0
+    """Width of the lidar's pulse at half its power, nanoseconds."""
+
+    @model_validator(mode="after")
+    def _check(self) -> LidarFogFields:
+        self.only("density", "visibility", "optical_range", subject="fog")
+        return self
+
+    def fog(self) -> LidarFog:
+        """The fog."""
+        return LidarFog(extinction(self.density, self.visibility, self.optical_range), self.pulse * 1e-9)
+
+
 class LidarFields(SensorFields):
     """A lidar: beams that turn, or fire at once."""
 
@@ -295,6 +319,8 @@ class LidarFields(SensorFields):
     """Whether points are moved into the sensor's frame at the scan's stamp."""
     allow_self: Annotated[bool, Flag()] = False
     """Whether most points may be on the car that carries it; else this is an error."""
+    fog: LidarFogFields | None = None
+    """Fog around the lidar; clear air, if left out."""
 
     filters: Annotated[tuple[FilterStep, ...], FilterSteps(CloudFilterStep)] = ()
     """What clouds go through: a list of filters by name, or one for each stage (generate, filter, access)."""
@@ -399,6 +425,7 @@ class LidarFields(SensorFields):
             ),
             deskew=self.deskew,
             allow_self=self.allow_self,
+            fog=None if self.fog is None else self.fog.fog(),
         )
 
 

@@ -73,6 +73,7 @@ def measure(
     """
     beams = lidar_beams(lidar)
     ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)
+    ranges, power, thing = _in_fog(lidar, ranges, power, hits.thing.reshape(len(beams), -1))
     near, far = lidar.range
     ranges = np.where((ranges >= near) & (ranges <= far), ranges, np.inf)
     if np.isfinite(lidar.intensity.falloff):
@@ -95,7 +96,7 @@ def measure(
     true_points = unit_directions(exact.azimuth, exact.elevation) * exact.range[:, None]
     if lidar.deskew:
         points, true_points = (deskewed(cloud_points, cloud.time, sensor) for cloud_points in (points, true_points))
-    thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
+    thing = thing[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
         points,
         cloud.intensity,
@@ -109,6 +110,25 @@ def measure(
         thing[cloud.row],
         len(beams),
     )
+
+
+def _in_fog(
+    lidar: Lidar, ranges: FloatArray, power: FloatArray, thing: Indices
+) -> tuple[FloatArray, FloatArray, Indices]:
+    """What each ray brings back through fog: the light that is left, or the echo of the fog itself (no thing)."""
+    if lidar.fog is None:
+        return ranges, power, thing
+    echo_range, echo = lidar.fog.echo(ranges)
+    left = power * lidar.fog.left(ranges)
+    if lidar.returns == "last":
+        heard = ~np.isfinite(ranges)
+    elif lidar.returns == "first":
+        heard = echo >= lidar.threshold
+    else:
+        with np.errstate(invalid="ignore"):
+            heard = echo / echo_range**2 > left / ranges**2
+    heard &= (echo > 0) & (echo_range >= lidar.range[0])
+    return np.where(heard, echo_range, ranges), np.where(heard, echo, left), np.where(heard, -1, thing)
 
 
 def _exact_cloud(

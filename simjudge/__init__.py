@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.kinds import load_result as load_result
     from simjudge.questions.report.report import report as report
+    from simjudge.questions.tracks.run import TrackComparisonResult as TrackComparisonResult
+    from simjudge.questions.tracks.run import compare_tracks as compare_tracks
     from simjudge.questions.trajectories.run import TrajectoryComparisonResult as TrajectoryComparisonResult
     from simjudge.questions.trajectories.run import compare_trajectories as compare_trajectories
     from simjudge.sim.capture.rendering import render as render
@@ -142,6 +144,7 @@ _HOMES = {
     "SweepResult": "simjudge.questions.compare.result",
     "SweepSettings": "simjudge.judging.compare_settings",
     "Topics": "simjudge.data.sets",
+    "TrackComparisonResult": "simjudge.questions.tracks.run",
     "TrainedDetector": "simjudge.detectors.training",
     "TrajectoryComparisonResult": "simjudge.questions.trajectories.run",
     "UsageError": "simjudge.core.errors",
@@ -155,6 +158,7 @@ _HOMES = {
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
     "compare_policies": "simjudge.questions.policies.run",
+    "compare_tracks": "simjudge.questions.tracks.run",
     "compare_trajectories": "simjudge.questions.trajectories.run",
     "read_policy_trials": "simjudge.questions.policies.run",
     "convert": "simjudge.data.set_parts",

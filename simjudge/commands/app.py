@@ -30,6 +30,7 @@ from simjudge.questions.plan.command import plan
 from simjudge.questions.policies.command import compare_policies, watch_policies
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
+from simjudge.questions.tracks.command import compare_tracks
 from simjudge.questions.trajectories.command import compare_trajectories
 from simjudge.terminal.common import takes_finite_numbers
 from simjudge.terminal.two_sides import TwoSides
@@ -47,6 +48,7 @@ EXAMPLES = {
         "simjudge compare-trajectories real_*/ -- sim_*/ --out result",
         "simjudge compare-trajectories real.mcap -- sim.mcap --truth /gps --estimate /odometry/filtered --out result",
     ),
+    "compare-tracks": ("simjudge compare-tracks real_*/ -- sim_*/ --out result",),
     "compare-policies": ("simjudge compare-policies real.csv sim.csv --out result",),
     "watch-policies": ("simjudge watch-policies trials.csv --out watched",),
     "sweep": ("simjudge sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
@@ -95,6 +97,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "objects": objects,
         "compare-drives": compare_drives,
         "compare-trajectories": compare_trajectories,
+        "compare-tracks": compare_tracks,
         "compare-policies": compare_policies,
         "watch-policies": watch_policies,
         "sweep": sweep,
@@ -144,7 +147,7 @@ for _panel, _commands in PANELS.items():
         app.command(
             _name,
             help=help_text(_command),
-            cls=TwoSides if _command in (compare_drives, compare_trajectories) else None,
+            cls=TwoSides if _command in (compare_drives, compare_trajectories, compare_tracks) else None,
             rich_help_panel=_panel,
             epilog=example_text(_name),
         )(takes_finite_numbers(_command))

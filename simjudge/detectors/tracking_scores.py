@@ -165,7 +165,7 @@ def _frames(truth: TrackBoxes, tracks: TrackBoxes, truth_track: IntArray, found_
 
 def _hota(
     frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int, extra: int
-) -> tuple[tuple[FloatArray, ...], FloatArray]:
+) -> tuple[tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]:
     """The counts of HOTA, and the association of each labelled box."""
     potential = np.zeros((len(sizes[0]), len(sizes[1])))
     for frame in frames:
@@ -200,7 +200,9 @@ def _hota(
     return counts, np.asarray(association.mean(0))
 
 
-def _clear(frames: Sequence[_Frame], tracks: int, count: int, extra: int) -> tuple[tuple[float, ...], FloatArray]:
+def _clear(
+    frames: Sequence[_Frame], tracks: int, count: int, extra: int
+) -> tuple[tuple[float, float, float, float, float], FloatArray]:
     """The counts of MOTA and MOTP, and which labelled boxes are found."""
     last = np.full(tracks, -1, np.int64)  # the predicted track that each labelled one had last
     before = last.copy()  # the same, in the frame before alone
@@ -228,7 +230,7 @@ def _clear(frames: Sequence[_Frame], tracks: int, count: int, extra: int) -> tup
 
 def _identity(
     frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int
-) -> tuple[tuple[float, ...], FloatArray]:
+) -> tuple[tuple[float, float, float], FloatArray]:
     """The counts of IDF1, and which labelled boxes are found under the one identity of their track."""
     together = np.zeros((len(sizes[0]), len(sizes[1])))
     for frame in frames:

@@ -15,6 +15,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.judging.units.blocks import unit_length
 from simjudge.method.algorithm import ClassComparison
+from simjudge.method.block_length import BlockLength
 from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.entry_numbers import reduce_comparisons
@@ -47,7 +48,7 @@ class PointSide(ShortRepr):
     slot: IntArray  # int64 (N,), its place in the run; samples of one moment have one
     context: FloatArray  # (N, D), in units of the tolerances
     value: FloatArray  # (N, M), a column a metric, in its unit
-    # int64 (N,), an earlier sample of the same place, numbered over both sides, the first side first; -1 for none
+    # int64 (N,), an earlier sample of the same side and place; -1 for none
     earlier: IntArray | None = None
 
     def __len__(self) -> int:
@@ -60,6 +61,7 @@ class MetricUnits:
 
     of_side: tuple[IntArray, IntArray]
     lengths: tuple[int, int]  # slots of a block of each side; 0 where whole runs are the units
+    doubted: tuple[bool, bool] = (False, False)  # whether blocks may have to be longer than the runs allow
 
     @property
     def count(self) -> int:
@@ -116,9 +118,13 @@ def _judge(
         PointSamples(side.context[kept], value[kept, np.newaxis], unit[kept])
         for side, value, unit, kept in zip(sides, values, units.of_side, rows, strict=True)
     ]
-    normals = DrawSchedule(units.count, 0, draws, seed).next_batch()
-    ((comparison, boot),) = compare_points(samples[0], samples[1], normals)
+    schedule = DrawSchedule(units.count, 0, draws, seed)
+    ((comparison, boot),) = compare_points(samples[0], samples[1], schedule.next_batch())
     size = SampleSize.of_units((samples[0].unit, samples[1].unit))
+    in_doubt = [count for count, doubted in zip((size.units_a, size.units_b), units.doubted, strict=True) if doubted]
+    if boot is not None and in_doubt:
+        degrees = max(1, min(in_doubt) - 1)
+        boot = boot.doubted(schedule.doubt(degrees), degrees)
     evidence = Evidence(reduce_comparisons([comparison]).mean_w1, boot, size, tried=draws)
     # As one of several: the gap that would have been shown is that after the correction.
     certainty = estimate_certainty([evidence] * len(metrics), evidence, metric.margin / metric.reach)[0][0]
@@ -140,54 +146,47 @@ def sampling_units(sides: tuple[PointSide, PointSide], values: tuple[FloatArray,
     if min(len(np.unique(side.run)) for side in sides) >= FEWEST_UNITS:
         return _numbered([[("run", run) for run in side.run.tolist()] for side in sides], (0, 0))
     lengths = [_block_length(side, value) for side, value in zip(sides, values, strict=True)]
-    keys = [
-        [(run, slot // length) for run, slot in zip(side.run.tolist(), side.slot.tolist(), strict=True)]
-        for side, length in zip(sides, lengths, strict=True)
-    ]
-    return _numbered(_joined_places(sides, values, keys, max(lengths)), (lengths[0], lengths[1]))
+    # One estimator made both sides: where one side shows how long its errors go together, the other believes it.
+    longest = max(length.frames for length in lengths)
+    keys = [_unit_names(side, value, longest) for side, value in zip(sides, values, strict=True)]
+    doubted = tuple(length.limited for length in lengths)
+    return _numbered(keys, (longest, longest), (doubted[0], doubted[1]))
 
 
-def _block_length(side: PointSide, value: FloatArray) -> int:
-    """Slots of a block, by the mean value of each slot."""
+def _block_length(side: PointSide, value: FloatArray) -> BlockLength:
+    """How many slots are a block, by the mean value of each slot."""
     place, index = np.unique(np.stack([side.run, side.slot]), axis=1, return_inverse=True)
     index = index.reshape(-1)
     mean = np.bincount(index, value) / np.bincount(index)
-    return unit_length(place[0], place[1], mean).frames
+    return unit_length(place[0], place[1], mean)
 
 
-def _joined_places(
-    sides: tuple[PointSide, PointSide],
-    values: tuple[FloatArray, FloatArray],
-    keys: Sequence[Sequence[tuple[object, object]]],
-    length: int,
-) -> list[list[tuple[object, ...]]]:
-    """The unit of each sample by name; of a place that was passed before, the name of the first pass."""
-    own: list[tuple[object, ...]] = [(number, *key) for number, side in enumerate(keys) for key in side]
-    count = len(sides[0])
-    if any(side.earlier is None for side in sides):
-        return [own[:count], own[count:]]
-    earlier = np.concatenate([side.earlier for side in sides if side.earlier is not None])
-    again = np.flatnonzero(earlier >= 0)
-    runs = np.concatenate([sides[0].run, sides[1].run + 1 + sides[0].run.max(initial=0)])
-    value = np.concatenate(values)
-    centred = value - (np.bincount(runs, value) / np.maximum(np.bincount(runs), 1))[runs]
-    one, other = centred[again], centred[earlier[again]]
+def _unit_names(side: PointSide, value: FloatArray, length: int) -> list[tuple[object, ...]]:
+    """The unit of each sample; of a place that was passed before, that of the first pass."""
+    own = [(run, slot // length) for run, slot in zip(side.run.tolist(), side.slot.tolist(), strict=True)]
+    again = np.empty(0, np.int64) if side.earlier is None else np.flatnonzero(side.earlier >= 0)
+    if side.earlier is None or not len(again):
+        return [*own]
+    mean = np.bincount(side.run, value) / np.maximum(np.bincount(side.run), 1)
+    centred = value - mean[side.run]
+    one, other = centred[again], centred[side.earlier[again]]
     spread = float(np.sqrt((one**2).sum() * (other**2).sum()))
     correlation = float(one @ other) / spread if spread > 0 else 0.0
-    if len(again) and correlation >= _AT_CHANCE / np.sqrt(max(1.0, len(again) / length)):
+    if correlation >= _AT_CHANCE / np.sqrt(max(1.0, len(again) / length)):
         for row in again.tolist():
-            own[row] = own[int(earlier[row])]
-    return [own[:count], own[count:]]
+            own[row] = own[int(side.earlier[row])]
+    return [*own]
 
 
-def _numbered(keys: Sequence[Sequence[tuple[object, ...]]], lengths: tuple[int, int]) -> MetricUnits:
+def _numbered(
+    keys: Sequence[Sequence[tuple[object, ...]]], lengths: tuple[int, int], doubted: tuple[bool, bool] = (False, False)
+) -> MetricUnits:
     number: dict[tuple[object, ...], int] = {}
-    whole = lengths == (0, 0)
     of_side = [
-        np.array([number.setdefault((side, *key) if whole else key, len(number)) for key in held], np.int64)
+        np.array([number.setdefault((side, *key), len(number)) for key in held], np.int64)
         for side, held in enumerate(keys)
     ]
-    return MetricUnits((of_side[0], of_side[1]), lengths)
+    return MetricUnits((of_side[0], of_side[1]), lengths, doubted)
 
 
 def scaled_comparison(one: ClassComparison, scale: float) -> ClassComparison:

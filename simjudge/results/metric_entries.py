@@ -16,13 +16,23 @@ def compared_metrics(name: str, rows: Sequence[JsonMapping]) -> NamedComparison:
     entries = []
     for row in rows:
         numbers, reach = EntryNumbers.from_json(row), float(row["reach"])
-        shares = {
-            field: value / reach
-            for field in ("gap", "gap_low", "gap_high", "detectable_gap", "margin")
-            if (value := numbers.number(field)) is not None
-        }
+        share = _divided(numbers, reach)
         label = f"{row['metric']} in shares of {reach:g} {row['unit']}".rstrip()
-        entries.append(ResultEntry(str(row["metric"]), label, replace(numbers, **shares)))
+        entries.append(ResultEntry(str(row["metric"]), label, share))
     first = min(entries, key=lambda entry: 2.0 if (p := entry.numbers.p_adjusted) is None else p)
     overall = ResultEntry(OVERALL, f"most different: {first.label}", first.numbers)
     return NamedComparison(name, (overall, *entries))
+
+
+def _divided(numbers: EntryNumbers, reach: float) -> EntryNumbers:
+    def divided(value: float | None) -> float | None:
+        return None if value is None else value / reach
+
+    return replace(
+        numbers,
+        gap=divided(numbers.gap),
+        gap_low=divided(numbers.gap_low),
+        gap_high=divided(numbers.gap_high),
+        detectable_gap=divided(numbers.detectable_gap),
+        margin=numbers.margin / reach,
+    )

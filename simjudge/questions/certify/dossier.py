@@ -32,6 +32,7 @@ from simjudge.questions.certify.dossier_page import (
     render_dossier_page,
     write_policy_dossier,
 )
+from simjudge.questions.certify.point_dossier import holds_points, write_point_dossier
 from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
@@ -42,6 +43,8 @@ from simjudge.results.saved_result import (
     RESULT,
     SETS,
     SWEEP,
+    TRACKS,
+    TRAJECTORIES,
     Result,
     load_results,
     refuse_studies,
@@ -219,6 +222,8 @@ _OTHER_KINDS = {
     ABLATION: "an ablation",
     SETS: "comparisons of many sets",
     DRIVES: "a comparison of drives",
+    TRAJECTORIES: "a comparison of localizations, which has a dossier of its own: give these folders alone",
+    TRACKS: "a comparison of trackers, which has a dossier of its own: give these folders alone",
     POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
 }
@@ -241,9 +246,10 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     out = output_path(out)
     if not is_dossier(out):
         check_output(out)
-    if all((folder / POLICIES).is_file() for folder in folders):
-        said = write_policy_dossier(folders, out, title)
-        return Dossier(out, hashlib.sha256((out / dossier_check.MANIFEST).read_bytes()).hexdigest(), said, Losses())
+    for holds, write in ((_holds_policies, write_policy_dossier), (holds_points, write_point_dossier)):
+        if all(map(holds, folders)):
+            said = write(folders, out, title)
+            return Dossier(out, hashlib.sha256((out / dossier_check.MANIFEST).read_bytes()).hexdigest(), said, Losses())
     for folder in folders:
         _check_kind(folder)
     results = load_results(folders)
@@ -273,6 +279,10 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
     said = [f"{result.name}: {overall_headline(result)}: {overall_meaning(result)}" for result in results]
     return Dossier(out, digest, said, losses)
+
+
+def _holds_policies(folder: Path) -> bool:
+    return (folder / POLICIES).is_file()
 
 
 def is_dossier(path: Path) -> bool:

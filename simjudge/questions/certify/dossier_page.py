@@ -343,8 +343,13 @@ def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list
                 )
             write_page(part / PAGE, render_policies_page(saved, title))
             said.append(f"{saved.name}: {headline(saved)}. {lead(saved)}")
-        shutil.copyfile(Path(check_policies.__file__), temporary / SCRIPT)
-        files = sorted(file.relative_to(temporary).as_posix() for file in temporary.rglob("*") if file.is_file())
-        lines = [f"{check_policies.sha256(temporary / name)}  {name}\n" for name in files]
-        (temporary / check_policies.MANIFEST).write_text("".join(lines), encoding="utf-8")
+        seal_dossier(temporary, Path(check_policies.__file__))
     return said
+
+
+def seal_dossier(folder: Path, script: Path) -> None:
+    """Put the script beside the results, and the digests of all files into the manifest."""
+    shutil.copyfile(script, folder / SCRIPT)
+    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    lines = [f"{check_policies.sha256(folder / name)}  {name}\n" for name in files]
+    (folder / check_policies.MANIFEST).write_text("".join(lines), encoding="utf-8")

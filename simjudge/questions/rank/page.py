@@ -12,10 +12,9 @@ from simjudge.method.gap_difference import Nearness
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.html import FigureEmbedder, ResultPage
 from simjudge.page.kept_result import ResultKind, TabledResult
-from simjudge.page.kit import SOURCE, Cell
-from simjudge.page.number_format import DASH, format_number, format_p, format_percent
+from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage
+from simjudge.page.number_format import DASH, Cell, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.rank.result import RankedSimulation, SavedRanking, SimulationPair, load_ranking
 from simjudge.results.verdict_words import verdict_words

@@ -9,13 +9,23 @@ from typing import TypeVar, overload
 from simjudge.core.errors import UsageError
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.questions.compare.result import ComparisonResult, SweepResult
-from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, POLICY_WATCH, RANKING, SETS, TRAJECTORIES
+from simjudge.results.saved_result import (
+    DRIVES,
+    OBJECTS,
+    POLICIES,
+    POLICY_WATCH,
+    RANKING,
+    SETS,
+    TRACKS,
+    TRAJECTORIES,
+)
 from simjudge.results.saved_result import load_result as read_result
 
 KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 _HOMES = {
     OBJECTS: "simjudge.questions.objects.run",
     DRIVES: "simjudge.questions.drives.run",
+    TRACKS: "simjudge.questions.tracks.run",
     TRAJECTORIES: "simjudge.questions.trajectories.run",
     POLICIES: "simjudge.questions.policies.run",
     POLICY_WATCH: "simjudge.questions.policies.watch",

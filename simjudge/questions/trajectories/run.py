@@ -274,17 +274,15 @@ def compare_runs(
         notes.append(f"poses without stamps are taken to be {1 / settings.rate:g} s apart (--rate)")
     tables = [_joined([run.stretches() for run in side]) for side in runs]
     settings = with_tolerances(settings, tables[0])
-    earlier = earlier_passes(runs[0], runs[1])
-    count = len(tables[0]["slot"])
     sides = [
         PointSide(
             table["run"].astype(np.int64),
             table["slot"].astype(np.int64),
             way_contexts(table, settings),
             np.concatenate([run.values for run in side]),
-            passes,
+            earlier_passes(side),
         )
-        for side, table, passes in zip(runs, tables, (earlier[:count], earlier[count:]), strict=True)
+        for side, table in zip(runs, tables, strict=True)
     ]
     metrics = [
         PointMetric(name, UNITS[name], settings.margin(name), settings.margin(name) * settings.reach)
@@ -353,12 +351,11 @@ def way_contexts(table: dict[str, FloatArray], settings: TrajectorySettings) -> 
     return np.column_stack([table[name] / (tolerances[name] or 1.0) for name in settings.contexts])
 
 
-def earlier_passes(real: Sequence[EstimatorRun], sim: Sequence[EstimatorRun]) -> IntArray:
+def earlier_passes(runs: Sequence[EstimatorRun]) -> IntArray:
     """For each stretch an earlier one that passed its place the same way; -1 for none.
 
-    Stretches are numbered over all runs, the real ones first; their places are those of the truth.
+    Stretches are numbered over all runs; their places are those of the truth.
     """
-    runs = [*real, *sim]
     end = np.concatenate([run.truth.position[run.pairs[:, 1]] for run in runs])
     step = np.concatenate([run.truth.position[run.pairs[:, 1]] - run.truth.position[run.pairs[:, 0]] for run in runs])
     run_of = np.concatenate([np.full(len(run.pairs), number) for number, run in enumerate(runs)])

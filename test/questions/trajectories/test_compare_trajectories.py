@@ -141,17 +141,9 @@ def test_a_place_that_is_passed_again_is_one_unit_where_its_errors_come_again():
     earlier = np.where(np.arange(count) >= 40, np.arange(count) - 40, -1)
 
     def units(value):
-        sides = [
-            PointSide(
-                np.zeros(count, np.int64),
-                np.arange(count),
-                np.zeros((count, 1)),
-                value[:, np.newaxis],
-                np.where(earlier >= 0, earlier + shift, -1),
-            )
-            for shift in (0, count)
-        ]
-        found = sampling_units((sides[0], sides[1]), (value, value))
+        zero = np.zeros(count, np.int64)
+        side = PointSide(zero, np.arange(count), np.zeros((count, 1)), value[:, np.newaxis], earlier)
+        found = sampling_units((side, side), (value, value))
         return found.count, found.lengths[0]
 
     noise = 0.1 * random.normal(size=count)
@@ -168,7 +160,7 @@ def test_passes_are_found_in_one_direction_only():
     stamp = (np.arange(len(along)) * 1e8).astype(np.int64)
     there_and_back = trajectory("way", np.column_stack([along, np.zeros(len(along))]), yaw, stamp)
     run = compare_runs([(there_and_back, there_and_back)], [made_run(1, 20)], SHORT).runs[0][0]
-    earlier = earlier_passes([run], [])
+    earlier = earlier_passes([run])
     place = run.truth.position[run.pairs[:, 1], 0]
     found = np.flatnonzero(earlier >= 0)
     assert len(found) >= 18

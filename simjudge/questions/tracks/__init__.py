@@ -1,0 +1,1 @@
+"""`compare-tracks`: whether a multi-object tracker does in simulation as it does in reality."""

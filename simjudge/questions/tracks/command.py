@@ -1,0 +1,39 @@
+"""`simjudge compare-tracks REAL... -- SIM... --out DIR`: does the tracker do as in reality?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.tracks.settings import TrackSettings
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
+from simjudge.terminal.two_sides import split_sides
+
+
+@takes_settings
+def compare_tracks(
+    settings: TrackSettings,
+    sequences: list[str] = typer.Argument(
+        ...,
+        metavar="REAL... -- SIM...",
+        help="Real sequences, then --, then simulated ones: each TRUTH,TRACKS (MOT Challenge texts, or sets with track"
+        " numbers), or a folder with gt.txt and tracks.txt.",
+    ),
+    out: Path = typer.Option(..., "--out", help="Folder for the result."),
+    fail_on: str | None = FAIL_ON,
+) -> None:
+    """Compare a multi-object tracker (HOTA, MOTA, IDF1) in simulation and in reality, like object with like object."""
+    from simjudge.questions.tracks.run import compare_tracks as compare
+    from simjudge.results.metric_entries import compared_metrics
+
+    limit = gap_limit(fail_on, settings.draws)
+    example = "real/gt.txt,real/tracks.txt -- sim/gt.txt,sim/tracks.txt --out result"
+    real, sim = split_sides(sequences, "compare-tracks", "sequences", example)
+    result = compare([*real], [*sim], out, settings=settings, log=print_note)
+    print_table(result.table)
+    print_note(result.meaning)
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_gap(limit, [compared_metrics(result.name, result.metrics)] if limit else [], result.losses)
+    exit_if_lost(result.losses)

@@ -104,7 +104,7 @@ class ScoredTracks(ShortRepr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Frame:
+class _OverlappingBoxes:
     """A frame: rows of labelled and of predicted boxes, numbers of their tracks, and IoU."""
 
     rows: IntArray
@@ -151,7 +151,9 @@ def _refuse_twins(boxes: TrackBoxes, what: str) -> None:
         raise SimjudgeError(f"{what} track {track} has {counts.max()} boxes in frame {frame}; number them apart")
 
 
-def _frames(truth: TrackBoxes, tracks: TrackBoxes, truth_track: IntArray, found_track: IntArray) -> list[_Frame]:
+def _frames(
+    truth: TrackBoxes, tracks: TrackBoxes, truth_track: IntArray, found_track: IntArray
+) -> list[_OverlappingBoxes]:
     """The frames that hold labels, in order."""
     out = []
     for number in np.unique(truth.frame).tolist():
@@ -159,12 +161,12 @@ def _frames(truth: TrackBoxes, tracks: TrackBoxes, truth_track: IntArray, found_
         found = np.arange(*np.searchsorted(tracks.frame, [number, number + 1]))
         iou = iou_matrix(truth.box[rows], tracks.box[found])
         iou[truth.class_id[rows][:, np.newaxis] != tracks.class_id[found]] = 0.0
-        out.append(_Frame(rows, truth_track[rows], found_track[found], iou))
+        out.append(_OverlappingBoxes(rows, truth_track[rows], found_track[found], iou))
     return out
 
 
 def _hota(
-    frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int, extra: int
+    frames: Sequence[_OverlappingBoxes], sizes: tuple[IntArray, IntArray], count: int, extra: int
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]:
     """The counts of HOTA, and the association of each labelled box."""
     potential = np.zeros((len(sizes[0]), len(sizes[1])))
@@ -201,7 +203,7 @@ def _hota(
 
 
 def _clear(
-    frames: Sequence[_Frame], tracks: int, count: int, extra: int
+    frames: Sequence[_OverlappingBoxes], tracks: int, count: int, extra: int
 ) -> tuple[tuple[float, float, float, float, float], FloatArray]:
     """The counts of MOTA and MOTP, and which labelled boxes are found."""
     last = np.full(tracks, -1, np.int64)  # the predicted track that each labelled one had last
@@ -229,7 +231,7 @@ def _clear(
 
 
 def _identity(
-    frames: Sequence[_Frame], sizes: tuple[IntArray, IntArray], count: int
+    frames: Sequence[_OverlappingBoxes], sizes: tuple[IntArray, IntArray], count: int
 ) -> tuple[tuple[float, float, float], FloatArray]:
     """The counts of IDF1, and which labelled boxes are found under the one identity of their track."""
     together = np.zeros((len(sizes[0]), len(sizes[1])))

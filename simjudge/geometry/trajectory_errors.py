@@ -13,12 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.geometry.error_names import FRAMES, METRES, NONE, ORIGIN, SIM3
 from simjudge.geometry.poses import Trajectory
 
-NONE, ORIGIN, SE3, SIM3 = "none", "origin", "se3", "sim3"
-ALIGNMENTS = (NONE, ORIGIN, SE3, SIM3)
-FRAMES, METRES, SECONDS = "frames", "m", "s"
-DELTA_UNITS = (FRAMES, METRES, SECONDS)
 _SECOND = 1_000_000_000
 _FLAT = np.finfo(np.float64).eps
 

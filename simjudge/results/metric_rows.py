@@ -64,7 +64,8 @@ class MetricWords:
         if row.gap is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
             return f"{name}: {verdict_text(row)}. W1 is {number(row.mean_w1)} {unit}; no gap estimate; compare again."
         if verdict in GAPS:
-            away = f"The gap is {number(row.gap)} {unit} (95 %: {interval(row)})"
+            size = f"{number(row.gap)} {unit}".rstrip()
+            away = f"The gap is {size} (95 %: {interval(row)})"
             mean = f"; on average {number(row.mean_performance_a)} real, {number(row.mean_performance_b)} simulated"
             return f"{name}: {verdict_text(row)}. {away}{mean}."
         if verdict == Verdict.PREDICTS:

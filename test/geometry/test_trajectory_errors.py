@@ -7,17 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.geometry.error_names import ALIGNMENTS, DELTA_UNITS, FRAMES, METRES, NONE, ORIGIN, SE3, SECONDS, SIM3
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectory_errors import (
-    ALIGNMENTS,
-    DELTA_UNITS,
-    FRAMES,
-    METRES,
-    NONE,
-    ORIGIN,
-    SE3,
-    SECONDS,
-    SIM3,
     absolute_errors,
     align_poses,
     associate_poses,

@@ -49,6 +49,8 @@ WITH_OUT = {
         "compare",
         "compare-drives",
         "compare-policies",
+        "compare-tracks",
+        "compare-trajectories",
         "cover",
         "explain",
         "fit",

@@ -17,10 +17,9 @@ from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.data.trajectory_pairs import PoseTopics, TrajectoryPair, TrajectorySource, read_trajectory_pair
+from simjudge.geometry.error_names import NONE, SE3
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectory_errors import (
-    NONE,
-    SE3,
     absolute_errors,
     align_poses,
     associate_poses,

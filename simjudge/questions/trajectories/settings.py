@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
-from simjudge.geometry.trajectory_errors import ALIGNMENTS, DELTA_UNITS, FRAMES, METRES, NONE
+from simjudge.geometry.error_names import ALIGNMENTS, DELTA_UNITS, FRAMES, METRES, NONE
 from simjudge.method.method import MOST_DRAWS
 
 CURVATURE, SPEED, DISTANCE = "curvature", "speed", "distance"

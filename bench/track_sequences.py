@@ -1,0 +1,140 @@
+"""Verdicts of `compare-tracks` on made sequences: `python bench/track_sequences.py --trials 200 --seed 0 --jobs 4`.
+
+Things walk through pictures; a tracker misses boxes, loses identities and places boxes badly, for all things of a
+sequence alike and more so in its bad times. Where nothing differs, every "gap" is false.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.stats import binomtest
+
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
+from simjudge.method.verdicts import GAPS
+from simjudge.questions.tracks.run import compare_sequences
+from simjudge.questions.tracks.settings import ASSOCIATION, DETECTION, TrackSettings
+
+SETTINGS = TrackSettings(draws=200)
+"""Few draws: verdicts are counted, and none is shown."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """How sequences of both sides are made."""
+
+    name: str
+    sequences: tuple[int, int]
+    frames: int
+    things: int
+    switch: float = 0.02  # chance of a new identity, by box
+    miss: float = 0.1  # chance of a miss, by box
+    sim_switch: float | None = None  # those of simulated sequences; None: the same
+    sim_miss: float | None = None
+    metric: str = ASSOCIATION  # the one that must find the gap
+
+    @property
+    def differs(self) -> bool:
+        """Whether a gap is planted."""
+        return self.sim_switch is not None or self.sim_miss is not None
+
+
+DESIGNS = (
+    Design("8 sequences each", (8, 8), 150, 8),
+    Design("20 sequences each", (20, 20), 80, 6),
+    Design("one sequence of 1,500 frames each", (1, 1), 1500, 60),
+    Design("3 sequences against 1, 600 frames", (3, 1), 600, 25),
+    Design("identities lost 5 times as often, 8 each", (8, 8), 150, 8, sim_switch=0.1),
+    Design("identities lost 5 times as often, one each", (1, 1), 1500, 60, sim_switch=0.1),
+    Design("0.3 missed in place of 0.1, 8 each", (8, 8), 150, 8, sim_miss=0.3, metric=DETECTION),
+)
+
+
+def made_sequence(seed: int, design: Design, *, simulated: bool) -> tuple[FrameSet, FrameSet]:
+    """Labelled tracks and what the tracker makes of them."""
+    random = np.random.default_rng(seed)
+    switch, miss = design.switch, design.miss
+    if simulated:
+        switch, miss = (
+            switch if design.sim_switch is None else design.sim_switch,
+            miss if design.sim_miss is None else design.sim_miss,
+        )
+    # Bad times, of mean 1: all things of a moment suffer alike.
+    wave = gaussian_filter1d(random.normal(size=design.frames + 100), 8)[50:-50]
+    bad = np.exp(0.8 * wave / wave.std())
+    bad /= np.exp(0.32)
+    rows, found, number = [], [], 10_000
+    for thing in range(design.things):
+        first = int(random.integers(0, design.frames))
+        frames = np.arange(first, min(design.frames, first + int(random.integers(30, 120))))
+        height = 60 * np.exp(random.normal(0, 0.4))
+        step = random.normal(0, 2, 2) + random.normal(0, 1, (len(frames), 2))
+        corner = random.uniform(0, 400, 2) + np.cumsum(step, 0)
+        boxes = np.hstack([corner, corner + np.array([height / 2, height])])
+        new = random.random(len(frames)) < np.minimum(1, switch * bad[frames])
+        identity = number + np.cumsum(new)
+        number = int(identity[-1]) + 1
+        seen = random.random(len(frames)) >= np.minimum(1, miss * bad[frames])
+        placed = boxes + 0.06 * height * random.normal(size=boxes.shape)
+        rows.append(np.column_stack([frames, np.full(len(frames), thing), boxes]))
+        found.append(np.column_stack([frames, identity, placed])[seen])
+    return tuple(
+        _as_set(f"{words}_{seed}", np.concatenate(table), design.frames)
+        for words, table in (("truth", rows), ("tracks", found))
+    )
+
+
+def _as_set(name: str, table: np.ndarray, frames: int) -> FrameSet:
+    objects = Objects.build(table[:, 0], np.zeros(len(table)), table[:, 2:], table[:, 1])
+    return FrameSet.build(name, np.full((frames, 2), 640), objects)
+
+
+def try_design(given: tuple[Design, int]) -> tuple[bool, str]:
+    """Whether any metric is called a gap, and the verdict of the one that differs."""
+    design, seed = given
+    seeds = 1000 * (seed + 1) + np.arange(sum(design.sequences))
+    first = design.sequences[0]
+    real = [made_sequence(int(number), design, simulated=False) for number in seeds[:first]]
+    sim = [made_sequence(int(number), design, simulated=True) for number in seeds[first:]]
+    found = compare_sequences(real, sim, replace(SETTINGS, seed=seed))
+    verdicts = {result.metric.name: result.certainty.verdict for result in found.results}
+    return any(verdict in GAPS for verdict in verdicts.values()), verdicts[design.metric].value
+
+
+def run_designs(designs: Sequence[Design], trials: int, seed: int, jobs: int) -> list[str]:
+    """A line each design: gaps with their binomial interval, and verdicts of the metric."""
+    lines = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for design in designs:
+            found = list(pool.map(try_design, [(design, seed * trials + number) for number in range(trials)]))
+            gaps = sum(gap for gap, _ in found)
+            low, high = binomtest(gaps, trials).proportion_ci(method="exact")
+            said = ", ".join(f"{name} {count}" for name, count in Counter(word for _, word in found).most_common())
+            lines.append(
+                f"{design.name}: {'gap found' if design.differs else 'false gap'} in {gaps} of {trials}"
+                f" ({100 * gaps / trials:.1f} %, 95 %: {100 * low:.1f} to {100 * high:.1f}); {design.metric}: {said}"
+            )
+    return lines
+
+
+def main() -> None:
+    """Print the lines of docs/measurements/localization.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    for design in DESIGNS:
+        for line in run_designs([design], given.trials, given.seed, given.jobs):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -27,10 +27,22 @@ SETS, SETS_TABLE, EXAMPLES = "sets.json", "sets.csv", "examples"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
 STUDY_FILE = "study.json"
 DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
-RANKING = "ranking.json"
+RANKING, LABEL_ERROR = "ranking.json", "label_error.json"
 POLICIES, POLICY_WATCH, TRIALS = "policies.json", "policy_watch.json", "trials.parquet"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {DRIVES, RANKING, POLICIES, POLICY_WATCH, TRIALS, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
+_OURS |= {
+    DRIVES,
+    RANKING,
+    LABEL_ERROR,
+    POLICIES,
+    POLICY_WATCH,
+    TRIALS,
+    WINDOWS,
+    LINES,
+    EXAMPLES,
+    "gallery",
+    "report.html",
+}
 
 
 @contextmanager

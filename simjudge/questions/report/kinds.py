@@ -9,7 +9,7 @@ from typing import TypeVar, overload
 from simjudge.core.errors import UsageError
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.questions.compare.result import ComparisonResult, SweepResult
-from simjudge.results.saved_result import DRIVES, OBJECTS, POLICIES, POLICY_WATCH, RANKING, SETS
+from simjudge.results.saved_result import DRIVES, LABEL_ERROR, OBJECTS, POLICIES, POLICY_WATCH, RANKING, SETS
 from simjudge.results.saved_result import load_result as read_result
 
 KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
@@ -19,6 +19,7 @@ _HOMES = {
     POLICIES: "simjudge.questions.policies.run",
     POLICY_WATCH: "simjudge.questions.policies.watch",
     SETS: "simjudge.questions.many_sets.page",
+    LABEL_ERROR: "simjudge.questions.label_error.page",
     RANKING: "simjudge.questions.rank.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
@@ -46,7 +47,8 @@ def load_result(folder: str | Path, kind: type[KeptResult] = KeptResult) -> Kept
 
     Returns:
         The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
-        comparison by objects; that of many sets; that of drives; the ranking of simulations.
+        comparison by objects; that of many sets; that of drives; the ranking of simulations; the price
+        of labels' errors.
 
     Raises:
         UsageError: the result is of another kind.

@@ -37,8 +37,10 @@ from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
     ABLATION,
     DRIVES,
+    LABEL_ERROR,
     OBJECTS,
     POLICIES,
+    RANKING,
     RESULT,
     SETS,
     SWEEP,
@@ -221,6 +223,8 @@ _OTHER_KINDS = {
     DRIVES: "a comparison of drives",
     POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
+    RANKING: "a ranking of simulations; compare each with A alone",
+    LABEL_ERROR: "a price of labels' errors",
 }
 
 

@@ -101,7 +101,10 @@ def compare(
     ),
     fail_on: str | None = FAIL_ON,
     label_error: str | None = typer.Option(
-        None, metavar="1.5px,2%missed", help="Known error of A's labels, to be priced: edges of boxes, missing labels."
+        None,
+        metavar="1.5px,2%missed",
+        rich_help_panel="Certainty",
+        help="Known error of A's labels, to be priced: edges of boxes, missing labels.",
     ),
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p.

@@ -24,6 +24,7 @@ simulations = bench_module("simulations")
 label_noise = bench_module("label_noise")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 0.1])
 def test_gap_without_the_labels_error_is_held_and_nearer_than_that_as_labelled(gap):
     design = label_noise.DESIGNS[f"60_1.5px,2%missed_own1_gap{gap:g}"]

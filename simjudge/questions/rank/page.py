@@ -107,16 +107,13 @@ def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> 
         kit.section(
             "Every two simulations",
             _matrix(result, result.pairs),
+            kit.note("Is the simulation of this row nearer to A than that of the column?"),
             kit.table(_PAIR_COLUMNS, map(_pair_row, result.pairs), words=(0, 1, 5), row_heads=True),
             kit.figure(
                 embedder.embed(differences_figure(result)),
                 caption="How much farther from A the first one is than the second. Bars: 95 % intervals. Dashes: none.",
             ),
-            kit.note(
-                "First table: is the simulation of this row nearer to A than that of the column? Second: by how much "
-                "their gaps differ. p is corrected for the number of pairs (Romano and Wolf); an interval is of one "
-                "pair."
-            ),
+            kit.note("p is corrected for the number of pairs (Romano and Wolf); an interval is of one pair."),
         ),
         kit.section("Class by class", *by_class, when=by_class),
         kit.section(
@@ -187,6 +184,7 @@ def _class_tables(result: SavedRanking) -> list[Markup]:
         for entry in result.entries(one)[1:]:
             gaps.setdefault(entry.label, []).append(format_number(entry.numbers.gap))
     rows = [[label, *held] for label, held in gaps.items()]
+    pairs = [[label, *_pair_row(pair)] for label, held in result.pairs_by_class.items() for pair in held]
     said = [
         f"{label}: {pair.sentence(result.margin)}"
         for label, pairs in result.pairs_by_class.items()
@@ -196,6 +194,9 @@ def _class_tables(result: SavedRanking) -> list[Markup]:
     return [
         kit.table(("class", *(f"gap of {one.name}" for one in result.simulations)), rows, row_heads=True),
         kit.bullets(said) if said else kit.paragraph("In no class alone is one nearer than another beyond chance."),
+        kit.folded(
+            "Every two simulations, class by class", kit.table(("class", *_PAIR_COLUMNS), pairs, words=(0, 1, 2, 6))
+        ),
     ]
 
 

@@ -231,11 +231,11 @@ class SavedRanking:
         covered = float(self.content["covered"])
         if covered >= FULL_COVER:
             return ""
-        least = min(self.simulations, key=lambda one: one.own_cover)
-        return (
-            f"The ranking speaks for {format_percent(covered)} of A's contexts: those that every simulation shows. "
-            f"{least.name} shows fewest, {format_percent(least.own_cover)}."
-        )
+        line = f"The ranking speaks for {format_percent(covered)} of A's contexts: those that every simulation shows."
+        least, *_, most = sorted(self.simulations, key=lambda one: one.own_cover)
+        if most.own_cover - least.own_cover <= 1 - FULL_COVER:
+            return line
+        return f"{line} {least.name} shows fewest, {format_percent(least.own_cover)}."
 
     @property
     def sentences(self) -> list[str]:

@@ -123,8 +123,8 @@ def lines(names: Sequence[str], trials: int, seed: int, jobs: int, draws: int) -
             yield (
                 f"{name:34} holds {share(holds.sum(), trials)} (plain {100 * plain_holds.mean():.0f} %)  "
                 f"bias {bias.mean():+.4f} (plain {plain_bias.mean():+.4f})  "
-                f"p<=0.05 {share(named.sum(), trials)} (plain {100 * plain_named.mean():.0f} %)"
-                f"  width {width.mean():.3f}"
+                f"p<=0.05 {share(named.sum(), trials)} (plain {100 * plain_named.mean():.0f} %)  "
+                f"width {width.mean():.3f}"
             )
 
 

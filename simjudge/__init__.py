@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from simjudge.questions.fit.settings import FitSettings as FitSettings
     from simjudge.questions.info import Contents as Contents
     from simjudge.questions.info import info as info
+    from simjudge.questions.label_error.page import LabelErrorResult as LabelErrorResult
+    from simjudge.questions.label_error.run import price_label_error as price_label_error
     from simjudge.questions.objects.run import ObjectComparisonResult as ObjectComparisonResult
     from simjudge.questions.objects.run import compare_objects as compare_objects
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
@@ -126,6 +128,7 @@ _HOMES = {
     "ExportedSensors": "simjudge.sim.sensors.exporting",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
+    "LabelErrorResult": "simjudge.questions.label_error.page",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
     "LidarFit": "simjudge.questions.fit.result",
     "Losses": "simjudge.core.errors",
@@ -181,6 +184,7 @@ _HOMES = {
     "list_engines": "simjudge.sim.engines.registry:engine_availability",
     "load_detector": "simjudge.detectors.detection",
     "load_result": "simjudge.questions.report.kinds",
+    "price_label_error": "simjudge.questions.label_error.run",
     "plan": "simjudge.questions.plan.plan",
     "rank": "simjudge.questions.rank.run",
     "read": "simjudge.data.sets:read_set",

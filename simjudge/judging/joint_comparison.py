@@ -42,6 +42,7 @@ class JointComparison(ShortRepr):
     covered: float
     own_cover: tuple[float, ...]
     twins: tuple[tuple[int, int], ...]
+    painted: PaintedGeometry  # what the patches were painted from
 
 
 def compare_jointly(
@@ -71,7 +72,7 @@ def compare_jointly(
     counted = {
         k: np.logical_and.reduce([of_set[k] for of_set in compared]) for k in np.unique(first.objects.class_id).tolist()
     }
-    return _drawn(comparisons, compared, counted, settings, shared, advance, run)
+    return _drawn(comparisons, compared, counted, settings, shared, painted, advance, run)
 
 
 def _painted(sides: Sequence[tuple[JudgedSet, JudgedSet]], settings: CompareSettings) -> PaintedGeometry:
@@ -104,6 +105,7 @@ def _drawn(
     counted: Mapping[int, BoolArray],
     settings: CompareSettings,
     shared: Sequence[SharedObjects],
+    painted: PaintedGeometry,
     advance: Advance | None,
     run: PartRunner | None,
 ) -> JointComparison:
@@ -137,6 +139,7 @@ def _drawn(
         sum(int(mask.sum()) for mask in counted.values()) / contexts,
         tuple(sum(int(of_set[k].sum()) for k in counted) / contexts for of_set in compared),
         tuple((one.first, one.second) for one in shared),
+        painted,
     )
 
 

@@ -27,12 +27,12 @@ SETS, SETS_TABLE, EXAMPLES = "sets.json", "sets.csv", "examples"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
 STUDY_FILE = "study.json"
 DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
-RANKING = "ranking.json"
+RANKING, LABEL_ERROR = "ranking.json", "label_error.json"
 POLICIES, POLICY_WATCH, TRIALS = "policies.json", "policy_watch.json", "trials.parquet"
 TRAJECTORIES, TRACKS = "trajectories.json", "tracks.json"
 POSES, SAMPLES = "poses.parquet", "samples.parquet"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {TRAJECTORIES, TRACKS, POSES, SAMPLES, RANKING}
+_OURS |= {TRAJECTORIES, TRACKS, POSES, SAMPLES, RANKING, LABEL_ERROR}
 _OURS |= {DRIVES, POLICIES, POLICY_WATCH, TRIALS, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
 
 

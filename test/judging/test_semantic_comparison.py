@@ -17,6 +17,7 @@ from simjudge.judging.comparison import compare_sets
 from simjudge.judging.sweep import sweep_sets
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.run import compare_many_sets
+from simjudge.questions.rank.run import rank
 
 PATCH = 16
 DOMAINS = {"a": "real", "b": "sim"}
@@ -190,3 +191,11 @@ def test_a_label_picture_of_another_size_is_counted_and_left_out(tmp_path):
 def test_classes_of_streets_have_the_train_ids_of_cityscapes(name, train_id):
     assert street_train_id(name) == train_id
     assert UNLABELLED == 255
+
+
+def test_simulations_are_ranked_by_their_label_pictures(sets):
+    how = {"task": "semantic", "patch": (PATCH, PATCH), "theta": 0.6, "draws": 50, "block": 0}
+    found = rank(sets[0], [sets[1], sets[0]], **how)
+    assert [one.name for one in found.simulations] == ["a", "b"]
+    direct = compare_sets(sets[0], sets[1], settings()).result.numbers.overall
+    assert found.simulations[1].numbers.overall.mean_w1 == pytest.approx(direct.mean_w1)

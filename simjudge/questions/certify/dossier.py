@@ -38,8 +38,10 @@ from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
     ABLATION,
     DRIVES,
+    LABEL_ERROR,
     OBJECTS,
     POLICIES,
+    RANKING,
     RESULT,
     SETS,
     SWEEP,
@@ -226,6 +228,8 @@ _OTHER_KINDS = {
     TRACKS: "a comparison of trackers, which has a dossier of its own: give these folders alone",
     POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
+    RANKING: "a ranking of simulations; compare each with A alone",
+    LABEL_ERROR: "a price of labels' errors",
 }
 
 

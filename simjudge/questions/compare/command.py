@@ -14,6 +14,8 @@ from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
 
 if TYPE_CHECKING:
+    from simjudge.questions.label_error.page import LabelErrorResult
+    from simjudge.questions.rank.page import RankingResult
     from simjudge.results.saved_result import GapLimit, NamedComparison
 
 FAIL_ON: Any = typer.Option(
@@ -98,16 +100,28 @@ def compare(
         ),
     ),
     fail_on: str | None = FAIL_ON,
+    label_error: str | None = typer.Option(
+        None,
+        metavar="1.5px,2%missed",
+        rich_help_panel="Certainty",
+        help="Known error of A's labels, to be priced: edges of boxes, missing labels.",
+    ),
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p.
 
     With several simulations, they are ranked: which one is nearer to A, by how much, and where it cannot be told.
+    With --label-error, the gap is told as A is labelled, and as it is without the error.
     """
-    if more:
-        for flag, given in (("--fail-on", fail_on), ("--scheduler", scheduler), ("--share", share)):
+    if more or label_error is not None:
+        what = "several simulations" if more else "--label-error"
+        refused = {"--fail-on": fail_on, "--scheduler": scheduler, "--share": share}
+        for flag, given in {**refused, **({"--label-error": label_error} if more else {})}.items():
             if given is not None:
-                raise UsageError(f"{flag}: is of one simulation; leave it out, or compare them one by one")
-        rank_simulations(a, [b, *more], out, settings)
+                raise UsageError(f"{flag}: does not go with {what}; leave it out")
+        if more:
+            rank_simulations(a, [b, *more], out, settings)
+        else:
+            price_labels(a, b, out, settings, str(label_error))
         return
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
@@ -136,9 +150,19 @@ def rank_simulations(a: Path, simulations: Sequence[Path], out: Path, settings: 
     from simjudge.questions.rank.run import rank as run
 
     result = run(a, simulations, out, settings=settings, log=print_note, progress=progress)
+    _print_result(result, out)
+
+
+def price_labels(a: Path, b: Path, out: Path, settings: CompareSettings, error: str) -> None:
+    """Price an error of A's labels, and print what came out."""
+    from simjudge.questions.label_error.run import price_label_error as run
+
+    _print_result(run(a, b, error, out, settings=settings, log=print_note, progress=progress), out)
+
+
+def _print_result(result: RankingResult | LabelErrorResult, out: Path) -> None:
     print_table(result.table)
     for line in result.lines:
         print_note(line)
-    print_note(f"next: simjudge compare {a} B --out RESULT says where one of them differs")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_lost(result.losses)

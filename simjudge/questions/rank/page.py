@@ -34,6 +34,7 @@ _WORDS = {
     Nearness.CANNOT_TELL: "cannot tell",
     Nearness.NOT_TESTED: "not compared",
 }
+_PAIR_COLUMNS = ("smaller gap", "larger gap", "difference", "95 %", "p", "")
 _COLUMNS = ("simulation", "gap", "95 %", "W1", "noise", "p", "verdict", "cover")
 
 
@@ -105,14 +106,13 @@ def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> 
         kit.section(
             "Every two simulations",
             _matrix(result, result.pairs),
+            kit.note("Is the simulation of this row nearer to A than that of the column?"),
+            kit.table(_PAIR_COLUMNS, map(_pair_row, result.pairs), words=(0, 1, 5), row_heads=True),
             kit.figure(
                 embedder.embed(differences_figure(result)),
                 caption="How much farther from A the first one is than the second. Bars: 95 % intervals. Dashes: none.",
             ),
-            kit.note(
-                "Rows: is this simulation nearer to A than that of the column? Below it the difference of the gaps and "
-                "its p, corrected for the number of pairs (Romano and Wolf). The intervals are of one pair each."
-            ),
+            kit.note("p is corrected for the number of pairs (Romano and Wolf); an interval is of one pair."),
         ),
         kit.section("Class by class", *by_class, when=by_class),
         kit.section(
@@ -165,8 +165,13 @@ def _pair_cell(name: str, pair: SimulationPair) -> Cell:
     nearness = pair.nearness
     if pair.is_told:
         nearness = Nearness.FIRST if name == pair.nearer else Nearness.SECOND
-    number = "" if pair.difference is None else f" {format_number(pair.difference)}, p {format_p(pair.p_adjusted)}"
-    return Cell(_WORDS[nearness] + number, colour=VERDICT_COLOURS[_COLOURS[nearness]], hover=pair.interval)
+    return Cell(_WORDS[nearness], colour=VERDICT_COLOURS[_COLOURS[nearness]], hover=pair.interval)
+
+
+def _pair_row(pair: SimulationPair) -> list[str]:
+    interval = DASH if pair.low is None else f"{format_number(pair.low)} to {format_number(pair.high)}"
+    numbers = [format_number(pair.difference), interval, format_p(pair.p_adjusted)]
+    return [pair.nearer, pair.farther, *numbers, _WORDS[pair.nearness]]
 
 
 def _class_tables(result: SavedRanking) -> list[Markup]:
@@ -178,6 +183,7 @@ def _class_tables(result: SavedRanking) -> list[Markup]:
         for entry in result.entries(one)[1:]:
             gaps.setdefault(entry.label, []).append(format_number(entry.numbers.gap))
     rows = [[label, *held] for label, held in gaps.items()]
+    pairs = [[label, *_pair_row(pair)] for label, held in result.pairs_by_class.items() for pair in held]
     said = [
         f"{label}: {pair.sentence(result.margin)}"
         for label, pairs in result.pairs_by_class.items()
@@ -187,6 +193,9 @@ def _class_tables(result: SavedRanking) -> list[Markup]:
     return [
         kit.table(("class", *(f"gap of {one.name}" for one in result.simulations)), rows, row_heads=True),
         kit.bullets(said) if said else kit.paragraph("In no class alone is one nearer than another beyond chance."),
+        kit.folded(
+            "Every two simulations, class by class", kit.table(("class", *_PAIR_COLUMNS), pairs, words=(0, 1, 2, 6))
+        ),
     ]
 
 

@@ -231,11 +231,11 @@ class SavedRanking:
         covered = float(self.content["covered"])
         if covered >= FULL_COVER:
             return ""
-        least = min(self.simulations, key=lambda one: one.own_cover)
-        return (
-            f"The ranking speaks for {format_percent(covered)} of A's contexts: those that every simulation shows. "
-            f"{least.name} shows fewest, {format_percent(least.own_cover)}."
-        )
+        line = f"The ranking speaks for {format_percent(covered)} of A's contexts: those that every simulation shows."
+        least, *_, most = sorted(self.simulations, key=lambda one: one.own_cover)
+        if most.own_cover - least.own_cover <= 1 - FULL_COVER:
+            return line
+        return f"{line} {least.name} shows fewest, {format_percent(least.own_cover)}."
 
     @property
     def sentences(self) -> list[str]:
@@ -243,6 +243,10 @@ class SavedRanking:
         order = {one.name: place for place, one in enumerate(self.simulations)}
         pairs = sorted(self.pairs, key=lambda pair: (order[pair.nearer], order[pair.farther]))
         lines = [f"{self.headline}.", *(pair.sentence(self.margin) for pair in pairs)]
+        if len(self.nearest) == 1:
+            [best] = [one.numbers.overall for one in self.simulations if one.name == self.nearest[0]]
+            interval = f"95\N{NO-BREAK SPACE}%: {format_number(best.gap_low)} to {format_number(best.gap_high)}"
+            lines.append(f"The gap of {self.nearest[0]} itself is {format_number(best.gap)} ({interval}).")
         lines += [f"{one} and {other} show the same poses and were drawn as pairs." for one, other in self._twins]
         return [*lines, self.coverage] if self.coverage else lines
 

@@ -101,7 +101,7 @@ def rank(
         name=f"{len(names)} simulations of {sides[0][0].frames.name}",
         content={
             "version": version(),
-            "parameters": comparison_parameters(settings, found.numbers[0].overall),
+            "parameters": comparison_parameters(settings, found.numbers[0].overall, found.painted),
             "inputs": inputs,
             "class_names": {str(k): name for k, name in sorted(classes.items())},
             "covered": found.covered,

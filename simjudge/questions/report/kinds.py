@@ -11,6 +11,7 @@ from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.questions.compare.result import ComparisonResult, SweepResult
 from simjudge.results.saved_result import (
     DRIVES,
+    LABEL_ERROR,
     OBJECTS,
     POLICIES,
     POLICY_WATCH,
@@ -30,6 +31,7 @@ _HOMES = {
     POLICIES: "simjudge.questions.policies.run",
     POLICY_WATCH: "simjudge.questions.policies.watch",
     SETS: "simjudge.questions.many_sets.page",
+    LABEL_ERROR: "simjudge.questions.label_error.page",
     RANKING: "simjudge.questions.rank.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
@@ -57,7 +59,8 @@ def load_result(folder: str | Path, kind: type[KeptResult] = KeptResult) -> Kept
 
     Returns:
         The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
-        comparison by objects; that of many sets; that of drives; the ranking of simulations.
+        comparison by objects; that of many sets; that of drives; the ranking of simulations; the price
+        of labels' errors.
 
     Raises:
         UsageError: the result is of another kind.

@@ -14,6 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.set_comparison import Comparisons, SetComparison
 from simjudge.judging.unlike_objects import truncated_objects
+from simjudge.method.bits import WORD
 from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.kinds import (
     FEWEST_CONTEXTS,
@@ -152,9 +153,7 @@ class ContextKinds:
                 common = reduce(partial(np.intersect1d, assume_unique=True), (rows[k] for k in chosen))
                 add(", ".join(names[k] for k in chosen), frozenset(chosen), common)
         # What several have in common is left out before they are.
-        by_size = sorted(
-            range(1, len(names)), key=lambda k: (len(parts[k]), -int(np.searchsorted(rows[k], counts[0])))
-        )
+        by_size = sorted(range(1, len(names)), key=lambda k: (len(parts[k]), -int(np.searchsorted(rows[k], counts[0]))))
         kept = sorted([0, *by_size[: max(1, most - 1)]])
         place = {k: number for number, k in enumerate(kept)}
         above = [tuple(place[j] for j in kept if j and parts[j] < parts[k]) for k in kept]
@@ -209,6 +208,14 @@ def where_sets_differ(
         most_rows = min(MOST_ROWS, max(FEWEST_ROWS, MOST_SAMPLES * len(rows[0]) // held))
         sums.add_class(pair, method, kinds.bits[np.concatenate([rows[0], first_b + rows[1]])], most_rows)
     return tested_kinds(sums, kinds.names, schedule)
+
+
+def samples_of_kind(comparison: SetComparison, name: str) -> BoolArray:
+    """(N,) which objects are of a kind that was tested, A's first."""
+    units = comparison.units
+    kinds = context_kinds(comparison.sets, comparison.method.patch, most_kinds(units.count + units.block_count))
+    k = list(kinds.names.names).index(name)
+    return np.asarray((kinds.bits[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) != 0)
 
 
 def most_kinds(units: int) -> int:

@@ -15,8 +15,9 @@ from simjudge.core.files import atomic_file, atomic_folder, output_path
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
+from simjudge.method.kinds import KindDifference
 from simjudge.method.multiple_tests import holm
-from simjudge.method.verdicts import Verdict, verdict_by_margin, worst_verdict
+from simjudge.method.verdicts import WITHIN, Verdict, verdict_by_margin, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.verdict_words import verdict_words
@@ -244,6 +245,14 @@ class Result:
         """The worst of all that was judged: performance over all classes together, and the measures."""
         performance = Verdict.NOT_TESTED if self.overall is None else self.overall.verdict
         return worst_verdict(performance, *(one.verdict for one in self.measures))
+
+    @property
+    def hidden_gap(self) -> KindDifference | None:
+        """The kind of contexts that differs most, by the margin or more, where the verdict alone would hide that."""
+        if self.overall is None or self.verdict not in WITHIN or self.header.where is None:
+            return None
+        found = self.header.where.outstanding[:1]
+        return next((kind for kind in found if abs(kind.difference) >= self.overall.margin), None)
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:

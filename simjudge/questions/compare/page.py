@@ -52,10 +52,12 @@ from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     correction_sentence,
+    hidden_gap_sentence,
     measure_meaning,
     measure_notes,
     measure_rows,
     measure_values,
+    not_everywhere,
     performance_beside,
     worst_measure,
 )
@@ -191,7 +193,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         maps=share.maps,
         gallery=gallery,
         glance=glance_cards(gallery),
-        where=where_sections(result, names),
+        where=where_sections(result, names, gallery, embedder),
         tables=tables,
         notes=notes,
         inputs=_inputs(header),
@@ -203,14 +205,15 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
 
 def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVerdict:
     """The verdict on all that was judged: that on performance, or where something else is worse, that."""
-    worst = worst_measure(result)
+    worst, but = worst_measure(result), hidden_gap_sentence(result)
+    average = not_everywhere(result)
     if worst is None:
-        return performance
+        return replace(performance, headline=f"{performance.headline}{average}", meaning=but or performance.meaning)
     return replace(
         performance,
         kind=VERDICT_COLOURS[worst.verdict],
-        headline=capitalized(verdict_words(worst.verdict, worst.margin)),
-        meaning=measure_meaning(worst, names),
+        headline=f"{capitalized(verdict_words(worst.verdict, worst.margin))}{average}",
+        meaning=f"{measure_meaning(worst, names)} {but}".rstrip(),
         evidence=f"{performance_beside(result)} {performance.meaning} {performance.evidence}".rstrip(),
         size=measure_values(worst),
     )

@@ -13,7 +13,7 @@ from simjudge.page.html import FigureEmbedder, element
 from simjudge.page.kit import Cell
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.compare.charts import verdict_row
+from simjudge.questions.compare.charts import difference_by_kind, verdict_row
 from simjudge.questions.compare.facts import (
     ConfusionCell,
     ConfusionTable,
@@ -197,7 +197,7 @@ def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str
 _KIND_HEADS = ("kind", "B minus A", "95 % interval", "p")
 
 
-def where_sections(result: Result, names: SetNames) -> Markup:
+def where_sections(result: Result, names: SetNames, gallery: Gallery, embedder: FigureEmbedder) -> Markup:
     """What the page shows of where two sets differ; empty where the result holds nothing of it."""
     view = where_view(result, names)
     parts: list[Markup] = []
@@ -205,12 +205,14 @@ def where_sections(result: Result, names: SetNames) -> Markup:
         parts += [
             element("h3", "Kinds of contexts"),
             kit.paragraph(view.kinds.sentence) if view.kinds.sentence else Markup(),
+            _kinds_drawn(result, embedder),
+            _named_contexts(gallery),
             kit.note(
                 "Mean performance within the batches, among the objects of each kind: those on the left are compared "
                 "with those on the left. The interval is of each kind by itself, p of the largest difference of all "
-                "kinds. Two kinds together have a row where they differ by more than either. Covered means by other "
-                "labelled boxes; it stands for the visible share where the sets have none. A click on a heading orders "
-                "the rows."
+                "kinds. What two or three kinds have in common has a row where it differs by more than each. Covered "
+                "means by other labelled boxes; it stands for the visible share where the sets have none. A click on a "
+                "heading orders the rows."
             ),
             _sortable((*_KIND_HEADS, "performance A", "performance B", "contexts"), view.kinds.rows),
         ]
@@ -235,6 +237,35 @@ def where_sections(result: Result, names: SetNames) -> Markup:
             element("div", *map(_confusion_figure, view.confusion), class_="beside matrices"),
         ]
     return Markup().join(parts)
+
+
+def _kinds_drawn(result: Result, embedder: FigureEmbedder) -> Markup:
+    try:
+        return kit.figure(embedder.embed(difference_by_kind(result)), width_px=760)
+    except NothingToDrawError:
+        return Markup()
+
+
+def _named_contexts(gallery: Gallery) -> Markup:
+    """Contexts of the kind that differs most, each of A beside a similar one of B."""
+    if not gallery.named:
+        return Markup()
+    cards = [
+        element(
+            "figure",
+            element("div", *(element("div", drawing) for drawing in card.drawings), class_="pair"),
+            element("figcaption", Markup("<br>").join(card.lines)),
+            class_="card",
+        )
+        for card in gallery.named
+    ]
+    return Markup().join(
+        (
+            element("h4", "Contexts of the kind that differs most"),
+            kit.note("Each pair: a context of A and a similar one of B, of a performance near the mean of their set."),
+            element("div", *cards, class_="glance"),
+        )
+    )
 
 
 def _sortable(heads: Sequence[str], rows: Sequence[Sequence[SortableCell]], words: int = 1) -> Markup:

@@ -144,10 +144,6 @@ SHOWN_TO_CI = [
     replace(compared("gap", 0.001, 0.1, 0.2), name="a|b <c>\x00"),
     compared("too_few", None),
 ]
-    compared("predicts"),
-    replace(compared("gap", 0.001, 0.1, 0.2), name="a|b <c>\x00"),
-    compared("too_few", None),
-]
 
 
 def test_the_summary_is_a_table_of_markdown():

@@ -28,6 +28,7 @@ from simjudge.judging.result_writing import (
     context_table,
     describe_units,
     false_positives,
+    items_of_named_kind,
     result_content,
     with_neighbours,
 )
@@ -72,6 +73,7 @@ class Comparison:
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
             items = with_neighbours(select_items(self.contexts, per_kind), self.result)
+            items += items_of_named_kind(self.result, self.contexts, per_kind)
             shown = save_gallery(folder, *sets, self.contexts, method.patch, min_score=method.min_score, items=items)
             self.losses.extend(shown)
             write_json(folder / RESULT, self.content())

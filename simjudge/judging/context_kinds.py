@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import combinations, pairwise, product
 
 import numpy as np
@@ -13,6 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.set_comparison import Comparisons, SetComparison
 from simjudge.judging.unlike_objects import truncated_objects
+from simjudge.method.bits import WORD
 from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.kinds import (
     FEWEST_CONTEXTS,
@@ -116,36 +118,46 @@ class ContextKinds:
 
     @classmethod
     def of_groupings(
-        cls, groupings: Sequence[Grouping], counts: tuple[int, int], most: int, everywhere: str = EVERYWHERE
+        cls,
+        groupings: Sequence[Grouping],
+        counts: tuple[int, int],
+        most: int,
+        everywhere: str = EVERYWHERE,
+        triples: int = 0,
     ) -> ContextKinds:
-        """Every kind, and what any two kinds by unlike properties have in common, where it is something new."""
+        """Every kind, and what any two by unlike properties, or three by the first ones, have in common.
+
+        `triples`: so many properties come in threes too.
+        """
         names, rows = [everywhere], [np.arange(sum(counts))]
-        parents: list[tuple[int, ...]] = [()]
+        parts: list[frozenset[int]] = [frozenset()]
         known = {rows[0].tobytes()}
 
-        def add(name: str, above: tuple[int, ...], of_kind: IntArray) -> bool:
+        def add(name: str, of: frozenset[int], of_kind: IntArray) -> None:
             of_a = int(np.searchsorted(of_kind, counts[0]))
             if min(of_a, len(of_kind) - of_a) < FEWEST_CONTEXTS or of_kind.tobytes() in known:
-                return False
+                return
             known.add(of_kind.tobytes())
             names.append(name)
-            parents.append(above)
+            parts.append(of or frozenset([len(names) - 1]))
             rows.append(of_kind)
-            return True
 
-        singles = [
-            [len(names) - 1 for name, mask in grouping if add(name, (), np.flatnonzero(mask))] for grouping in groupings
-        ]
-        count = len(names)
-        for first, second in combinations(singles, 2):
-            for one, other in product(first, second):
-                both = np.intersect1d(rows[one], rows[other], assume_unique=True)
-                add(f"{names[one]}, {names[other]}", (one, other), both)
-        # Singles first: pairs are of them, and are left out before them.
-        by_size = sorted(range(1, len(names)), key=lambda k: (k >= count, -int(np.searchsorted(rows[k], counts[0]))))
+        singles: list[list[int]] = []
+        for grouping in groupings:
+            first = len(names)
+            for name, mask in grouping:
+                add(name, frozenset(), np.flatnonzero(mask))
+            singles.append(list(range(first, len(names))))
+        for groups in (*combinations(singles, 2), *combinations(singles[:triples], 3)):
+            for chosen in product(*groups):
+                common = reduce(partial(np.intersect1d, assume_unique=True), (rows[k] for k in chosen))
+                add(", ".join(names[k] for k in chosen), frozenset(chosen), common)
+        # What several have in common is left out before they are.
+        by_size = sorted(range(1, len(names)), key=lambda k: (len(parts[k]), -int(np.searchsorted(rows[k], counts[0]))))
         kept = sorted([0, *by_size[: max(1, most - 1)]])
-        named = KindNames([names[k] for k in kept], [parents[k] for k in kept])
-        return cls(named, pack_kinds([rows[k] for k in kept], sum(counts)))
+        place = {k: number for number, k in enumerate(kept)}
+        above = [tuple(place[j] for j in kept if j and parts[j] < parts[k]) for k in kept]
+        return cls(KindNames([names[k] for k in kept], above), pack_kinds([rows[k] for k in kept], sum(counts)))
 
 
 def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], most: int = MOST_KINDS) -> ContextKinds:
@@ -160,19 +172,21 @@ def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], mos
     by_class = [(names.get(k) or f"class {k}", class_id == k) for k in largest]
     centre = [(edges[:, :2] + edges[:, 2:]) / 2 for edges in box]
     sizes = [frame.size[frame.objects.frame].astype(np.float64) for frame in frames]
-    groupings = [by_class, *groups_by_place(sizes, centre)]
+    first, others = [by_class, *groups_by_place(sizes, centre)], []
     if sets[0].contexts is None:  # patches of label pictures are no objects
         edge = np.concatenate([truncated_objects(frame, np.arange(len(frame.objects))) for frame in frames])
         height = [edges[:, 3] - edges[:, 1] for edges in box]
         neighbours = [neighbour_counts(frame.objects.frame, frame.objects.box, patch) for frame in frames]
-        groupings += [
-            quantile_groups(height, lambda v: f"{v:g} px", "high"),
+        first.append(quantile_groups(height, lambda v: f"{v:g} px", "high"))
+        others = [
             [("at the image's edge", edge), ("inside the image", ~edge)],
             quantile_groups([neighbour.astype(np.float64) for neighbour in neighbours], str, "neighbours", whole=True),
             _by_visibility(frames),
             quantile_groups([frame.objects.distance for frame in frames], lambda v: f"{v:g} m", "away"),
         ]
-    return ContextKinds.of_groupings([grouping for grouping in groupings if len(grouping) > 1], counts, most)
+    # Class, size and place together say what somebody would look for.
+    groupings, threes = ([grouping for grouping in held if len(grouping) > 1] for held in (first + others, first))
+    return ContextKinds.of_groupings(groupings, counts, most, triples=len(threes))
 
 
 def where_sets_differ(
@@ -194,6 +208,14 @@ def where_sets_differ(
         most_rows = min(MOST_ROWS, max(FEWEST_ROWS, MOST_SAMPLES * len(rows[0]) // held))
         sums.add_class(pair, method, kinds.bits[np.concatenate([rows[0], first_b + rows[1]])], most_rows)
     return tested_kinds(sums, kinds.names, schedule)
+
+
+def samples_of_kind(comparison: SetComparison, name: str) -> BoolArray:
+    """(N,) which objects are of a kind that was tested, A's first."""
+    units = comparison.units
+    kinds = context_kinds(comparison.sets, comparison.method.patch, most_kinds(units.count + units.block_count))
+    k = list(kinds.names.names).index(name)
+    return np.asarray((kinds.bits[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) != 0)
 
 
 def most_kinds(units: int) -> int:

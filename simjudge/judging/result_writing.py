@@ -15,6 +15,7 @@ from simjudge.core.installed import version
 from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings, SweepSettings
+from simjudge.judging.context_kinds import samples_of_kind
 from simjudge.judging.judged_set import JudgedSet, class_samples
 from simjudge.judging.painted_masks import PaintedGeometry
 from simjudge.judging.pair import ClassResult, PairResult
@@ -24,8 +25,8 @@ from simjudge.method.context_tree import ContextTree
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks
-from simjudge.results.context_table import number_column, text_column
-from simjudge.results.gallery import PAIR_KINDS, GalleryItem, dissimilar_first
+from simjudge.results.context_table import ContextTable, number_column, text_column
+from simjudge.results.gallery import NAMED, PAIR_KINDS, PER_KIND, GalleryItem, dissimilar_first
 
 EDGES = ("x0", "y0", "x1", "y1")
 
@@ -115,6 +116,33 @@ def _number_in_frame(frames: FrameSet) -> IntArray:
     return np.arange(len(frames.objects)) - first[frames.objects.frame]
 
 
+def items_of_named_kind(result: PairResult, contexts: ContextTable, count: int = PER_KIND) -> list[GalleryItem]:
+    """Contexts of A of the kind that differs most beyond chance, each with a similar one of B of that kind.
+
+    Both are chosen for a performance near the mean of their side.
+    """
+    named = None if result.where is None else next(iter(result.where.outstanding), None)
+    if named is None:
+        return []
+    of_kind, performance, class_id = (
+        samples_of_kind(result.comparison, named.kind),
+        contexts["performance"],
+        contexts.class_id,
+    )
+    rows = np.flatnonzero(of_kind & contexts.is_a & (contexts["in_overlap"] > 0))
+    ordered = rows[np.argsort(np.abs(performance[rows] - named.performance_a), kind="stable")]
+    # Some have no counterpart of their kind.
+    anchors = dissimilar_first(ordered, (contexts.frame_number(),), 3 * count)
+    found: dict[int, int] = {}
+    for held in dict.fromkeys(class_id[anchors].tolist()):
+        own = [row for row in anchors if class_id[row] == held]
+        for row, (similar, _) in zip(own, _similar(result, held, result.classes[held], own), strict=True):
+            inside = similar[of_kind[similar] & ~contexts.is_a[similar] & ~np.isin(similar, list(found.values()))]
+            if len(inside):
+                found[row] = int(inside[np.argmin(np.abs(performance[inside] - named.performance_b))])
+    return [GalleryItem(NAMED, int(class_id[row]), row, found[row]) for row in anchors if row in found][:count]
+
+
 MOST_NEIGHBOURS = 5
 """How many similar contexts of each set are shown."""
 MOST_CLASSES = 4
@@ -141,11 +169,23 @@ def _neighbours(
     result: PairResult, class_id: int, of_class: ClassResult, anchors: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each of some contexts of A, the rows of the table of the most similar ones of A and of B."""
+    count_a, frames = len(result.a.frames.objects), [side.frames.objects.frame for side in (result.a, result.b)]
+    frame = np.concatenate([frames[0], frames[1] + len(result.a.frames)])
+    for members, similarity in _similar(result, class_id, of_class, anchors):
+        ordered = members[np.lexsort((members, -similarity))]
+        own, other = (ordered[(ordered < count_a) == is_a] for is_a in (True, False))
+        a, b = (dissimilar_first(part, (frame,), MOST_NEIGHBOURS) for part in (own, other))
+        yield tuple(a), tuple(b)
+
+
+def _similar(
+    result: PairResult, class_id: int, of_class: ClassResult, anchors: Sequence[int]
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each of some contexts of A, the rows of the table of all that are similar to it, and how similar."""
     sides = (result.a, result.b)
     samples = [class_samples(judged, class_id, result.method) for judged in sides]
     tree = ContextTree.by_area(Contexts.concatenate([sample.contexts for sample in samples]))
     table_rows = np.concatenate([of_class.rows_a, len(result.a.frames.objects) + of_class.rows_b])
-    frames = np.concatenate([samples[0].numbers.unit, samples[1].numbers.unit + len(result.a.frames)])
     place_of = np.argsort(tree.order)
     rows = place_of[np.searchsorted(of_class.rows_a, anchors)]
     ones, method = np.ones(len(tree), np.int64), result.method
@@ -154,17 +194,7 @@ def _neighbours(
             part = slice(block.start[number], block.start[number + 1])
             members = tree.order[block.place[part]]
             others = members != tree.order[row]
-            yield _nearest(members[others], block.similarity[part][others], (of_class, frames, table_rows))
-
-
-def _nearest(
-    members: IntArray, similarity: FloatArray, of: tuple[ClassResult, IntArray, IntArray]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    of_class, frames, table_rows = of
-    ordered = members[np.lexsort((members, -similarity))]
-    own, other = (ordered[(ordered < len(of_class.rows_a)) == is_a] for is_a in (True, False))
-    a, b = (dissimilar_first(part, (frames,), MOST_NEIGHBOURS) for part in (own, other))
-    return tuple(table_rows[a].tolist()), tuple(table_rows[b].tolist())
+            yield table_rows[members[others]], block.similarity[part][others]
 
 
 def comparison_parameters(

@@ -140,7 +140,7 @@ class KindDifference:
 
     Attributes:
         kind: such as "under 24 px high, on the left".
-        parts: 1, or 2 where it is what two kinds have in common; 0 for all contexts.
+        parts: 1, or 2 or 3 where it is what so many kinds have in common; 0 for all contexts.
         contexts: how many compared contexts of A are of it.
         performance_a, performance_b: means over them of the mean performance of A_c and of B_c.
         low, high: the 95 % interval of the difference.
@@ -177,7 +177,8 @@ class KindDifferences:
 
     Attributes:
         tested: how many kinds were tested together.
-        kinds: the single kinds, and the pairs that stand out: the most certain first, then the largest.
+        kinds: the single kinds, and what several have in common where that stands out: the most certain first, then
+            the largest.
     """
 
     tested: int
@@ -189,6 +190,11 @@ class KindDifferences:
         """The kinds that differ beyond chance, the largest difference first."""
         found = [kind for kind in self.kinds if kind.p <= SIGNIFICANCE]
         return sorted(found, key=lambda each: -abs(each.difference))
+
+    def largest(self, margin: float, comparisons: int = 1) -> KindDifference | None:
+        """The kind that differs most beyond chance, if by a margin or more; of one of several comparisons."""
+        found = [kind for kind in self.outstanding if kind.p * comparisons <= SIGNIFICANCE]
+        return found[0] if found and abs(found[0].difference) >= margin else None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> KindDifferences:
@@ -210,7 +216,7 @@ class KindNames:
     """What K kinds are called; the first is all contexts.
 
     Attributes:
-        parents: the two kinds that each is common to; empty of single kinds.
+        parents: the kinds that hold each because they ask for less; empty of single kinds.
     """
 
     names: Sequence[str]
@@ -242,7 +248,7 @@ def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, name
     def made(k: int) -> KindDifference:
         a, b = (float(value) for value in mean[k])
         low, high = max(-1.0, b - a - float(width[k])), min(1.0, b - a + float(width[k]))
-        parts = 0 if k == 0 else max(1, len(names.parents[k]))
+        parts = 0 if k == 0 else max(1, sum(not names.parents[parent] for parent in names.parents[k]))
         return KindDifference(names.names[k], parts, int(sums.contexts[k]), a, b, low, high, p[k])
 
     shown = [k for k in tested if not names.parents[k] or (p[k] <= SIGNIFICANCE and _adds(k, names, difference, width))]
@@ -251,6 +257,6 @@ def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, name
 
 
 def _adds(k: int, names: KindNames, difference: FloatArray, width: FloatArray) -> bool:
-    """Whether what two kinds have in common differs by more than either of them."""
+    """Whether what kinds have in common differs by more than each of them."""
     size, sign = abs(difference[k]), np.sign(difference[k])
     return all(size - width[k] > sign * difference[parent] for parent in names.parents[k])

@@ -32,6 +32,8 @@ class Reason(StrEnum):
 
 GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
 """The verdicts by which the sets differ."""
+WITHIN = (Verdict.PREDICTS, Verdict.SMALL_GAP)
+"""The verdicts by which a gap of the margin is ruled out."""
 
 _WORST_FIRST = (
     Verdict.LARGE_GAP,

@@ -35,6 +35,8 @@ ONLY_A = "only_a"
 """Kind of a context: of A, and nothing in B is similar."""
 ONLY_B = "only_b"
 """Kind of a context: of B, and nothing in A is similar."""
+NAMED = "named"
+"""Kind of a context: of the kind of contexts by which the two sets differ most."""
 PAIR_KINDS = (HIGHEST, MEDIAN, LOWEST)
 """Kinds that are shown with the similar context of B."""
 CROP_MARGIN = 0.15

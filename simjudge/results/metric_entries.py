@@ -8,7 +8,8 @@ from dataclasses import replace
 from simjudge.core.text import JsonMapping
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.results.context_table import OVERALL
-from simjudge.results.saved_result import NamedComparison, ResultEntry
+from simjudge.results.gate import NamedComparison
+from simjudge.results.saved_result import ResultEntry
 
 
 def compared_metrics(name: str, rows: Sequence[JsonMapping]) -> NamedComparison:

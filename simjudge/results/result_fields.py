@@ -193,7 +193,7 @@ class ContextKindFields(OpenFields):
     """One kind of contexts."""
 
     kind: str
-    parts: Annotated[int, Whole(0, 2)]
+    parts: Annotated[int, Whole(0, 3)]
     contexts: Count
     performance_a: Annotated[float, Number()]
     performance_b: Annotated[float, Number()]

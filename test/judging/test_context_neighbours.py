@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive_method import naive_counts, naive_patch, naive_similar
@@ -9,7 +11,9 @@ from random_frames import made
 
 import simjudge as sj
 from simjudge.core.frames import FrameSet
-from simjudge.judging.result_writing import MOST_NEIGHBOURS, with_neighbours
+from simjudge.core.object_tables import Predictions
+from simjudge.judging.context_kinds import samples_of_kind
+from simjudge.judging.result_writing import MOST_NEIGHBOURS, items_of_named_kind, with_neighbours
 from simjudge.questions.compare.result import ComparisonResult
 from simjudge.results.gallery import PAIR_KINDS, GalleryItem, select_items
 
@@ -89,3 +93,22 @@ def test_the_gallery_of_a_saved_result_holds_them(compared: ComparisonResult, tm
     page = read.report(tmp_path / "page.html").path.read_text(encoding="utf-8")
     assert page.count('<div class="neighbours">') == len(names)
     assert GalleryItem("highest", 1, 3, 4, (5, 3), (4, 7)).rows == [3, 4, 5, 7]
+
+
+def test_of_the_kind_that_differs_most_pairs_of_like_contexts_of_both_sets_are_shown() -> None:
+    a, b = made(1, 60), made(2, 60)
+    # In B nothing on the left is found.
+    kept = np.flatnonzero(b.predictions.box[:, 0] > b.size[0, 0] / 3)
+    b = replace(b, predictions=Predictions.take(b.predictions, kept))
+    result = sj.compare(a, b, patch=40, theta=0.3, draws=199)
+    pair = result.comparison.result
+    of_kind = samples_of_kind(pair.comparison, result.where.outstanding[0].kind)
+    items = items_of_named_kind(pair, result.contexts, 4)
+    assert 0 < len(items) <= 4
+    contexts = result.contexts
+    for item in items:
+        assert contexts.is_a[item.row]
+        assert not contexts.is_a[item.match_row]
+        assert item.match_row in similarities(result, item.row)
+        assert of_kind[[item.row, item.match_row]].all()
+    assert len({item.match_row for item in items}) == len(items)

@@ -107,6 +107,7 @@ def _along(value: float, end: float) -> str:
 
 __all__ = [
     "context_map",
+    "difference_by_kind",
     "difference_histogram",
     "gap_by_class",
     "performance_distributions",
@@ -162,6 +163,43 @@ def gap_by_class(result: Result) -> ReportFigure:
         axes = add_axes(figure, (0, 0, 480, height - GAP_LEGEND_HEIGHT), (150.0, 18.0, 12.0, 42.0))
         draw_gaps(axes, entries)
         add_gap_legend(axes)
+    return figure
+
+
+KINDS_DRAWN = 14
+"""Kinds of contexts in a figure: those that differ beyond chance first, the largest difference first."""
+
+
+def difference_by_kind(result: Result) -> ReportFigure:
+    """Draw by how much the detector does better or worse in B, in the kinds of contexts where it differs most."""
+    found = result.header.where
+    if found is None or not found.kinds:
+        raise NothingToDrawError(f"{result.name}: no kinds of contexts were tested")
+    sure = found.outstanding
+    rest = sorted((kind for kind in found.kinds if kind not in sure), key=lambda kind: -abs(kind.difference))
+    kinds = [*[*sure, *rest][: KINDS_DRAWN - 1], found.everywhere]
+    height = 26.0 * len(kinds) + 62.0
+    with report_style():
+        figure = ReportFigure(640, height, "Difference of mean performance, B minus A, in kinds of contexts.")
+        axes = add_axes(figure, (0, 0, 640, height), (290.0, 18.0, 12.0, 50.0))
+        ends = [end for kind in kinds for end in (kind.low, kind.high, 0.0)]
+        margin = 0.06 * max(max(ends) - min(ends), 0.1)
+        x_limits = (min(ends) - margin, max(ends) + margin)
+        set_axes(axes, x_limits, (len(kinds) - 0.5, -0.5), "performance, B minus A, with 95 % intervals", "")
+        axes.set_yticks(range(len(kinds)), [plain_text(kind.kind, 46) for kind in kinds])
+        axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+        axes.grid(visible=False, axis="y")
+        for colour, held in (("b", sure), ("band", rest), ("ink", [found.everywhere])):
+            rows = [(row, kind) for row, kind in enumerate(kinds) if kind in held]
+            if not rows:
+                continue
+            label = {"b": "beyond chance", "band": "no difference shown", "ink": "all contexts"}[colour]
+            axes.barh([r for r, _ in rows], [k.difference for _, k in rows], 0.62, color=LIGHT[colour], label=label)
+            for row, kind in rows:
+                axes.plot([kind.low, kind.high], [row, row], color=LIGHT["soft"], linewidth=1.6)
+        axes.axvline(0, color=LIGHT["ink"], linewidth=0.8)
+        below = -34.0 / axes_size(axes)[1]
+        axes.legend(loc="upper right", bbox_to_anchor=(1.0, below), ncols=3, borderaxespad=0)
     return figure
 
 

@@ -264,6 +264,11 @@ def next_step(result: Result) -> str:
     if (worst := worst_measure(result)) is not None:
         return measure_step(worst, entry, names)
     m, a, b = f"{entry.margin:g}", names.a, names.b
+    if (kind := result.hidden_gap) is not None:
+        return (
+            f"Do not use {b} for {kind.kind}: the report has pictures of such contexts from both sets. "
+            f"{_ways_to_change(result)}Then compare again."
+        )
     change = (
         f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. "
         f"{_ways_to_change(result)}Then compare again."

@@ -17,7 +17,14 @@ from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, pl
 from simjudge.page.kit import data_uri, element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT, series_colours
-from simjudge.questions.compare.charts import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap
+from simjudge.questions.compare.charts import (
+    difference_by_kind,
+    gap_by_class,
+    plot,
+    shown_entries,
+    sweep_curves,
+    w1_vs_overlap,
+)
 from simjudge.questions.compare.class_figures import (
     DASHED,
     FEW_CONTEXTS,
@@ -33,6 +40,7 @@ from simjudge.results.gallery import (
     HIGHEST,
     LOWEST,
     MEDIAN,
+    NAMED,
     ONLY_A,
     ONLY_B,
     PAIR_KINDS,
@@ -55,6 +63,7 @@ HEADINGS = {
     LOWEST: "Lowest W1: like contexts, like performance",
     ONLY_A: "Contexts of {a} that {b} never shows",
     ONLY_B: "Contexts of {b} that {a} never shows",
+    NAMED: "Contexts of the kind that differs most",
 }
 
 
@@ -94,6 +103,7 @@ class Gallery:
     shelves: dict[str, list[Shelf]] = field(default_factory=dict)  # by class id as written in the result
     # contexts with their neighbours, by class id as written in the result
     grids: dict[str, list[NeighbourGrid]] = field(default_factory=dict)
+    named: list[Card] = field(default_factory=list)  # of the kind of contexts that differs most
     colours: dict[str, str] = field(default_factory=dict)  # class name to the colour of its boxes
     shown: int = 0  # shown, chosen: how many cards are on the page, and how many could be
     chosen: int = 0
@@ -136,6 +146,9 @@ def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, c
             break
         budget -= size
         out.shown += 1
+        if item.kind == NAMED:
+            out.named.append(card)
+            continue
         shelves = out.shelves.setdefault(str(item.class_id), [])
         shelf = next((s for s in shelves if s.kind == item.kind), None)
         if shelf is None:
@@ -191,7 +204,10 @@ class _CardMaker:
         own = f"{'A' if self.contexts.is_a[row] else 'B'} {self._performed(row)}"
         if item.match_row is None:
             return [own]
-        lines = [f"W1 {format_number(float(column['w1'][row]))}", f"{own} · B {self._performed(item.match_row)}"]
+        both = f"{own} · B {self._performed(item.match_row)}"
+        if item.kind == NAMED:  # W1 of a context is of all places
+            return [both]
+        lines = [f"W1 {format_number(float(column['w1'][row]))}", both]
         similarity, difference = float(column["match_similarity"][row]), float(column["mean_difference"][row])
         batches = column["batch_a"][row], column["batch_b"][row]
         if math.isfinite(similarity):
@@ -467,6 +483,8 @@ def result_figures(result: Result) -> Figures:
     out: dict[str, Callable[[], ReportFigure]] = {}
     if result.contexts is not None:
         out = {name: partial(draw, result) for name, draw in _WHOLE.items()}
+        if result.header.where is not None and result.header.where.kinds:
+            out["difference_by_kind"] = partial(difference_by_kind, result)
         for entry in shown_entries(result):
             label = "all" if entry.key == OVERALL else file_name(f"{entry.key}_{entry.label}")
             out |= {f"{figure.name}_{label}": partial(figure.draw, result, entry.key) for figure in CLASS_FIGURES}

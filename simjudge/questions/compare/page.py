@@ -54,10 +54,12 @@ from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     correction_sentence,
+    hidden_gap_sentence,
     measure_meaning,
     measure_notes,
     measure_rows,
     measure_values,
+    not_everywhere,
     performance_beside,
     worst_measure,
 )
@@ -129,19 +131,21 @@ class ResultView:
     uncharted: int  # how many sections have no charts
     maps: bool  # whether each class has context maps
     gallery: Gallery
+    where: Markup  # where the sets differ; empty where the result holds nothing of it
     sweep: Markup  # the sweep; empty without one
 
     @property
     def hero(self) -> ClassVerdict:
         """The verdict on all that was judged: that on performance, or where something else is worse, that."""
         performance, worst = self.verdicts[0], worst_measure(self.result)
+        but, average = hidden_gap_sentence(self.result), not_everywhere(self.result)
         if worst is None:
-            return performance
+            return replace(performance, headline=f"{performance.headline}{average}", meaning=but or performance.meaning)
         return replace(
             performance,
             kind=VERDICT_COLOURS[worst.verdict],
-            headline=capitalized(verdict_words(worst.verdict, worst.margin)),
-            meaning=measure_meaning(worst, self.names),
+            headline=f"{capitalized(verdict_words(worst.verdict, worst.margin))}{average}",
+            meaning=f"{measure_meaning(worst, self.names)} {but}".rstrip(),
             evidence=f"{performance_beside(self.result)} {performance.meaning} {performance.evidence}".rstrip(),
             size=measure_values(worst),
         )
@@ -167,6 +171,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         uncharted=max(0, len(sectioned) - len(charted)),
         maps=share.maps,
         gallery=gallery,
+        where=where_sections(result, names, gallery, embedder),
         sweep=sweep_sections(result, embedder),
     )
 
@@ -417,8 +422,7 @@ def _question(view: ResultView) -> str:
 def _one(view: ResultView) -> Iterator[Markup]:
     """The page of one result."""
     result, names, losses = view.result, view.names, kit.lost(view.result.header.losses)
-    found = where_sections(result, names)
-    where = kit.section("Where, and confused with what", found, when=found)
+    where = kit.section("Where, and confused with what", view.where, when=view.where)
     sweep = element("section", view.sweep) if view.sweep else Markup()
     if not view.verdicts:
         yield from (losses, where, sweep, element("section", _provenance(view)))
@@ -467,7 +471,7 @@ def _unfolded(view: ResultView) -> Markup:
         facts = kit.bullets(_facts(result, names))
         parts = [kit.paragraph(f"{hero.meaning} {hero.evidence}"), *_advice(view), facts]
         parts += [_measures(result, names), _details(view)]
-    parts += [where_sections(result, names), view.sweep, _provenance(view)]
+    parts += [view.where, view.sweep, _provenance(view)]
     return kit.folded(heading, *parts, _numbers(result) if view.verdicts else "", kind="result")
 
 

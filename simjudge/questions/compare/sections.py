@@ -12,7 +12,7 @@ from simjudge.page.chart_data import NothingToDrawError, missed_share, performan
 from simjudge.page.kit import FigureEmbedder, element
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.compare.charts import verdict_row
+from simjudge.questions.compare.charts import difference_by_kind, verdict_row
 from simjudge.questions.compare.facts import (
     ConfusionCell,
     ConfusionTable,
@@ -318,9 +318,9 @@ def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str
 _KIND_HEADS = ("kind", "B minus A", "95 % interval", "p")
 _KINDS_READING = (
     "Mean performance within the batches, among the objects of each kind: those on the left are compared with those on "
-    "the left. The interval is of each kind by itself, p of the largest difference of all kinds. Two kinds together "
-    "have a row where they differ by more than either. Covered means by other labelled boxes; it stands for the "
-    "visible share where the sets have none. A click on a heading orders the rows."
+    "the left. The interval is of each kind by itself, p of the largest difference of all kinds. What two or three "
+    "kinds have in common has a row where it differs by more than each. Covered means by other labelled "
+    "boxes; it stands for the visible share where the sets have none. A click on a heading orders the rows."
 )
 _INVENTED_READING = (
     "An invention is a prediction that overlaps no labelled object. The images are cut into patches; the numbers are "
@@ -329,16 +329,17 @@ _INVENTED_READING = (
 )
 
 
-def where_sections(result: Result, names: SetNames) -> Markup:
+def where_sections(result: Result, names: SetNames, gallery: Gallery, embedder: FigureEmbedder) -> Markup:
     """What the page shows of where two sets differ; empty where the result holds nothing of it."""
     view = where_view(result, names)
     parts: list[Markup] = []
-    for found, heading, reading, heads in (
-        (view.kinds, "Kinds of contexts", _KINDS_READING, ("performance A", "performance B", "contexts")),
-        (view.invented, "Where it invents", _INVENTED_READING, ("share A", "share B", "patches")),
+    drawn = _kinds_drawn(result, embedder) + _named_contexts(gallery)
+    for found, heading, extra, reading, heads in (
+        (view.kinds, "Kinds of contexts", drawn, _KINDS_READING, ("performance A", "performance B", "contexts")),
+        (view.invented, "Where it invents", Markup(), _INVENTED_READING, ("share A", "share B", "patches")),
     ):
         if found is not None:
-            parts += [element("h3", heading), kit.paragraph(found.sentence) if found.sentence else Markup()]
+            parts += [element("h3", heading), kit.paragraph(found.sentence) if found.sentence else Markup(), extra]
             parts += [kit.note(reading), kit.table((*_KIND_HEADS, *heads), found.rows)]
     if view.confusion:
         parts += [
@@ -350,6 +351,35 @@ def where_sections(result: Result, names: SetNames) -> Markup:
             element("div", *map(_confusion_figure, view.confusion), class_="beside matrices"),
         ]
     return Markup().join(parts)
+
+
+def _kinds_drawn(result: Result, embedder: FigureEmbedder) -> Markup:
+    try:
+        return kit.figure(embedder.embed(difference_by_kind(result)), width_px=760)
+    except NothingToDrawError:
+        return Markup()
+
+
+def _named_contexts(gallery: Gallery) -> Markup:
+    """Contexts of the kind that differs most, each of A beside a similar one of B."""
+    if not gallery.named:
+        return Markup()
+    cards = [
+        element(
+            "figure",
+            element("div", *(element("div", drawing) for drawing in card.drawings), class_="pair"),
+            element("figcaption", Markup("<br>").join(card.lines)),
+            class_="card",
+        )
+        for card in gallery.named
+    ]
+    return Markup().join(
+        (
+            element("h4", "Contexts of the kind that differs most"),
+            kit.note("Each pair: a context of A and a similar one of B, of a performance near the mean of their set."),
+            element("div", *cards, class_="glance"),
+        )
+    )
 
 
 def _confusion_figure(confusion: ConfusionTable) -> Markup:

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
-from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_gap, format_number, format_p, format_percent
+from simjudge.page.number_format import (
+    DASH,
+    NO_BREAK_SPACE,
+    format_count,
+    format_gap,
+    format_number,
+    format_p,
+    format_percent,
+)
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
@@ -435,9 +443,34 @@ def overall_headline(result: Result) -> str:
     if result.overall is None:
         return ""
     one = worst_measure(result)
-    if one is None:
-        return headline(result.overall)
-    return f"{capitalized(verdict_words(one.verdict, _margin(one)))}: {measure_values(one)}"
+    if one is not None:
+        said = f"{capitalized(verdict_words(one.verdict, _margin(one)))}: {measure_values(one)}"
+    else:
+        said = headline(result.overall)
+    return f"{said}{not_everywhere(result)}"
+
+
+def not_everywhere(result: Result) -> str:
+    """What follows a headline that holds on average alone; else nothing."""
+    return "" if result.hidden_gap is None else ", but not everywhere"
+
+
+def hidden_gap_sentence(result: Result) -> str:
+    """Write where the sets differ by the margin or more though the verdict rules that out on average; else nothing."""
+    kind = result.hidden_gap
+    if kind is None or result.header.where is None:
+        return ""
+    a, b = format_number(kind.performance_a, 2), format_number(kind.performance_b, 2)
+    average = (
+        ""
+        if result.overall is None or worst_measure(result) is not None
+        else (f"On average over all contexts, {meaning(result.overall, SetNames.of_result(result))} ")
+    )
+    return (
+        f"{average}But in {kind.kind} the gap is {format_number(abs(kind.difference), 2)}: mean performance {a} in A "
+        f"and {b} in B, in {format_count(kind.contexts)} contexts (p = {format_p(kind.p)} over "
+        f"{format_count(result.header.where.tested)} kinds of contexts)."
+    )
 
 
 def measure_values(one: DetectorMeasure) -> str:
@@ -453,11 +486,11 @@ def overall_meaning(result: Result) -> str:
     entry, names = result.overall, SetNames.of_result(result)
     if entry is None:
         return ""
-    one = worst_measure(result)
+    one, but = worst_measure(result), hidden_gap_sentence(result)
     if one is None:
-        return verdict_sentence(entry, names)
+        return f"{but} Over all contexts: {evidence(entry)}" if but else verdict_sentence(entry, names)
     said = capitalized(verdict_sentence(entry, names))
-    return f"{measure_meaning(one, names)} {performance_beside(result)} {said}"
+    return " ".join(part for part in (measure_meaning(one, names), but, performance_beside(result), said) if part)
 
 
 def performance_beside(result: Result) -> str:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from made_results import INVENTED, KINDS
 
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
-from simjudge.questions.compare.facts import invented_sentence, where_sentence
+from simjudge.questions.compare.charts import difference_by_kind
+from simjudge.questions.compare.facts import invented_sentence, next_step, where_sentence
+from simjudge.questions.compare.words import overall_headline, overall_meaning
+from simjudge.results.result_header import ResultHeader
+from simjudge.results.saved_result import Result, ResultEntry
 
 
 def kinds(**changes: object) -> KindDifferences:
@@ -35,3 +43,39 @@ def test_where_inventions_differ_most_is_named() -> None:
     by_chance = KindDifferences.from_json(INVENTED | {"kinds": []})
     assert invented_sentence(by_chance).startswith("No kind of place stands out, of 12 that were tested together: ")
     assert invented_sentence(None) == ""
+
+
+def judged(verdict: str, margin: float = 0.05) -> Result:
+    """All contexts together have this verdict; small objects on the left differ by 0.211."""
+    numbers = {"verdict": verdict, "margin": margin, "mean_w1": 0.02, "gap": 0.01, "gap_high": 0.03, "overlap_a": 1.0}
+    header = ResultHeader.from_json({"where": KINDS, "inputs": {"a": {"name": "hall"}, "b": {"name": "sim"}}})
+    overall = ResultEntry("overall", "all classes", EntryNumbers.from_json(numbers))
+    return Result("r", Path(), header, overall, (), None)
+
+
+@pytest.mark.parametrize(("verdict", "first"), [("predicts", "Predicts within 0.05"), ("small_gap", "Small gap")])
+def test_a_verdict_that_hides_a_gap_says_where_it_is_and_not_to_use_b(verdict, first):
+    result = judged(verdict)
+    assert result.verdict == verdict
+    assert overall_headline(result) == f"{first}, but not everywhere"
+    said = overall_meaning(result)
+    assert said.startswith("On average over all contexts, ")
+    assert (
+        "But in under 24 px high, on the left the gap is 0.21: mean performance 0.61 in A and 0.40 in B, in 41" in said
+    )
+    assert next_step(result).startswith("Do not use B (sim) for under 24 px high, on the left: ")
+    assert "Use B" not in next_step(result)
+
+
+@pytest.mark.parametrize("result", [judged("predicts", 0.3), judged("gap"), judged("cannot_tell"), judged("too_few")])
+def test_a_difference_below_the_margin_hides_nothing_nor_do_other_verdicts(result):
+    assert result.hidden_gap is None
+    assert "everywhere" not in overall_headline(result)
+
+
+def test_bars_show_the_kinds_that_differ_first_and_all_contexts_last():
+    axes = difference_by_kind(judged("predicts")).axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[0] == "under 24 px high, on the left"
+    assert labels[-1] == "all contexts"
+    assert axes.patches[0].get_width() == pytest.approx(-0.211)

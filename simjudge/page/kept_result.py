@@ -158,9 +158,14 @@ class TabledResult(KeptResult, Generic[Saved]):
         """The table that the command prints."""
 
     @property
+    def lines(self) -> list[str]:
+        """The verdict and what it rests on, a sentence or two each."""
+        return self.page.sentences(self.saved)
+
+    @property
     def meaning(self) -> str:
         """The verdict in words."""
-        return " ".join(self.page.sentences(self.saved))
+        return " ".join(self.lines)
 
     @property
     def figures(self) -> Figures:

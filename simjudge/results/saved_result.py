@@ -11,6 +11,7 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, atomic_folder, output_path
+from simjudge.core.progress import Log
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
@@ -57,6 +58,12 @@ def check_result_folder(folder: Path) -> bool:
             raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no result has; choose another --out")
         return any(folder.iterdir())
     return False
+
+
+def check_result_place(out: str | Path | None, log: Log) -> None:
+    """Refuse a place where a result must not be written, and say what is replaced; None is no place."""
+    if out is not None and check_result_folder(Path(out)):
+        log(f"note: {out} holds an earlier result, which will be replaced")
 
 
 def write_json(path: Path, content: Mapping[str, object]) -> None:

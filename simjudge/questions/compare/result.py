@@ -30,6 +30,7 @@ from simjudge.results.saved_result import (
     SWEEP,
     Result,
     check_result_folder,
+    check_result_place,
     comparison_from_content,
     sweep_from_content,
 )
@@ -61,6 +62,11 @@ class ShownResult(TabledResult[Result]):
     def class_names(self) -> dict[int, str]:
         """Names by class id."""
         return {int(key): name for key, name in self.saved.header.class_names.items()}
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict and what it rests on; empty of a sweep."""
+        return [self.meaning] if self.meaning else []
 
     @property
     def losses(self) -> Sequence[str]:
@@ -232,11 +238,9 @@ def compare(
         SimjudgeError: a set cannot be read or holds no predictions, the sets have no class in common, or `out` cannot
             be written.
     """
-    if out is not None:
-        if check_result_folder(Path(out)):
-            log(f"note: {out} holds an earlier result, which will be replaced")
-        if (Path(out) / SWEEP).exists():
-            log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
+    check_result_place(out, log)
+    if out is not None and (Path(out) / SWEEP).exists():
+        log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     with join_runner(scheduler, None if share is None else str(share), log) as run:
         compared = compare_sets(a, b, settings, log=log, progress=progress, run=run)
     saved = comparison_from_content(compared.content(), compared.contexts, compared.name, Path())

@@ -54,7 +54,7 @@ from simjudge.questions.drives.result import (
     save_drive_result,
 )
 from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSettings
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import check_result_place
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
 
@@ -480,8 +480,7 @@ def compare_drives(
         UsageError: a setting makes no sense.
         SimjudgeError: a drive cannot be read, none passes a stretch in full, or `out` cannot be written.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
+    check_result_place(out, log)
     found = compare_drive_sets(real, sim, settings)
     for note in found.notes:
         log(f"note: {note}")

@@ -48,7 +48,7 @@ from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.questions.many_sets.settings import ManySetsSettings
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import check_result_place
 
 DOMAINS = ("real", "sim")
 """What a set may be of."""
@@ -335,8 +335,7 @@ def compare_many_sets(
     known = frozenset(predictions)
     wanted = wanted_comparisons(predictions, nets, pairs)
     twin_pairs = {frozenset(two_sets(pair, known, "twins")) for pair in twins}
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
+    check_result_place(out, log)
     study = read_judged_sets(predictions, wanted, settings.comparison, twin_pairs, log)
     choose_loops()
     found: dict[WantedComparison, ComparisonNumbers] = {}

@@ -53,7 +53,7 @@ from simjudge.questions.objects.result import (
     save_object_result,
 )
 from simjudge.questions.objects.settings import CAMERA, LIDAR, ObjectSettings
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import check_result_place
 from simjudge.terminal.common import table_text
 
 
@@ -404,8 +404,7 @@ def compare_objects(
         SimjudgeError: a side cannot be read, they have no sensor, no time or no object in common, or `out` cannot be
             written.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
+    check_result_place(out, log)
     found = compare_by_objects(real, virtual, real_again, settings, log=log, progress=progress)
     if out is None:
         return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), None, found)

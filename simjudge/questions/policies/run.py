@@ -17,9 +17,7 @@ from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import Json
 from simjudge.data.sets import find_format
 from simjudge.method.certainty import Certainty
-from simjudge.page.figures import Figures
 from simjudge.page.kept_result import ResultKind, TabledResult
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.cells import (
     MOST_TRIALS,
     Cells,
@@ -29,16 +27,14 @@ from simjudge.questions.policies.cells import (
     find_cells,
 )
 from simjudge.questions.policies.few_real import NextPlan, SharpenedMean, next_trials, sharpen_by_cells, sharpen_mean
-from simjudge.questions.policies.page import POLICIES_PAGE, policy_figures
+from simjudge.questions.policies.page import POLICIES_PAGE
 from simjudge.questions.policies.ranking import Ranking, rank_policies, ranked_cells
 from simjudge.questions.policies.result import (
     SavedPolicies,
     headline,
-    lead,
     load_policies,
     policies_table,
     save_policies,
-    sentences,
 )
 from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
 from simjudge.questions.policies.tables import read_policy_table
@@ -60,7 +56,7 @@ from simjudge.questions.policies.trials import (
     joined_trials,
     row_numbers,
 )
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import check_result_place
 
 POLICY, TASK, CELL = "policy", "task", "cell"
 
@@ -355,6 +351,8 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
         saved: the result as figures and pages read it.
     """
 
+    page = POLICIES_PAGE
+
     def __init__(self, saved: SavedPolicies, folder: Path | None) -> None:
         """Wrap a result; `compare_policies` and `load_result` make one."""
         super().__init__(folder, lambda out: save_policies(out, saved))
@@ -365,27 +363,9 @@ class PolicyComparisonResult(TabledResult[SavedPolicies]):
         """The table that the command prints."""
         return policies_table(self.saved)
 
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
-        return policy_figures(self.saved)
-
-    @property
-    def meaning(self) -> str:
-        """The verdict in words."""
-        return " ".join(self.lines)
-
-    @property
-    def lines(self) -> list[str]:
-        """The verdict and what it rests on, a sentence or two each."""
-        return [f"{headline(self.saved)}. {lead(self.saved)}", *sentences(self.saved)]
-
     def __repr__(self) -> str:
         """What it is, in a line."""
         return f"PolicyComparisonResult({self.name!r}, {headline(self.saved)})"
-
-    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
-        return POLICIES_PAGE.report(folder, out, settings, no_log)
 
 
 @takes_setting_keywords
@@ -414,8 +394,7 @@ def compare_policies(
         UsageError: a setting makes no sense.
         SimjudgeError: a table cannot be read, the sides have no cell in common, or `out` cannot be written.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
+    check_result_place(out, log)
     trials = read_policy_trials(real, sim, settings=settings, log=log)
     found = compare_trials(trials, settings)
     for note in found.notes:

@@ -26,7 +26,6 @@ from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import FigureEmbedder, ResultPage
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.page import compose_policies_page, drawn_part
 from simjudge.questions.policies.sequence import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
@@ -285,6 +284,8 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
         saved: the result as figures and pages read it.
     """
 
+    page = WATCH_PAGE
+
     def __init__(self, saved: WatchedTrials, folder: Path | None) -> None:
         """Wrap a result; `watch_policies` and `load_result` make one."""
         super().__init__(folder, lambda out: _save(out, saved.content))
@@ -313,24 +314,6 @@ class PolicyWatchResult(TabledResult[WatchedTrials]):
             for look in chosen
         ]
         return SummaryTable(("trials", "compared", "real", "sim", "points, at any time", "verdict"), rows, 1)
-
-    @property
-    def figures(self) -> Figures:
-        """All figures by name, not drawn yet."""
-        return watch_figures(self.saved)
-
-    def _report(self, folder: Path, out: Path, settings: ReportSettings) -> Report:
-        return WATCH_PAGE.report(folder, out, settings, no_log)
-
-    @property
-    def meaning(self) -> str:
-        """The verdict in words."""
-        return " ".join(self.lines)
-
-    @property
-    def lines(self) -> list[str]:
-        """The verdict and what it rests on, a sentence or two each."""
-        return [f"{headline(self.saved)}. {lead(self.saved)}", *sentences(self.saved)]
 
     def __repr__(self) -> str:
         """What it is, in a line."""

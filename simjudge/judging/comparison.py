@@ -66,13 +66,13 @@ class Comparison:
         """The table of contexts.parquet."""
         return ContextTable(context_table(self.result))
 
-    def save(self, out: Path, per_kind: int = PER_KIND) -> None:
+    def save(self, out: Path, per_kind: int = PER_KIND, alone: int | None = None) -> None:
         """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all."""
         sets = (self.result.a.frames, self.result.b.frames)
         method = self.result.settings.method
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
-            items = with_neighbours(select_items(self.contexts, per_kind), self.result)
+            items = with_neighbours(select_items(self.contexts, per_kind, alone), self.result)
             items += items_of_named_kind(self.result, self.contexts, per_kind)
             shown = save_gallery(folder, *sets, self.contexts, method.patch, min_score=method.min_score, items=items)
             self.losses.extend(shown)

@@ -7,26 +7,31 @@ various camera model components?" Frames of all sets are twins: they show the sa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from markupsafe import Markup
 from pydantic import Field
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Text
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some, nearest_name
+from simjudge.data.sets import as_frames
 from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.objects.image_quality.colour_histograms import LEVEL_BINS, level_distance, level_shares
 from simjudge.page import kit
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.kit import FigureEmbedder, element
 from simjudge.page.number_format import Cell, format_number
+from simjudge.page.palette import LIGHT
 from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
 from simjudge.questions.many_sets.figures import read_pictures
 from simjudge.questions.many_sets.page import SCALE, picture_in_page
@@ -75,6 +80,8 @@ class AblationFile(OpenFields):
     real: Annotated[str, Text("the name of a set")]
     baseline: Annotated[str, Text("the name of a set")]
     variants: dict[str, VariantFields] = Field(min_length=1)
+    colours: dict[str, list[list[float]]] = Field(default_factory=dict)
+    """Of each set with pictures, the shares of red's, green's and blue's levels (`level_shares`)."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ class AblationResult:
     baseline: str
     changes: Mapping[str, str]  # what differs from the baseline, by name of the variant
     trained: tuple[str, ...]  # variants on which a net was trained; the baseline is one of them
+    colours: Mapping[str, FloatArray] = field(default_factory=dict)  # `level_shares` of each set with pictures, by name
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -172,7 +180,9 @@ class AblationResult:
     def save_beside_sets(self, folder: Path) -> None:
         """Write ablation.json and ablation.csv into the folder of the comparisons."""
         variants = {name: {"changes": text, "trained": name in self.trained} for name, text in self.changes.items()}
-        write_json(folder / ABLATION, {"real": self.real, "baseline": self.baseline, "variants": variants})
+        colours = {name: shares.round(7).tolist() for name, shares in self.colours.items()}
+        about = {"real": self.real, "baseline": self.baseline, "variants": variants, "colours": colours}
+        write_json(folder / ABLATION, about)
         write_rows(folder / ABLATION_TABLE, self.rows())
 
 
@@ -208,9 +218,11 @@ def load_ablation(folder: str | Path) -> AblationResult:
     sets = load_many_sets(folder)
     content = read_checked(Path(folder) / ABLATION, AblationFile, "ablation")
     variants = content["variants"]
-    trained = [name for name, item in variants.items() if item["trained"]]
+    trained = tuple(name for name, item in variants.items() if item["trained"])
     changes = {name: str(item["changes"]) for name, item in variants.items()}
-    return AblationResult(sets, content["real"], content["baseline"], changes, (content["baseline"], *trained))
+    colours = {name: np.array(shares, np.float64) for name, shares in content.get("colours", {}).items()}
+    trained = (content["baseline"], *trained)
+    return AblationResult(sets, content["real"], content["baseline"], changes, trained, colours)
 
 
 REAL = "real"
@@ -252,7 +264,17 @@ def compare_variants(
         log=log,
         progress=progress,
     )
-    result = AblationResult(found, REAL, baseline, {name: changes[name] for name in variants}, (baseline, *trained))
+    seen = {REAL: predictions["real"][REAL]}
+    seen |= {name: predictions["by_real"][name] for name in (baseline, *variants)}
+    colours = {name: level_shares(as_frames(frames)) for name, frames in seen.items()}
+    result = AblationResult(
+        found,
+        REAL,
+        baseline,
+        {name: changes[name] for name in variants},
+        (baseline, *trained),
+        {name: shares for name, shares in colours.items() if shares is not None},
+    )
     if out is not None:
         result.save_beside_sets(Path(out))
     return result
@@ -305,7 +327,8 @@ _TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, GAP_LEGEND_HEIGHT + 20.0
 
 def ablation_figures(result: AblationResult) -> Figures:
     """List the figures of an ablation."""
-    return {question: partial(question_figure, result, question) for question in QUESTIONS}
+    drawn = {"colours": partial(colours_figure, result)} if len(result.colours) > 1 else {}
+    return {question: partial(question_figure, result, question) for question in QUESTIONS} | drawn
 
 
 def question_figure(result: AblationResult, question: str) -> ReportFigure:
@@ -336,6 +359,60 @@ def question_figure(result: AblationResult, question: str) -> ReportFigure:
             else:
                 add_gap_legend(axes)
     return figure
+
+
+_COLOUR_ROW, _COLOUR_PANEL, _COLOUR_TOP = 104.0, 210.0, 44.0
+
+
+def colours_figure(result: AblationResult) -> ReportFigure:
+    """Draw how often each level of red, green and blue comes in reality, the baseline and each variant, a row each."""
+    others = [name for name in result.changes if name in result.colours]
+    if not others or result.real not in result.colours or result.baseline not in result.colours:
+        raise NothingToDrawError("colours: the sets have no pictures")
+    levels = np.linspace(0, 256, LEVEL_BINS + 1)
+    with report_style():
+        height = _COLOUR_TOP + _COLOUR_ROW * len(others)
+        figure = ReportFigure(
+            3 * _COLOUR_PANEL, height, "Levels of red, green and blue in reality and in each variant."
+        )
+        for row, name in enumerate(others):
+            for column, channel in enumerate(("red", "green", "blue")):
+                box = (column * _COLOUR_PANEL, _COLOUR_TOP + row * _COLOUR_ROW, _COLOUR_PANEL, _COLOUR_ROW)
+                axes = add_axes(figure, box, (34.0, 10.0, 20.0, 22.0))
+                drawn = ((result.real, "a"), (result.baseline, "floor"), (name, "b"))
+                for label, colour in drawn:
+                    shown = 100 * result.colours[label][column]
+                    axes.stairs(
+                        shown, levels, color=LIGHT[colour], linewidth=1.3, label="variant" if colour == "b" else label
+                    )
+                axes.set_xlim(0, 256)
+                axes.set_ylim(bottom=0)
+                axes.locator_params(nbins=4)
+                axes.set_title(f"{plain_text(name, 24)}, {channel}", fontsize=9, loc="left")
+        lines, names = figure.axes[0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="upper left", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
+def _colour_section(result: AblationResult, embedder: FigureEmbedder) -> Markup:
+    """What colours the sets have; empty without pictures."""
+    try:
+        figure = _embedded(embedder, colours_figure(result))
+    except NothingToDrawError:
+        return Markup()
+    real = result.colours[result.real]
+    rows = [
+        (name, *(f"{value:.1f}" for value in level_distance(result.colours[name], real)))
+        for name in (result.baseline, *result.changes)
+        if name in result.colours
+    ]
+    return kit.section(
+        f"Colours of {result.real}, {result.baseline} and each variant",
+        kit.paragraph("Share of the pixels [%] at each level of 255, over whole pictures."),
+        element("div", figure, class_="scroll"),
+        kit.table(("set", "red", "green", "blue"), rows, words=(0,), kind="numbers rows", row_heads=True),
+        kit.note(f"How far the levels of a set lie from those of {result.real} (W1), in levels of 255."),
+    )
 
 
 def _panel_keys(result: AblationResult) -> list[str]:
@@ -391,6 +468,7 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                 )
                 for question, title in QUESTIONS.items()
             ),
+            _colour_section(result, embedder),
             kit.section("One image of each set, from one pose", kit.gallery(pictures), when=pictures),
             element(
                 "section",

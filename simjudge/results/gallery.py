@@ -66,20 +66,25 @@ class GalleryItem:
         return list(dict.fromkeys((self.row, *beside, *self.neighbours_a, *self.neighbours_b)))
 
 
-def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
-    """Select what a gallery shows of each class: highest, median and lowest W1, and contexts without overlap."""
+def select_items(contexts: ContextTable, per_kind: int, alone: int | None = None) -> list[GalleryItem]:
+    """Select what a gallery shows of each class: highest, median and lowest W1, and contexts without overlap.
+
+    `alone`: how many of those without overlap; None for as many as of the other kinds.
+    """
     frames = contexts.frame_number()
     classes = np.unique(contexts.class_id)
     kinds = len(PAIR_KINDS) + 2
-    per_kind = max(1, min(per_kind, MAX_ITEMS // (kinds * max(len(classes), 1))))
+    room = MAX_ITEMS // (kinds * max(len(classes), 1))
+    most_alone = max(1, min(per_kind if alone is None else alone, room))
+    per_kind = max(1, min(per_kind, room))
     out: list[GalleryItem] = []
     for class_id in classes:
         of_class = contexts.class_id == class_id
         out.extend(_pairs(contexts, np.flatnonzero(of_class & contexts.is_a), frames, per_kind, int(class_id)))
         for kind, own in ((ONLY_A, contexts.is_a), (ONLY_B, ~contexts.is_a)):
-            alone = np.flatnonzero(of_class & own & (contexts["in_overlap"] == 0))
-            spread = alone[np.linspace(0, len(alone) - 1, min(len(alone), 50 * per_kind)).astype(np.int64)]
-            rows = dissimilar_first(_spread_order(spread), (frames,), per_kind)
+            bare = np.flatnonzero(of_class & own & (contexts["in_overlap"] == 0))
+            spread = bare[np.linspace(0, len(bare) - 1, min(len(bare), 50 * most_alone)).astype(np.int64)]
+            rows = dissimilar_first(_spread_order(spread), (frames,), most_alone)
             out.extend(GalleryItem(kind, int(class_id), row) for row in rows)
     return out
 

@@ -2,10 +2,13 @@
 
 import csv
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
+from simjudge.core.images import ArrayImages
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import write_figure_data
 from simjudge.page.kit import FigureEmbedder
@@ -15,7 +18,9 @@ from simjudge.questions.ablation import (
     AblationResult,
     ablation_figures,
     ablation_sections,
+    colours_figure,
     compare_variants,
+    load_ablation,
     question_figure,
     ranking_sentences,
 )
@@ -90,3 +95,51 @@ def test_the_page_of_a_study_has_the_ablation_once(ablation):
     assert page.count("worth modelling here</span>") >= 1
     assert "many sets, many nets" not in page
     assert not re.search(r"\bNone\b|nan", re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def coloured(tmp_path_factory):
+    """The real pictures are random, those of the baseline 8 levels brighter in red, those of the pinhole 16 darker."""
+    tables = ablation_predictions()
+    random = np.random.default_rng(2)
+    pictures = [random.integers(40, 200, (20, 30, 3)).astype(np.uint8) for _ in range(30)]
+
+    def shifted(frames, red):
+        return replace(frames, images=ArrayImages([np.add(image, [red, 0, 0]).astype(np.uint8) for image in pictures]))
+
+    shifts = {"baseline": 8, "pinhole": -16, "noise": 0}
+    by_real = {name: shifted(frames, shifts[name]) for name, frames in tables["by_real"].items()}
+    real = tables["real"] | {"real": shifted(tables["real"]["real"], 0)}
+    out = tmp_path_factory.mktemp("coloured") / "ablation"
+    return (
+        compare_variants(tables | {"real": real, "by_real": by_real}, out, changes=CHANGES, **SETTINGS),
+        out,
+        pictures,
+    )
+
+
+def test_colours_of_reality_the_baseline_and_each_variant_are_on_the_page(coloured):
+    _, out, pictures = coloured
+    saved = load_ablation(out)
+    assert list(saved.colours) == ["real", "baseline", "pinhole", "noise"]
+    stacked = np.stack(pictures).reshape(-1, 3)
+    for channel in range(3):
+        counts, _ = np.histogram(stacked[:, channel], np.arange(0, 260, 4))
+        assert saved.colours["real"][channel] == pytest.approx(counts / len(stacked), abs=1e-6)
+    page = ablation_sections(saved, "ablation", FigureEmbedder())
+    part = page[page.index("<h2>Colours of real, baseline and each variant</h2>") :]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)<", row) for row in re.findall("<tr>.*?</tr>", part, re.DOTALL)]
+    assert rows[1:4] == [
+        ["baseline", "8.0", "0.0", "0.0"],
+        ["pinhole", "16.0", "0.0", "0.0"],
+        ["noise", "0.0", "0.0", "0.0"],
+    ]
+    text = colours_figure(saved).svg()
+    assert all(f">{name}, {channel}<" in text for name in ("pinhole", "noise") for channel in ("red", "green", "blue"))
+    assert list(ablation_figures(saved)) == [*QUESTIONS, "colours"]
+
+
+def test_without_pictures_no_colours_are_shown(ablation):
+    result, _ = ablation
+    assert not result.colours
+    assert "<h2>Colours" not in ablation_sections(result, "ablation", FigureEmbedder())

@@ -22,6 +22,10 @@ BINS = 36
 """Of each histogram: 10 degrees of hue, or 1/36 of the full scale."""
 FULL_SCALE = {"hue": 360.0, "saturation": 1.0, "value": 1.0}
 UNITS = {"hue": "deg", "saturation": "", "value": ""}
+LEVEL_BINS = 64
+"""Of the levels of red, green and blue."""
+_MOST_PICTURES = 200
+"""Of a set, whose levels are counted."""
 HALVES = 2
 """A histogram is kept for each half of the frames, so that they can be held against each other."""
 
@@ -149,6 +153,34 @@ def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
     if channel == "hue":
         flow = flow - np.median(flow)
     return float(np.abs(flow).sum() * FULL_SCALE[channel] / BINS)
+
+
+def level_shares(frames: FrameSet) -> FloatArray | None:
+    """How often red, green and blue have which level: (3, 64) shares, four levels of 255 a bin; None without pictures.
+
+    Of a large set 200 pictures count, evenly chosen. Each picture counts the same.
+    """
+    images = frames.images
+    rows = [] if images is None else [row for row in range(len(frames)) if images.has(row)]
+    rows = [rows[k] for k in np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_PICTURES)).astype(int))]
+    total, counted = np.zeros((3, LEVEL_BINS)), 0
+    for row in rows:
+        try:
+            pixels = as_rgb(images.read(row)) if images is not None else None
+        except ImageError:
+            continue
+        if pixels is None:
+            continue
+        bins = pixels.reshape(-1, 3) // (256 // LEVEL_BINS)
+        total += [np.bincount(channel, minlength=LEVEL_BINS) / len(bins) for channel in bins.T]
+        counted += 1
+    return total / counted if counted else None
+
+
+def level_distance(a: FloatArray, b: FloatArray) -> FloatArray:
+    """The Wasserstein distance W1 of each channel of two `level_shares`, levels of 255: (3,)."""
+    distance: FloatArray = np.abs(np.cumsum(a - b, axis=1)).sum(1) * (256 // LEVEL_BINS)
+    return distance
 
 
 def _frame_counts(frames: FrameSet, index: int, pixels: RgbImage) -> dict[str, IntArray]:

@@ -384,6 +384,43 @@ def neighbour_figure(result: Result, item: GalleryItem, crops: dict[int, Crop]) 
     return figure
 
 
+def alone_figures(result: Result) -> dict[str, Callable[[], ReportFigure]]:
+    """List, by class, the contexts of each set that the other one never shows."""
+    if result.contexts is None or not (result.folder / RESULT).is_file():
+        return {}
+    items, crops = load_gallery(result, result.contexts)
+    alone: dict[str, list[GalleryItem]] = {}
+    for item in items:
+        if item.kind in (ONLY_A, ONLY_B):
+            alone.setdefault(str(item.class_id), []).append(item)
+    return {key: partial(alone_figure, result, found, crops) for key, found in alone.items()}
+
+
+def alone_figure(result: Result, items: Sequence[GalleryItem], crops: dict[int, Crop]) -> ReportFigure:
+    """Draw contexts without overlap: those of A that B never shows above, those of B that A never shows below."""
+    contexts, names = result.contexts, SetNames.of_result(result)
+    if contexts is None:
+        raise SimjudgeError(f"{result.name}: holds no contexts")
+    rows = [(name, shown) for name, kind in (("A", ONLY_A), ("B", ONLY_B)) if (shown := _of_kind(items, kind))]
+    with report_style():
+        size = _BESIDE + CELL * PER_KIND, _TITLE_HEIGHT + len(rows) * CELL
+        figure = ReportFigure(*size, f"Contexts of {names.a} and of {names.b} that the other set never shows.")
+        both = {"A": names.a, "B": names.b}
+        text = "; ".join(f"{plain_text(both[name], 30)}: not in the other set" for name, _ in rows)
+        figure.text(_BESIDE / size[0], 1 - 8 / size[1], text, va="top", fontsize=11)
+        for row, (name, shown) in enumerate(rows):
+            y = _TITLE_HEIGHT + CELL * row
+            for column, item in enumerate(shown[:PER_KIND]):
+                axes = add_axes(figure, (_BESIDE + CELL * column, y, CELL, CELL), (3.0, 3.0, 3.0, 3.0))
+                _draw_crop(axes, result, contexts, crops[item.row], is_reference=False)
+            figure.text(12 / size[0], 1 - (y + CELL / 2) / size[1], name, va="center", fontsize=14, fontweight="bold")
+    return figure
+
+
+def _of_kind(items: Sequence[GalleryItem], kind: str) -> list[GalleryItem]:
+    return [item for item in items if item.kind == kind]
+
+
 def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *, is_reference: bool) -> None:
     x0, y0, x1, y1 = crop.place
     axes.set(xlim=(x0, x1), ylim=(y1, y0), xticks=[], yticks=[], facecolor=LIGHT["grid"])

@@ -24,7 +24,7 @@ from simjudge.page.figures import Figures, ReportFigure, add_axes, axes_size, fi
 from simjudge.page.number_format import format_gap, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT, series_colours
 from simjudge.questions.compare.class_figures import set_axes
-from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.figures import alone_figures, neighbour_figures
 from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry, load_result
@@ -257,8 +257,10 @@ def set_figures(result: ManySetsResult) -> Figures:
     out["pictures"] = partial(set_pictures, result)
     for example in result.examples:
         of_pair = f"{example.net}_{example.a}_by_{example.b}"
-        for (key, kind), draw in neighbour_figures(load_result(example.folder)).items():
+        saved = load_result(example.folder)
+        for (key, kind), draw in neighbour_figures(saved).items():
             out[file_name(f"neighbours_{kind}_{key}_{of_pair}")] = draw
+        out |= {file_name(f"alone_{key}_{of_pair}"): draw for key, draw in alone_figures(saved).items()}
     return out
 
 

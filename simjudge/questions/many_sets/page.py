@@ -22,7 +22,7 @@ from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage, data_uri, elem
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, Cell, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
-from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.figures import alone_figures, neighbour_figures
 from simjudge.questions.many_sets.figures import (
     class_bars,
     entry_labels,
@@ -363,6 +363,16 @@ def _example(example: Example, embedder: FigureEmbedder) -> Markup:
         for kind, words in ((HIGHEST, "the highest W1"), (LOWEST, "the lowest W1"))
         if (key, kind) in drawn
     ]
+    alone, most = alone_figures(saved), sorted(labels, key=lambda key: -_contexts_of(saved, key))
+    without = [
+        element("h3", f"{labels[key]}: contexts without overlap") + embedder.embed(alone[key]())
+        for key in [key for key in most if key in alone][:_SHOWN_CONTEXTS]
+    ]
+    if without:
+        contexts += [
+            *without,
+            kit.note("Contexts of either set that the other one never shows; W1 says nothing of them."),
+        ]
     if not contexts:
         return Markup()
     return kit.section(

@@ -48,6 +48,7 @@ from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.questions.many_sets.settings import ManySetsSettings
+from simjudge.results.gallery import PER_KIND
 from simjudge.results.saved_result import check_result_place
 
 DOMAINS = ("real", "sim")
@@ -248,7 +249,7 @@ def _chosen_frames(judged: JudgedSet, chosen: IntArray, settings: CompareSetting
 MOST_EXAMPLES = 4
 """How many comparisons, one a net, are saved with their contexts."""
 CONTEXTS_A_KIND = 1
-"""How many contexts of each kind and class their galleries show: a page shows those with neighbours alone."""
+"""How many contexts of each kind and class have neighbours; of those without overlap there are `PER_KIND`."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,7 @@ class ExampleComparison:
         }
         inputs["model"] = None
         parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
-        Comparison(result, parameters, inputs, losses).save(out, CONTEXTS_A_KIND)
+        Comparison(result, parameters, inputs, losses).save(out, CONTEXTS_A_KIND, PER_KIND)
 
 
 def example_comparisons(

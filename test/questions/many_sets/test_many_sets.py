@@ -16,7 +16,7 @@ from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method import algorithm
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.figures import alone_figures, load_gallery, neighbour_figures
 from simjudge.questions.compare.result import compare
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.page import SETS_PAGE
@@ -218,3 +218,20 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
     SETS_PAGE.report(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<h2>Contexts with their neighbours: ") == 2
+
+
+def test_contexts_without_overlap_are_shown_of_either_set(tmp_path):
+    compare_many_sets(study_sets(), tmp_path / "out", domains=DOMAINS, **{**SETTINGS, "theta": 0.9})
+    saved = load_many_sets(tmp_path / "out")
+    alone = load_result(saved.examples[0].folder)
+    items, _ = load_gallery(alone, alone.contexts)
+    without = [item for item in items if item.kind in ("only_a", "only_b")]
+    assert {item.kind for item in without} == {"only_a", "only_b"}
+    assert all(alone.contexts["in_overlap"][item.row] == 0 for item in without)
+    assert all(alone.contexts.is_a[item.row] == (item.kind == "only_a") for item in without)
+    for key, draw in alone_figures(alone).items():
+        shown = [item for item in without if str(item.class_id) == key]
+        assert len(draw().axes) == len(shown) > 2
+    SETS_PAGE.report(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
+    assert ": contexts without overlap</h3>" in (tmp_path / "page.html").read_text()
+    assert any(name.startswith("alone_") for name in set_figures(saved))

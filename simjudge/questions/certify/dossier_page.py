@@ -27,6 +27,7 @@ from simjudge.page.kit import element, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify import check_policies
+from simjudge.questions.compare.facts import where_sentence
 from simjudge.questions.policies.page import render_policies_page
 from simjudge.questions.policies.result import headline, lead, load_policies
 from simjudge.results.saved_result import POLICIES, Result
@@ -220,9 +221,12 @@ def render_dossier_page(
 
 
 def _verdict_section(result: Result, check: Check) -> Markup:
+    where = where_sentence(result.header.where)
+    word = "Where (not checked): " if result.hidden_gap is None else "But not everywhere (not checked): "
     said = element(
         "div",
         check("p", f"{result.name}|sentence", "lead"),
+        kit.paragraph(kit.bold(word), where) if where else "",
         kit.paragraph(
             "Margin, a gap of performance from which it matters: ",
             check("b", f"{result.name}|margin"),

@@ -21,6 +21,7 @@ from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, 
 from simjudge.judging.control import with_control
 from simjudge.judging.frame_pairs import comparable_pairs
 from simjudge.judging.inputs import InputSet, describe_model, read_input, read_lidar_inputs, read_semantic_inputs
+from simjudge.judging.own_numbers import GivenTables, number_objects, read_tables
 from simjudge.judging.painted_masks import performance_note
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import (
@@ -87,8 +88,8 @@ def compare_sets(
     run: PartRunner | None = None,
 ) -> Comparison:
     """Read both sets, detect where a detector is given, and compare."""
-    sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
+    sides, tables = _read_with_tables(a, b, settings, losses, log=log, progress=progress)
     sets = (sides[0].frames, sides[1].frames)
     for frame_set in sets:
         losses.extend(frame_set.losses)
@@ -98,7 +99,7 @@ def compare_sets(
     if choose_loops(sum(len(one.objects) for one in sets)):
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
-        result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)
+        result = with_control(compare_pair(*sets, settings, advance=advance, run=run, tables=tables), settings, run=run)
     losses.extend(result.losses)
     settings = result.settings
     for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
@@ -110,8 +111,23 @@ def compare_sets(
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }
     inputs["model"] = describe_model(settings)
-    parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
+    if result.performance is not None:
+        log(result.performance.sentence)
+    parameters = comparison_parameters(settings, result.numbers.overall, result.painted, result.performance)
     return Comparison(result, parameters, inputs, losses)
+
+
+def _read_with_tables(
+    a: Source, b: Source, settings: CompareSettings, losses: Losses, *, log: Log, progress: ProgressBar
+) -> tuple[tuple[InputSet, InputSet], GivenTables]:
+    """Read both sets, and what tables say of their objects as they were read."""
+    if settings.performance is None and settings.features is None:
+        return read_inputs(a, b, settings, log=log, progress=progress), GivenTables()
+    read = read_inputs(a, b, replace(settings, classes=None), log=log, progress=progress)
+    tables = read_tables(settings, read)
+    sides = number_objects(read, settings, tables, losses)
+    chosen = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return (replace(sides[0], frames=chosen[0]), replace(sides[1], frames=chosen[1])), tables
 
 
 def read_inputs(

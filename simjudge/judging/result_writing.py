@@ -26,6 +26,7 @@ from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks
 from simjudge.results.context_table import number_column, text_column
 from simjudge.results.gallery import PAIR_KINDS, GalleryItem, dissimilar_first
+from simjudge.results.stated_performance import StatedPerformance
 
 EDGES = ("x0", "y0", "x1", "y1")
 
@@ -168,9 +169,17 @@ def _nearest(
 
 
 def comparison_parameters(
-    settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
+    settings: CompareSettings,
+    overall: EntryNumbers | None = None,
+    painted: PaintedGeometry | None = None,
+    performance: StatedPerformance | None = None,
 ) -> dict[str, object]:
     """The entry `parameters` of result.json."""
+    own: dict[str, object] = {}
+    if performance is not None:
+        own = {"metric": performance.name, "performance": performance.to_json(), "contexts": settings.contexts}
+    if settings.features is not None:
+        own |= {"features": str(settings.features), "similarity": "sum of minima over sum of maxima"}
     return (
         method_parameters(settings, painted)
         | certainty_parameters(settings, overall)
@@ -179,6 +188,7 @@ def comparison_parameters(
             "metric": settings.metric,
             "model": None if settings.model is None else str(settings.model),
         }
+        | own
     )
 
 

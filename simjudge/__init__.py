@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from simjudge.detectors.training import train as train
     from simjudge.judging.compare_settings import CompareSettings as CompareSettings
     from simjudge.judging.compare_settings import SweepSettings as SweepSettings
+    from simjudge.judging.own_performance import JudgedObject as JudgedObject
+    from simjudge.judging.own_performance import OwnPerformance as OwnPerformance
+    from simjudge.judging.own_performance import PredictedObject as PredictedObject
     from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
@@ -116,15 +119,18 @@ _HOMES = {
     "Explanation": "simjudge.questions.explain.result",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
+    "JudgedObject": "simjudge.judging.own_performance",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
     "LidarFit": "simjudge.questions.fit.result",
     "Losses": "simjudge.core.errors",
     "ObjectComparisonResult": "simjudge.questions.objects.run",
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
+    "OwnPerformance": "simjudge.judging.own_performance",
     "Plan": "simjudge.questions.plan.plan",
     "PolicyComparisonResult": "simjudge.questions.policies.run",
     "PolicyTrials": "simjudge.questions.policies.trials",
+    "PredictedObject": "simjudge.judging.own_performance",
     "Predictions": "simjudge.core.object_tables",
     "RealPerformance": "simjudge.questions.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
@@ -145,7 +151,6 @@ _HOMES = {
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
     "compare_policies": "simjudge.questions.policies.run",
-    "read_policy_trials": "simjudge.questions.policies.run",
     "convert": "simjudge.data.set_parts",
     "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
@@ -167,6 +172,7 @@ _HOMES = {
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
+    "read_policy_trials": "simjudge.questions.policies.run",
     "recover": "simjudge.data.rosbag2.recovery",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",

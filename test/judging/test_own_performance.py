@@ -1,4 +1,4 @@
-"""A performance of one's own: equal numbers where it is the IoU, scales, whole frames, features, and what is refused."""
+"""A performance of one's own: equal numbers where it is the IoU, ranges, whole frames, features, what is refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from own_number_sets import box_set, write_rows
+from scipy.stats import wasserstein_distance
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
@@ -55,7 +56,7 @@ def test_a_column_equal_to_the_iou_gives_the_same_numbers_to_the_last_bit(tmp_pa
 
 def test_a_function_equal_to_the_iou_gives_the_same_numbers_to_the_last_bit():
     a, b = sets()
-    own = content(a, b, performance=lambda judged, predictions: judged.iou)
+    own = content(a, b, performance=lambda judged, _: judged.iou)
     assert repr(numbers(own)) == repr(numbers(content(a, b)))
     assert own["parameters"]["performance"]["stated"] is False
 
@@ -71,8 +72,6 @@ def test_a_scaled_and_turned_performance_gives_the_same_gap_in_shares_of_its_ran
 
 
 def test_mean_w1_of_a_function_is_that_of_a_naive_loop():
-    from scipy.stats import wasserstein_distance
-
     a, b = sets()
 
     def height(judged: JudgedObject, predictions) -> float:
@@ -252,8 +251,6 @@ def frame_sets(seed=0):
 
 
 def test_whole_frames_are_compared_by_their_labels_as_a_naive_loop_says(tmp_path):
-    from scipy.stats import wasserstein_distance
-
     (a, layout_a, ms_a), (b, layout_b, ms_b) = frame_sets()
     rows = [
         {"frame": name, "ms": value}
@@ -282,8 +279,6 @@ def test_a_function_of_whole_frames_sees_their_labels_and_predictions():
 
 
 def test_features_stand_for_patches_with_the_ratio_of_minima_to_maxima(tmp_path):
-    from scipy.stats import wasserstein_distance
-
     (a, _, ms_a), (b, _, ms_b) = frame_sets()
     random = np.random.default_rng(4)
     vectors = [random.integers(0, 257, (60, 3)) / 256 for _ in range(2)]

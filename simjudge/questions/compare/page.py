@@ -237,7 +237,8 @@ def _largest(result: Result, count: int) -> list[ResultEntry]:
 def _facts(result: Result, names: SetNames) -> list[str]:
     if result.overall is None:
         return []
-    facts = overlap_sentences(result.overall, names)
+    own = result.header.parameters.performance
+    facts = [*([own.sentence] if own else []), *overlap_sentences(result.overall, names)]
     facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
     facts.append(where_sentence(result.header.where))
     return [f for f in facts if f]

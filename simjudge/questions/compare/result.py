@@ -129,7 +129,11 @@ class ComparisonResult(ShownResult):
     @property
     def meaning(self) -> str:
         """What the verdict means, and which numbers it rests on."""
-        return "" if self.saved.overall is None else f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
+        if self.saved.overall is None:
+            return ""
+        own = self.saved.header.parameters.performance
+        said = f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
+        return said if own is None else f"{said} {own.sentence}"
 
     @property
     def balance(self) -> str:

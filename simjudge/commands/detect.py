@@ -55,6 +55,8 @@ def detect(
 
     file = find_file(settings.model, DETECTOR)
     if is_cloud_detector(file):
+        if settings.thinning:
+            raise UsageError(f"--every, --rate: are of pictures, not of clouds ({settings.thinning})")
         _detect_cuboids(source, file, out, to, cloud_topic)
         return
     if out is None:
@@ -62,7 +64,7 @@ def detect(
     from simjudge.detectors.semantic_net import is_semantic_net
 
     if is_semantic_net(file):
-        _detect_pixels(source, file, out, to, batch, image_topic, allow_outside=settings.allow_outside)
+        _detect_pixels(source, file, out, to, batch, image_topic, settings)
         return
     from simjudge.detectors.detection import detect as run
     from simjudge.detectors.detection import load_detector
@@ -80,6 +82,7 @@ def detect(
         rename=dict(settings.rename or ()),
         image_topic=image_topic,
         allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
         progress=watch,
         log=print_note,
     )
@@ -97,13 +100,21 @@ def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, 
 
 
 def _detect_pixels(
-    source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, *, allow_outside: bool
+    source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, settings: DetectSettings
 ) -> None:
     from simjudge.detectors.semantic_net import predict_semantic
 
     watch = Stopwatch(progress)
     found = predict_semantic(
-        source, file, out, to=to, batch=batch, image_topic=image_topic, allow_outside=allow_outside, progress=watch
+        source,
+        file,
+        out,
+        to=to,
+        batch=batch,
+        image_topic=image_topic,
+        allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
+        progress=watch,
     )
     losses = [found.losses]
     if found.semantic is not None:

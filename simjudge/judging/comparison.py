@@ -8,15 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.clouds import CloudSet
 from simjudge.detectors.detector import Detector, map_classes
+from simjudge.detectors.detector_settings import Renames
 from simjudge.judging.chosen_patch import log_patch
-from simjudge.judging.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
+from simjudge.judging.class_numbering import (
+    chosen_classes,
+    describe_numbers,
+    match_classes,
+    match_predicted_classes,
+    rename_classes,
+)
 from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings
 from simjudge.judging.control import with_control
 from simjudge.judging.frame_pairs import comparable_pairs
@@ -162,24 +171,53 @@ def _read_pictures(
 ) -> tuple[InputSet, InputSet]:
     sides = [
         read_input(
-            source, predictions, topic, allow_outside=settings.allow_outside, rename=settings.rename
+            source,
+            predictions,
+            topic,
+            allow_outside=settings.allow_outside,
+            rename=settings.rename,
+            thinning=settings.thinning,
         ).with_classes_renamed(pairs, option)
         for source, predictions, topic, pairs, option in (
             (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
             (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
         )
     ]
+    sides, used = _renamed_sides(sides, settings.rename or (), log)
     if settings.model is None:
         return sides[0], sides[1]
     from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
+    known = set(map(normalized_name, detector.class_names.values()))
+    pairs = [(old, new) for old, new in settings.rename or () if old not in used or normalized_name(old) in known]
+    settings = replace(settings, rename=tuple(pairs) or None)
     _check_classes(sides, detector, settings)
     if a is b and (settings.a_predictions, settings.a_rename) == (settings.b_predictions, settings.b_rename):
         found = detect_input(sides[0], detector, settings, log, progress)
         return found, found
     first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
     return first, second
+
+
+def _renamed_sides(sides: Sequence[InputSet], pairs: Renames, log: Log) -> tuple[list[InputSet], set[str]]:
+    """The sides with the classes of their labels renamed as --rename says; a name may be the detector's alone.
+
+    A set that labels both names keeps them: they are two classes there, and the name is the detector's. Returns the
+    names that a set had, too.
+    """
+    out, used = [], set()
+    for side in sides:
+        for old, new in pairs:
+            frames = side.frames
+            held = {normalized_name(frames.class_name(k)) for k in np.unique(frames.objects.class_id).tolist()}
+            if normalized_name(old) in held and normalized_name(new) not in held:
+                used.add(old)
+                log(f"{frames.name}: class {old} is called {new} (--rename)")
+                named = rename_classes(frames, {old: new}, "--rename")
+                side = replace(side, frames=named, rename={**side.rename, old: new})  # noqa: PLW2901 - one by one
+        out.append(side)
+    return out, used
 
 
 def detect_input(
@@ -235,6 +273,9 @@ def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None
 
 def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
     """Warn where two detectors are compared rather than two sets."""
+    for frames in (side.frames for side in sides):
+        if frames.label_source and frames.detector is not None and frames.detector.name in frames.label_source:
+            log(f"warning: {frames.name}: the detector judged made these labels itself, so it agrees with them")
     first, second = (side.frames.detector for side in sides)
     if first is not None and second is not None and first != second:
         log(

@@ -88,7 +88,11 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
 def require_labels(frames: FrameSet) -> None:
     """Refuse a set in which nothing is labelled."""
     if len(frames.objects) == 0:
-        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
+        raise SimjudgeError(
+            f"{frames.name}: holds no labelled object, so its contexts are unknown; label it, or take a stronger"
+            " detector's predictions for labels (simjudge convert --labels PREDICTED --from-predictions 0.5), or"
+            " regions of label images (--from-regions CLASS), or compare whole pictures (simjudge objects)"
+        )
 
 
 def class_contexts(judged_set: JudgedSet, rows: IntArray, method: Method) -> Contexts:

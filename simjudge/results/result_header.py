@@ -89,6 +89,8 @@ class ComparedSet:
     block_seconds: float | None = None
     time_blocks: int | None = None
     mean_performance: float | None = None  # of a set among many
+    thinned: str | None = None  # which frames of the input were taken; None for all
+    labels: str | None = None  # what the labels are where nobody drew them; None where somebody did
     pixel_height: float = 1.0  # how much higher than wide a pixel is: of range images
 
     @classmethod

@@ -145,16 +145,16 @@ def read_with_format(
             raise SimjudgeError(f"{source.path}: no frame of it can be read: {lost[0]}")
         raise SimjudgeError(f"{source.path}: holds no frame; an empty set cannot be used")
     frames = _with_distinct_names(frames, source.path)
-    if frames.label_source:  # every result and page calls the set so
-        frames = replace(frames, name=labelled_name(frames.name, frames.label_source))
+    frames = named_by_labels(frames)
     if not allow_outside:
         refuse_outside(frames, source.folder)
     return frames, form.name
 
 
-def labelled_name(name: str, label_source: str) -> str:
-    """What a set is called whose labels nobody drew."""
-    return f"{name}, labels: {label_source}"
+def named_by_labels(frames: FrameSet) -> FrameSet:
+    """The set under a name that says what its labels are where nobody drew them: each result and page calls it so."""
+    said = f", labels: {frames.label_source}" if frames.label_source else ""
+    return frames if said in frames.name else replace(frames, name=f"{frames.name}{said}")
 
 
 def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = None) -> Losses:
@@ -372,7 +372,7 @@ def as_frames(
     """Read a data set, unless it is read already, and take the frames that are wanted."""
     if not isinstance(source, FrameSet):
         source = read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
-    return thin_frames(source, thinning)
+    return thin_frames(named_by_labels(source), thinning)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:

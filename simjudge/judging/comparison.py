@@ -274,6 +274,8 @@ def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None
 def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
     """Warn where two detectors are compared rather than two sets."""
     for frames in (side.frames for side in sides):
+        if frames.label_source:
+            log(f"note: {frames.name}: nobody drew these labels, so a gap may be of the labels")
         if frames.label_source and frames.detector is not None and frames.detector.name in frames.label_source:
             log(f"warning: {frames.name}: the detector judged made these labels itself, so it agrees with them")
     first, second = (side.frames.detector for side in sides)

@@ -18,7 +18,14 @@ from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.semantic_classes import SemanticClasses, common_classes
-from simjudge.data.sets import find_format, image_topics, read_clouds, read_predictions, read_with_format
+from simjudge.data.sets import (
+    find_format,
+    image_topics,
+    named_by_labels,
+    read_clouds,
+    read_predictions,
+    read_with_format,
+)
 from simjudge.data.thinned_frames import thin_frames
 from simjudge.detectors.detector_settings import Renames
 from simjudge.judging.class_numbering import rename_class_names, rename_classes
@@ -263,7 +270,7 @@ def read_input(
     if isinstance(source, CloudSet):
         raise UsageError(f"{source.name}: is a set of clouds; give --sensor lidar")
     if isinstance(source, FrameSet):
-        path, frames, form = None, source, IN_MEMORY
+        path, frames, form = None, named_by_labels(source), IN_MEMORY
     else:
         path = Path(source)
         frames, form = read_with_format(path, topics=image_topics(image_topic), allow_outside=allow_outside)

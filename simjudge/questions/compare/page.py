@@ -238,7 +238,8 @@ def _facts(result: Result, names: SetNames) -> list[str]:
     if result.overall is None:
         return []
     own = result.header.parameters.performance
-    facts = [*([own.sentence] if own else []), *overlap_sentences(result.overall, names)]
+    facts = [f"{side.upper()} has labels: {held.labels}." for side, held in result.header.sets.items() if held.labels]
+    facts += [*([own.sentence] if own else []), *overlap_sentences(result.overall, names)]
     facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
     facts.append(where_sentence(result.header.where))
     return [f for f in facts if f]

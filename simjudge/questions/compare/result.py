@@ -131,9 +131,10 @@ class ComparisonResult(ShownResult):
         """What the verdict means, and which numbers it rests on."""
         if self.saved.overall is None:
             return ""
-        own = self.saved.header.parameters.performance
-        said = f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
-        return said if own is None else f"{said} {own.sentence}"
+        own, sets = self.saved.header.parameters.performance, self.saved.header.sets
+        said = [f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}", "" if own is None else own.sentence]
+        said += [f"{side.upper()} has labels: {held.labels}." for side, held in sets.items() if held.labels]
+        return " ".join(filter(None, said))
 
     @property
     def balance(self) -> str:

@@ -73,4 +73,4 @@ def test_the_lines_on_photographs_without_labels_run(desk):
         done = CliRunner().invoke(app, shlex.split(line)[1:])
         assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
     assert len(sj.read(desk / "objects").objects) == 2
-    assert "labels: predictions of teacher at 0.5, a teacher" in sj.load_result(desk / "result").name
+    assert "labels: predictions of teacher at 0.5, a teacher" in sj.load_result(desk / "result").meaning

@@ -52,6 +52,7 @@ from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     correction_sentence,
+    given_sentences,
     measure_meaning,
     measure_notes,
     measure_rows,
@@ -173,7 +174,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
     return ResultView(
         result=result,
         names=names,
-        hero=_hero(result, names, verdicts[0]) if verdicts else None,
+        hero=_with_given(result, _hero(result, names, verdicts[0])) if verdicts else None,
         measures=measure_rows(result),
         measure_notes=measure_notes(result),
         verdicts=verdicts,
@@ -216,6 +217,12 @@ def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVe
     )
 
 
+def _with_given(result: Result, hero: ClassVerdict) -> ClassVerdict:
+    """The verdict with what it is of, where that is no metric of simjudge's, or where nobody drew the labels."""
+    said = given_sentences(result)
+    return replace(hero, evidence=" ".join([*said, hero.evidence]).rstrip()) if said else hero
+
+
 def _patch_note(result: Result, names: SetNames) -> str:
     contexts, patch = result.contexts, result.header.parameters.patch
     if contexts is None or not patch:
@@ -237,9 +244,7 @@ def _largest(result: Result, count: int) -> list[ResultEntry]:
 def _facts(result: Result, names: SetNames) -> list[str]:
     if result.overall is None:
         return []
-    own = result.header.parameters.performance
-    facts = [f"{side.upper()} has labels: {held.labels}." for side, held in result.header.sets.items() if held.labels]
-    facts += [*([own.sentence] if own else []), *overlap_sentences(result.overall, names)]
+    facts = overlap_sentences(result.overall, names)
     facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
     facts.append(where_sentence(result.header.where))
     return [f for f in facts if f]

@@ -203,6 +203,13 @@ def _w1_beside_noise(entry: ResultEntry) -> str:
     )
 
 
+def given_sentences(result: Result) -> list[str]:
+    """Say what performance of one's own was judged, and which labels nobody drew; empty for plain comparisons."""
+    own, sets = result.header.parameters.performance, result.header.sets
+    said = [] if own is None else [own.sentence]
+    return said + [f"{side.upper()} has labels: {held.labels}." for side, held in sets.items() if held.labels]
+
+
 def own_units(entry: ResultEntry) -> str:
     """Write the gap, its interval, W1 and the margin in units of a performance of one's own."""
     numbers, own = entry.numbers, entry.own

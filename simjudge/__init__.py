@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from simjudge.judging.compare_settings import CompareSettings as CompareSettings
     from simjudge.judging.compare_settings import SweepSettings as SweepSettings
     from simjudge.judging.own_performance import JudgedObject as JudgedObject
-    from simjudge.judging.own_performance import OwnPerformance as OwnPerformance
     from simjudge.judging.own_performance import PredictedObject as PredictedObject
+    from simjudge.judging.performance_source import OwnPerformance as OwnPerformance
     from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
@@ -126,7 +126,7 @@ _HOMES = {
     "ObjectComparisonResult": "simjudge.questions.objects.run",
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
-    "OwnPerformance": "simjudge.judging.own_performance",
+    "OwnPerformance": "simjudge.judging.performance_source",
     "Plan": "simjudge.questions.plan.plan",
     "PolicyComparisonResult": "simjudge.questions.policies.run",
     "PolicyTrials": "simjudge.questions.policies.trials",

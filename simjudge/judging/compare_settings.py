@@ -13,7 +13,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import Settings, TextForm, setting
 from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, ModelSettings, Renames, RenameSettings
-from simjudge.judging.own_performance import METAVAR, OwnPerformance, parse_performance
+from simjudge.judging.performance_source import METAVAR, OwnPerformance, parse_performance
 from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
 from simjudge.method.verdicts import MARGIN
 

@@ -21,15 +21,14 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import row_offsets
 from simjudge.core.text import list_some, one_line
+from simjudge.judging.performance_source import TABLES
 
-TABLES = (".csv", ".parquet")
-"""Endings of the files that are read."""
 FRAME_KEYS, OBJECT, INSTANCE, SET = ("frame", "image"), "object", "instance", "set"
 _KEYS = (*FRAME_KEYS, OBJECT, INSTANCE, SET)
 
 
 @dataclass(frozen=True)
-class NumberTable:
+class GivenTable:
     """A table as it was read."""
 
     path: Path
@@ -52,7 +51,7 @@ class NumberTable:
         return [i for i, name in enumerate(self.set_name) if name.lower() == side or name == frames.name]
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> NumberTable:
+def read_table(path: Path, columns: Sequence[str] | None = None) -> GivenTable:
     """Read a table. `columns`: those to read; None for all that are no keys."""
     if not path.is_file():
         raise SimjudgeError(f"{path}: does not exist; give a table ({' or '.join(TABLES)}), or one column of it")
@@ -78,7 +77,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> NumberTable:
         lines.append(number)
     if not values:
         raise SimjudgeError(f"{path}: holds no row")
-    return NumberTable(
+    return GivenTable(
         path, frame, place, place_key == INSTANCE, sets, np.array(values, np.float64), tuple(chosen), lines
     )
 
@@ -141,7 +140,7 @@ def _value(given: Any, where: str) -> float:
 
 
 def table_values(
-    tables: Sequence[NumberTable], sets: Sequence[FrameSet], losses: Losses, *, whole_frames: bool
+    tables: Sequence[GivenTable], sets: Sequence[FrameSet], losses: Losses, *, whole_frames: bool
 ) -> tuple[FloatArray, FloatArray]:
     """The numbers of each object of both sets, or of each frame: float64 (N, K), NaN where the table has none.
 
@@ -170,7 +169,7 @@ def table_values(
     return found[0], found[1]
 
 
-def _check_sets(tables: Sequence[NumberTable], sets: Sequence[FrameSet]) -> None:
+def _check_sets(tables: Sequence[GivenTable], sets: Sequence[FrameSet]) -> None:
     """Refuse a table of both sets whose rows may be of either, and rows of no set."""
     a, b = sets
     for table in tables:
@@ -203,7 +202,7 @@ _IMAGE_ENDINGS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".
 
 
 def _side_values(
-    table: NumberTable, side: str, frames: FrameSet, losses: Losses, *, alone: bool, whole_frames: bool
+    table: GivenTable, side: str, frames: FrameSet, losses: Losses, *, alone: bool, whole_frames: bool
 ) -> FloatArray:
     """The numbers of one set. `alone`: all rows are of this set."""
     places = _Places(frames, whole_frames=whole_frames)
@@ -235,7 +234,7 @@ class _Places:
         for row, key in enumerate(zip(frames.objects.frame.tolist(), frames.objects.instance.tolist(), strict=True)):
             self._instances.setdefault(key, []).append(row)
 
-    def find(self, table: NumberTable, row: int) -> int | None:
+    def find(self, table: GivenTable, row: int) -> int | None:
         """The number of the object, or of the frame, that a row is of; None where the set has no such frame."""
         frame = self._index.get(table.frame[row], self._by_stem.get(_stem(table.frame[row])))
         if frame is None or self._whole_frames:

@@ -13,12 +13,11 @@ from simjudge.core.frames import FrameSet
 from simjudge.detectors.assignment import assign
 from simjudge.judging.class_numbering import match_classes
 from simjudge.judging.compare_settings import SEMANTIC, WHOLE_FRAMES, CompareSettings
-from simjudge.judging.given_numbers import NumberTable, read_table, table_values
+from simjudge.judging.given_numbers import GivenTable, read_table, table_values
 from simjudge.judging.inputs import InputSet
 from simjudge.judging.judged_frames import judge_frames, layout_contexts
 from simjudge.judging.judged_set import JudgedSet, judge_set
 from simjudge.judging.own_performance import (
-    OwnPerformance,
     called,
     frame_function_values,
     function_values,
@@ -27,6 +26,7 @@ from simjudge.judging.own_performance import (
     shares_of_range,
     state_range,
 )
+from simjudge.judging.performance_source import OwnPerformance
 from simjudge.method.feature_contexts import feature_contexts
 from simjudge.method.patches import Contexts
 from simjudge.results.stated_performance import StatedPerformance
@@ -39,8 +39,8 @@ WITHOUT = "without a number of one's own"
 class GivenTables:
     """The tables of a comparison: one of both sets, or one of each; empty for none."""
 
-    performance: tuple[NumberTable, ...] = ()
-    features: tuple[NumberTable, ...] = ()
+    performance: tuple[GivenTable, ...] = ()
+    features: tuple[GivenTable, ...] = ()
 
 
 def read_tables(settings: CompareSettings, sides: Sequence[InputSet]) -> GivenTables:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from simjudge.core.images import RgbImage
 from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Objects, Predictions, row_offsets
 from simjudge.core.text import one_line
-from simjudge.judging.given_numbers import TABLES, NumberTable, read_table
+from simjudge.judging.given_numbers import GivenTable, read_table
+from simjudge.judging.performance_source import METAVAR, TABLES, OwnPerformance, PerformanceFunction
 from simjudge.results.stated_performance import StatedPerformance
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ BESIDE = "performance"
 """Stem of a table inside a set's folder; beside the file of a set it follows the file's name: sim.performance.csv."""
 LABEL_COLUMNS = ("distance", "visible")
 """Columns of the labels themselves that may be a performance."""
-_LOWER = "lower"
-METAVAR = "FILE|COLUMN[:low:high][:lower]"
 
 
 @dataclass(frozen=True)
@@ -64,92 +63,9 @@ class JudgedObject:
     read_image: Callable[[], RgbImage] | None  # reads the picture, uint8 (height, width, 3); None where there is none
 
 
-PerformanceFunction: TypeAlias = Callable[[JudgedObject, Sequence[PredictedObject]], float]
-"""From an object and the predictions of its frame (of any class, score of min_score or more) to a number; NaN: none."""
-
-
-@dataclass(frozen=True)
-class OwnPerformance:
-    """What gives every object, patch or frame its number, and the range of that number.
-
-    Attributes:
-        source: path of a table (.csv, .parquet); name of a column of the tables beside both sets, or of their labels
-            (distance, visible); or a function of a `JudgedObject` and the predictions of its frame.
-        low: its lowest value; None to find the range in both sets.
-        high: its highest value; None to find it.
-        lower: whether a lower number is better.
-        column: the column of a table that has several.
-        name: what to call it; "" for the name of the column or function.
-    """
-
-    source: str | Path | PerformanceFunction
-    low: float | None = None
-    high: float | None = None
-    lower: bool = False
-    column: str = ""
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        """Check the range."""
-        if (self.low is None) != (self.high is None):
-            raise UsageError("performance: give both ends of its range, or neither")
-        if self.low is not None and self.high is not None and not -math.inf < self.low < self.high < math.inf:
-            raise UsageError(f"performance: its range {self.low:g} to {self.high:g} does not go up")
-
-    @property
-    def function(self) -> PerformanceFunction | None:
-        """The function; None for a table or column."""
-        return None if isinstance(self.source, str | Path) else self.source
-
-    @property
-    def path(self) -> Path | None:
-        """The table; None for a function, or for a column of the tables beside both sets."""
-        if self.function is not None or Path(str(self.source)).suffix.lower() not in TABLES:
-            return None
-        return Path(str(self.source))
-
-    def text(self) -> str:
-        """The option's text."""
-        source = str(self.source) if self.function is None else self.called
-        parts = [source, *([self.column] if self.column else [])]
-        parts += [] if self.low is None or self.high is None else [f"{self.low:g}", f"{self.high:g}"]
-        return ":".join([*parts, *([_LOWER] if self.lower else [])])
-
-    @property
-    def called(self) -> str:
-        """What it is called: the name given, else that of the column or function."""
-        if self.name or self.function is not None:
-            return self.name or str(getattr(self.function, "__name__", "performance"))
-        return self.column or ("" if self.path is not None else str(self.source))
-
-
-def parse_performance(given: Any) -> OwnPerformance:
-    """Read the setting: text as of the command line, a path, a function, or what it is already."""
-    if isinstance(given, OwnPerformance):
-        return given
-    if not isinstance(given, str):
-        if isinstance(given, Path) or callable(given):
-            return OwnPerformance(given)
-        raise UsageError(f"performance {one_line(given)}: give a table, a column, a function or an OwnPerformance")
-    parts = given.split(":")
-    lower = len(parts) > 1 and parts[-1] == _LOWER
-    parts = parts[:-1] if lower else parts
-    low = high = None
-    if len(parts) > 2:
-        try:
-            low, high = float(parts[-2]), float(parts[-1])
-            parts = parts[:-2]
-        except ValueError:
-            pass
-    source, column = parts[0], ":".join(parts[1:])
-    if not source or (column and Path(source).suffix.lower() not in TABLES):
-        raise UsageError(f"performance {given!r}: write {METAVAR}; a file with several columns is FILE:COLUMN")
-    return OwnPerformance(source, low, high, lower, column)
-
-
 def performance_tables(
     performance: OwnPerformance, paths: Sequence[Path | None], sets: Sequence[FrameSet]
-) -> tuple[NumberTable, ...]:
+) -> tuple[GivenTable, ...]:
     """The table of both sets, or that beside each one; none where labels hold the column.
 
     `paths`: of the sets; None for a set in memory.
@@ -187,7 +103,7 @@ def label_column(performance: OwnPerformance, frames: FrameSet) -> FloatArray:
     return values
 
 
-def called(performance: OwnPerformance, tables: Sequence[NumberTable]) -> OwnPerformance:
+def called(performance: OwnPerformance, tables: Sequence[GivenTable]) -> OwnPerformance:
     """The same with the name that its numbers have, where none was given."""
     return performance if performance.called else replace(performance, name=tables[0].columns[0])
 

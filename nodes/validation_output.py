@@ -96,6 +96,9 @@ def live_options(settings: ParameterValues) -> LiveOptions:
     of_live = compare_settings(settings)
     if of_live.sensor != CAMERA:
         raise UsageError("sensor: live streams are of pictures; compare two sets of clouds with a and b")
+    for name in ("performance", "features"):
+        if getattr(of_live, name) is not None:
+            raise UsageError(f"{name}: is of sets; compare two of them with a and b")
     return LiveOptions(
         replace(of_live, a_predictions=None, b_predictions=None, a_image_topic=None, b_image_topic=None, paired=False),
         live_is_a=settings["live_is"] == "a",

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from simjudge.detectors.training import train as train
     from simjudge.judging.compare_settings import CompareSettings as CompareSettings
     from simjudge.judging.compare_settings import SweepSettings as SweepSettings
+    from simjudge.judging.own_performance import JudgedObject as JudgedObject
+    from simjudge.judging.own_performance import PredictedObject as PredictedObject
+    from simjudge.judging.performance_source import OwnPerformance as OwnPerformance
     from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
@@ -128,6 +131,7 @@ _HOMES = {
     "ExportedSensors": "simjudge.sim.sensors.exporting",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
+    "JudgedObject": "simjudge.judging.own_performance",
     "LabelErrorResult": "simjudge.questions.label_error.page",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
     "LidarFit": "simjudge.questions.fit.result",
@@ -135,9 +139,11 @@ _HOMES = {
     "ObjectComparisonResult": "simjudge.questions.objects.run",
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
+    "OwnPerformance": "simjudge.judging.performance_source",
     "Plan": "simjudge.questions.plan.plan",
     "PolicyComparisonResult": "simjudge.questions.policies.run",
     "PolicyTrials": "simjudge.questions.policies.trials",
+    "PredictedObject": "simjudge.judging.own_performance",
     "Predictions": "simjudge.core.object_tables",
     "RankingResult": "simjudge.questions.rank.page",
     "RealPerformance": "simjudge.questions.real_performance",
@@ -163,7 +169,6 @@ _HOMES = {
     "compare_policies": "simjudge.questions.policies.run",
     "compare_tracks": "simjudge.questions.tracks.run",
     "compare_trajectories": "simjudge.questions.trajectories.run",
-    "read_policy_trials": "simjudge.questions.policies.run",
     "convert": "simjudge.data.set_parts",
     "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
@@ -189,6 +194,7 @@ _HOMES = {
     "rank": "simjudge.questions.rank.run",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
+    "read_policy_trials": "simjudge.questions.policies.run",
     "recover": "simjudge.data.rosbag2.live_recording",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",

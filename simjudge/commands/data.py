@@ -42,6 +42,21 @@ def convert(
     out: Path = typer.Argument(..., metavar="OUT", help="Output: x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco, pcd or kitti."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
+    from_predictions: float | None = typer.Option(
+        None,
+        "--from-predictions",
+        min=0,
+        max=1,
+        metavar="SCORE",
+        help="Take predictions of this score or more (of --labels, else of IN) for labels: a stronger detector as "
+        "teacher.",
+    ),
+    from_regions: list[str] = typer.Option(
+        [],
+        "--from-regions",
+        metavar="CLASS",
+        help="Take connected regions of this class in label images (of --labels, else of IN) for objects; repeatable.",
+    ),
     label_tolerance: float = typer.Option(
         0.0,
         min=0,
@@ -102,6 +117,8 @@ def convert(
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
 
+    Without labels: --labels PREDICTED --from-predictions 0.5 takes what a stronger detector found.
+
     To label a recording of Gazebo, Isaac Sim, CARLA, Webots or Chrono::ROS by its own ground truth: --simulator NAME
     (`simjudge render --list` lists them).
     """
@@ -139,6 +156,9 @@ def convert(
         crop=crop,
         min_size=min_size or 0.0,
         allow_outside=settings.allow_outside,
+        from_predictions=from_predictions,
+        from_regions=from_regions,
+        thinning=settings.thinning,
     )
     if isinstance(frames, CloudSet):
         boxes = "" if frames.boxes is None else f", {len(frames.boxes)} boxes"
@@ -148,6 +168,8 @@ def convert(
         return
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
     print_note(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
+    if frames.label_source:
+        print_note(f"labels: {frames.label_source}; every result made from {out} says so")
     exit_if_lost(frames.losses)
 
 
@@ -186,7 +208,7 @@ def join(
     """
     from simjudge.data.set_parts import join as run
 
-    whole = run(*sources, out=out, to=to, allow_outside=settings.allow_outside)
+    whole = run(*sources, out=out, to=to, allow_outside=settings.allow_outside, thinning=settings.thinning)
     predictions = "" if whole.predictions is None else f", {len(whole.predictions)} predictions"
     print_note(f"{out}: {len(whole)} frames, {len(whole.objects)} objects{predictions}")
     exit_if_lost(whole.losses)
@@ -221,6 +243,7 @@ def split(
         by_source=by_source,
         contiguous=contiguous,
         allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
     )
     for path, part in zip(dealt.paths, dealt, strict=True):
         sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
@@ -299,7 +322,7 @@ def info(
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.questions.info import info as run
 
-    found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside)
+    found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside, thinning=settings.thinning)
     out = Console(soft_wrap=True, highlight=False)
     out.print(f"[bold]{escape(found.summary.name)}[/bold]: {escape(found.summary.kind)}")
     for note in found.notes:
@@ -356,6 +379,8 @@ def detect(
 
     file = find_file(settings.model, DETECTOR)
     if is_cloud_detector(file):
+        if settings.thinning:
+            raise UsageError(f"--every, --rate: are of pictures, not of clouds ({settings.thinning})")
         _detect_cuboids(source, file, out, to, cloud_topic)
         return
     if out is None:
@@ -363,7 +388,7 @@ def detect(
     from simjudge.detectors.semantic_net import is_semantic_net
 
     if is_semantic_net(file):
-        _detect_pixels(source, file, out, to, batch, image_topic, allow_outside=settings.allow_outside)
+        _detect_pixels(source, file, out, to, batch, image_topic, settings)
         return
     from simjudge.detectors.detection import detect as run
     from simjudge.detectors.detection import load_detector
@@ -381,6 +406,7 @@ def detect(
         rename=dict(settings.rename or ()),
         image_topic=image_topic,
         allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
         progress=watch,
         log=print_note,
     )
@@ -398,13 +424,21 @@ def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, 
 
 
 def _detect_pixels(
-    source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, *, allow_outside: bool
+    source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, settings: DetectSettings
 ) -> None:
     from simjudge.detectors.semantic_net import predict_semantic
 
     watch = Stopwatch(progress)
     found = predict_semantic(
-        source, file, out, to=to, batch=batch, image_topic=image_topic, allow_outside=allow_outside, progress=watch
+        source,
+        file,
+        out,
+        to=to,
+        batch=batch,
+        image_topic=image_topic,
+        allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
+        progress=watch,
     )
     losses = [found.losses]
     if found.semantic is not None:

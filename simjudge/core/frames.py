@@ -41,6 +41,8 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         0 if label_set is None else sum(map(label_set.has, range(len(frames))))
         for label_set in (frames.semantic, frames.predicted_semantic)
     ]
+    if frames.label_source:
+        blocks.append(("labels", frames.label_source))
     if any(pixels):
         blocks.append(("pixel labels", f"{pixels[0]} label pictures, {pixels[1]} predicted ones"))
     for title, column, unit in (("distances", objects.distance, " m"), ("visible", objects.visible, "")):
@@ -108,6 +110,7 @@ class FrameSet(SummaryRepr):
         predicted_semantic: the class of every pixel as predicted, likewise.
         independent: whether each frame was drawn by itself, as at random poses. Stamps or numbers in a row then make
             no neighbours in time.
+        label_source: what the labels are where nobody drew them, such as the predictions of a stronger detector.
     """
 
     name: str
@@ -127,6 +130,7 @@ class FrameSet(SummaryRepr):
     semantic: LabelPictures | None = None
     predicted_semantic: LabelPictures | None = None
     independent: bool = False
+    label_source: str = ""
 
     def __post_init__(self) -> None:
         count = len(self.frame_name)
@@ -156,6 +160,7 @@ class FrameSet(SummaryRepr):
         losses: Losses | None = None,
         detector: DetectorRecord | None = None,
         independent: bool = False,
+        label_source: str = "",
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
@@ -173,6 +178,7 @@ class FrameSet(SummaryRepr):
             losses: what was left out while reading.
             detector: what made the predictions; None where it is not known.
             independent: whether each frame was drawn by itself, as at random poses.
+            label_source: what the labels are where nobody drew them; "" where somebody did.
 
         Returns:
             The set.
@@ -207,6 +213,7 @@ class FrameSet(SummaryRepr):
             Losses() if losses is None else losses,
             detector,
             independent=independent,
+            label_source=label_source,
         )
 
     def __len__(self) -> int:

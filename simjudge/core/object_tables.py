@@ -137,6 +137,7 @@ class Objects(ShortRepr):
         masks: pixel masks, or None where the set has boxes only.
         cuboid: float64 (N, 7), where it is in space: x, y, z of its centre, length, width, height, metres, in the
             sensor's frame, and yaw, radians; None where the set has no cuboids.
+        given: float64 (N, K), numbers of one's own, such as a performance, which no format holds; None for none.
     """
 
     frame: IntArray
@@ -147,6 +148,7 @@ class Objects(ShortRepr):
     visible: FloatArray
     masks: Masks | None = None
     cuboid: FloatArray | None = None
+    given: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -282,7 +284,7 @@ def order_by_frame(table: AnyTable) -> AnyTable:
 def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
     """Put the rows of several tables into one."""
     kind = type(tables[0])
-    names = [column.name for column in fields(kind) if column.name not in {"masks", "cuboid"}]
+    names = [column.name for column in fields(kind) if column.name not in {"masks", "cuboid", "given"}]
     cuboids = [table.cuboid for table in tables if table.cuboid is not None]
     cuboid = np.concatenate(cuboids) if len(cuboids) == len(tables) else None
     masks = None

@@ -47,6 +47,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simjudge.core.errors import UsageError
+from simjudge.core.thinning import Thinning
 
 Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
@@ -452,6 +453,20 @@ class ReadSettings(Settings, panel="Reading files"):
         default=False,
         help="Allow images outside the data set's folder (default: refused, since a file may name any path).",
     )
+    every: int = setting(1, "Take every N-th frame alone.", low=1, high=10**6)
+    rate: float | None = setting(
+        None, "Take as many frames a second alone, by their times.", unit="Hz", low=1e-6, high=1e6
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.thinning
+
+    @property
+    def thinning(self) -> Thinning:
+        """Which frames of each input are taken."""
+        return Thinning(self.every, self.rate)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -334,7 +334,7 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
     names = dict(target.class_names)
     for class_id, name in labels.class_names.items():
         names.setdefault(ids.get(class_id, class_id), name)
-    return replace(base, objects=objects, labelled=labelled, class_names=names)
+    return replace(base, objects=objects, labelled=labelled, class_names=names, label_source=labels.label_source)
 
 
 def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:

@@ -20,6 +20,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import AnyTable, Predictions, concatenate_tables
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 from simjudge.data.frame_sequences import (
@@ -31,17 +32,20 @@ from simjudge.data.frame_sequences import (
     source_photograph,
 )
 from simjudge.data.image_geometry import CropWindow, crop_images, flip_vertically
+from simjudge.data.made_labels import labels_from_pictures, labels_from_predictions
 from simjudge.data.sets import (
     Topics,
     as_frames,
     find_format,
     read_clouds,
+    read_predictions,
     read_set,
     refuse_input_as_output,
     write_clouds,
     write_set,
     write_where_asked,
 )
+from simjudge.data.thinned_frames import thin_frames
 
 
 def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
@@ -72,11 +76,16 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         losses=losses,
         detector=_detector(sets),
         independent=all(s.independent for s in sets),
+        label_source="; ".join(dict.fromkeys(s.label_source for s in sets if s.label_source)),
     )
 
 
 def join(
-    *sources: FrameSet | str | Path, out: str | Path | None = None, to: str | None = None, allow_outside: bool = False
+    *sources: FrameSet | str | Path,
+    out: str | Path | None = None,
+    to: str | None = None,
+    allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
 ) -> FrameSet:
     """Join several data sets to one: the recordings of one site, or the splits of a data set.
 
@@ -88,6 +97,7 @@ def join(
         out: where to write the joined set; None writes nothing.
         to: the format of a folder at `out`, such as yolo or coco.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        thinning: which frames of each source are taken, such as `Thinning(every=5)`.
 
     Returns:
         The joined set.
@@ -106,7 +116,8 @@ def join(
         raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
     if out is not None and Path(out).resolve() in resolved:
         raise UsageError(f"{out}: is an input; choose another name")
-    return write_where_asked(join_sets([as_frames(source, allow_outside=allow_outside) for source in sources]), out, to)
+    read = [as_frames(source, allow_outside=allow_outside, thinning=thinning) for source in sources]
+    return write_where_asked(join_sets(read), out, to)
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,7 +289,7 @@ class Split:
         return self.parts[index]
 
 
-def split(
+def split(  # noqa: PLR0913 - one argument an option
     source: FrameSet | str | Path,
     parts: int = 2,
     out: str | Path | None = None,
@@ -288,6 +299,7 @@ def split(
     by_source: bool = True,
     allow_outside: bool = False,
     contiguous: bool = False,
+    thinning: Thinning = ALL_FRAMES,
 ) -> Split:
     """Deal the frames of a set at random, or in stretches, into parts of equal size, to compare a set with itself.
 
@@ -300,6 +312,7 @@ def split(
         by_source: keep variants of one photograph together, which the names of Roboflow tell.
         allow_outside: take pictures that lie outside of the folder of their data set.
         contiguous: each part is one stretch of a recording or of a numbered sequence, in its order; nothing is random.
+        thinning: which frames are taken before, such as `Thinning(every=5)`.
 
     Returns:
         The parts.
@@ -311,7 +324,7 @@ def split(
     known = [*(form.name for form in folder_formats()), *_file_endings()]
     if to not in known:
         raise UsageError(f"--to {to}: no such format; one of {', '.join(known)}")
-    frames = as_frames(source, allow_outside=allow_outside)
+    frames = as_frames(source, allow_outside=allow_outside, thinning=thinning)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
     chosen = _stretches(frames, parts) if contiguous else random_split(groups, parts, seed)
     dealt = [frames.take(rows) for rows in chosen]
@@ -366,6 +379,9 @@ def convert(  # noqa: PLR0913 - one argument an option
     crop: str | None = None,
     min_size: float = 0.0,
     allow_outside: bool = False,
+    from_predictions: float | None = None,
+    from_regions: Sequence[str] = (),
+    thinning: Thinning = ALL_FRAMES,
 ) -> FrameSet | CloudSet:
     """Convert a data set or a recording into another format; nothing is lost on the way.
 
@@ -383,6 +399,11 @@ def convert(  # noqa: PLR0913 - one argument an option
         crop: a rectangle WIDTHxHEIGHT+X+Y in pixels that is cut out of every image, with its labels.
         min_size: labels whose box is narrower or lower are left out, pixels.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        from_predictions: take the predictions of this score or more, of `labels` or of the source itself, for labels:
+            a stronger detector as teacher. The set says so, and so does every result made from it.
+        from_regions: classes whose connected regions in the label pictures, of `labels` or of the source itself,
+            become objects.
+        thinning: which frames are taken, such as `Thinning(every=5)`.
 
     Returns:
         The set that was written. Its `losses` count what was left out while reading and writing.
@@ -393,24 +414,58 @@ def convert(  # noqa: PLR0913 - one argument an option
     """
     refuse_input_as_output(out, source)
     if isinstance(source, CloudSet) or _takes_clouds(source, Path(out), to, topics):
-        if labels is not None or upside_down or crop is not None or min_size:
+        made = from_predictions is not None or bool(from_regions) or bool(thinning)
+        if labels is not None or upside_down or crop is not None or min_size or made:
             raise UsageError(
-                "--labels, --upside-down, --crop and --min-size are for images; convert the clouds without them"
+                "--labels, --from-predictions, --from-regions, --upside-down, --crop, --min-size, --every and --rate"
+                " are for images; convert the clouds without them"
             )
         return _convert_clouds(source, out, to, topics)
     tolerance_ns = round(label_tolerance * 1e9)
     frames = (
         source if isinstance(source, FrameSet) else read_set(source, tolerance_ns, topics, allow_outside=allow_outside)
     )
+    frames = thin_frames(frames, thinning)
     if upside_down:
         frames = flip_vertically(frames)
-    if labels is not None:
-        frames = attach_labels(as_frames(labels, allow_outside=allow_outside), frames, tolerance_ns)
+    if labels is not None or from_predictions is not None or from_regions:
+        taken = _labels(labels, frames, source, from_predictions, from_regions, allow_outside=allow_outside)
+        frames = taken if labels is None else attach_labels(taken, frames, tolerance_ns)
     if crop is not None:
         frames = crop_images(frames, CropWindow.parse(crop))
     if min_size:
         frames = leave_out_small(frames, min_size)
     return write_where_asked(frames, out, to)
+
+
+def _labels(
+    labels: FrameSet | str | Path | None,
+    frames: FrameSet,
+    source: FrameSet | str | Path,
+    from_predictions: float | None,
+    from_regions: Sequence[str],
+    *,
+    allow_outside: bool,
+) -> FrameSet:
+    """The set whose objects are the labels, made of predictions or of regions where asked for."""
+    if from_predictions is not None and from_regions:
+        raise UsageError("--from-predictions and --from-regions: give one of them")
+    if labels is None:
+        given = frames
+    elif from_predictions is not None and _holds_predictions_alone(labels):
+        beside = None if isinstance(source, FrameSet) else source
+        given = read_predictions(Path(str(labels)), frames, beside, allow_outside=allow_outside)
+        given = given if given.detector else replace(given, name=Path(str(labels)).stem)
+    else:
+        given = as_frames(labels, allow_outside=allow_outside)
+    if from_predictions is not None:
+        return labels_from_predictions(given, from_predictions)
+    return labels_from_pictures(given, from_regions) if from_regions else given
+
+
+def _holds_predictions_alone(labels: FrameSet | str | Path) -> bool:
+    form = None if isinstance(labels, FrameSet) else find_format(labels)
+    return form is not None and form.read is None and form.read_predictions is not None
 
 
 def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topics: Topics | None) -> bool:

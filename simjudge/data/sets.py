@@ -20,6 +20,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.names import DetectorRecord, equal_names, normalized_name
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import list_some, one_line
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems, image_file, name_labels, refuse_outside
@@ -27,6 +28,7 @@ from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 from simjudge.data.frame_sequences import attach_predictions
+from simjudge.data.thinned_frames import thin_frames
 
 _ENTRIES_LOOKED_INTO = 200  # Entries of a folder that are looked into
 # Endings of files that may be data sets of their own.
@@ -143,9 +145,16 @@ def read_with_format(
             raise SimjudgeError(f"{source.path}: no frame of it can be read: {lost[0]}")
         raise SimjudgeError(f"{source.path}: holds no frame; an empty set cannot be used")
     frames = _with_distinct_names(frames, source.path)
+    frames = named_by_labels(frames)
     if not allow_outside:
         refuse_outside(frames, source.folder)
     return frames, form.name
+
+
+def named_by_labels(frames: FrameSet) -> FrameSet:
+    """The set under a name that says what its labels are where nobody drew them: each result and page calls it so."""
+    said = f", labels: {frames.label_source}" if frames.label_source else ""
+    return frames if said in frames.name else replace(frames, name=f"{frames.name}{said}")
 
 
 def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = None) -> Losses:
@@ -354,12 +363,16 @@ def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
 
 
 def as_frames(
-    source: FrameSet | str | Path, *, image_topic: str | None = None, allow_outside: bool = False
+    source: FrameSet | str | Path,
+    *,
+    image_topic: str | None = None,
+    allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
 ) -> FrameSet:
-    """Read a data set, unless it is read already."""
-    if isinstance(source, FrameSet):
-        return source
-    return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
+    """Read a data set, unless it is read already, and take the frames that are wanted."""
+    if not isinstance(source, FrameSet):
+        source = read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
+    return thin_frames(named_by_labels(source), thinning)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:

@@ -17,6 +17,7 @@ from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.object_tables import Masks, Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 from simjudge.detectors.colour_detector import ColourDetector, read_colours
@@ -90,6 +91,7 @@ def detect(  # noqa: PLR0913 - the options of the command
     rename: Mapping[str, str] | None = None,
     image_topic: str | None = None,
     allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
 ) -> FrameSet:
@@ -105,6 +107,7 @@ def detect(  # noqa: PLR0913 - the options of the command
         rename: by a class name of the detector, the name that the set uses for this class.
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        thinning: which frames are taken, such as `Thinning(every=5)`.
         progress: opens a progress bar.
         log: receives what a person should know about the match of classes.
 
@@ -119,7 +122,7 @@ def detect(  # noqa: PLR0913 - the options of the command
     """
     refuse_input_as_output(out, source)
     loaded = load_detector(detector) if isinstance(detector, str | Path) else detector
-    frames = as_frames(source, allow_outside=allow_outside, image_topic=image_topic)
+    frames = as_frames(source, allow_outside=allow_outside, image_topic=image_topic, thinning=thinning)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
     with progress(f"detecting on {frames.name}") as advance:

@@ -70,7 +70,8 @@ class RenameSettings(Settings, panel="Detector"):
 
     rename: Renames | None = setting(
         None,
-        "Map detector classes to data set classes (MODEL=SET); unnamed classes are called by their number.",
+        "Rename classes of the detector to those of the data (MODEL=SET); in a comparison also a class of one set to "
+        "that of the other. Unnamed classes are called by their number.",
         form=_RENAMES,
     )
 

@@ -23,6 +23,7 @@ from simjudge.core.images import ImageError, RgbImage, as_rgb, encode_png
 from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, EncodedLabels, LabelPicture
 from simjudge.core.names import normalized_name
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.semantic_classes import BACKGROUND, common_classes, label_pairs, street_train_id
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.detector import ShownDetector, record_detector
@@ -90,7 +91,7 @@ def is_semantic_net(path: Path) -> bool:
     return bool(open_session(path).get_modelmeta().custom_metadata_map.get("task") == TASK)
 
 
-def predict_semantic(
+def predict_semantic(  # noqa: PLR0913 - the options of the command
     source: FrameSet | str | Path,
     net: SemanticNet | Path,
     out: str | Path | None = None,
@@ -99,6 +100,7 @@ def predict_semantic(
     batch: int = 4,
     image_topic: str | None = None,
     allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
     progress: ProgressBar = no_progress,
 ) -> FrameSet:
     """Predict the class of every pixel of the images of a data set.
@@ -111,7 +113,7 @@ def predict_semantic(
     """
     refuse_input_as_output(out, source)
     loaded = net if isinstance(net, SemanticNet) else SemanticNet.load(net)
-    frames = as_frames(source, allow_outside=allow_outside, image_topic=image_topic)
+    frames = as_frames(source, allow_outside=allow_outside, image_topic=image_topic, thinning=thinning)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a net on")
     losses = Losses()

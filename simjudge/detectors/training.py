@@ -419,7 +419,12 @@ def train(
         check_output(settings.keep)
     semantic = settings.task == SEMANTIC
     split, losses = read_split(
-        data, settings.val_fraction, settings.seed, semantic=semantic, allow_outside=settings.allow_outside
+        data,
+        settings.val_fraction,
+        settings.seed,
+        semantic=semantic,
+        allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
     )
     _log_split(split, log, semantic=semantic)
     command = command or _as_call(data, out, settings.given())

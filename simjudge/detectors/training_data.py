@@ -15,10 +15,11 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, Images, ImageSubset, decode_image, encode_png
 from simjudge.core.object_tables import row_offsets
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.formats.yolo import is_yolo
 from simjudge.data.formats.yolo.layout import find_layout
 from simjudge.data.frame_sequences import source_photograph
-from simjudge.data.sets import read_set
+from simjudge.data.sets import as_frames
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,13 @@ _TEST = {"test"}  # Names of a test split, which training never sees
 
 
 def read_split(
-    data: Path, valid_fraction: float | None, seed: int, *, semantic: bool = False, allow_outside: bool = False
+    data: Path,
+    valid_fraction: float | None,
+    seed: int,
+    *,
+    semantic: bool = False,
+    allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
 ) -> tuple[TrainingSplit, Losses]:
     """Read a labelled set, and the two sides to train on and to validate on.
 
@@ -165,7 +172,7 @@ def read_split(
     touched. Anything else is split by source photograph.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
-    frames, side = _read_with_sides(data, allow_outside=allow_outside)
+    frames, side = _read_with_sides(data, allow_outside=allow_outside, thinning=thinning)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to train on")
     on_test, on_valid = (np.array([s in names for s in side], np.bool_) for names in (_TEST, _VALID))
@@ -193,9 +200,9 @@ def _with_label_pictures(frames: FrameSet) -> FrameSet:
     return replace(frames, labelled=np.array([frames.semantic.has(i) for i in range(len(frames))], np.bool_))
 
 
-def _read_with_sides(data: Path, *, allow_outside: bool) -> tuple[FrameSet, list[str]]:
+def _read_with_sides(data: Path, *, allow_outside: bool, thinning: Thinning) -> tuple[FrameSet, list[str]]:
     """The whole set, and the split ("train", "valid", "test" or "") that each of its frames is in."""
-    frames = read_set(data, allow_outside=allow_outside)
+    frames = as_frames(data, allow_outside=allow_outside, thinning=thinning)
     if frames.images is None:
         return frames, [""] * len(frames)
     if not is_yolo(data):

@@ -12,6 +12,7 @@ from typing import Any
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import ReadSettings, Settings, TextForm, setting
 from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, ModelSettings, Renames, RenameSettings
+from simjudge.judging.performance_source import METAVAR, OwnPerformance, parse_performance
 from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
 from simjudge.method.verdicts import MARGIN
 
@@ -241,6 +242,33 @@ class ContextSettings(Settings, panel="Contexts and performance"):
     )
 
 
+WHOLE_FRAMES = "frames"
+"""A context is a whole frame."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPerformanceSettings(Settings, panel="Contexts and performance"):
+    """A performance of one's own, and contexts that are no patches around objects."""
+
+    performance: OwnPerformance | None = setting(
+        None,
+        "Performance of one's own in place of --metric: a table, or a column of the tables beside both sets; its range;"
+        " lower where a lower number is better.",
+        form=TextForm(parse_performance, OwnPerformance.text, METAVAR),
+        common=True,
+    )
+    contexts: str = setting(
+        OBJECTS,
+        "What a context is: objects, each in its patch; or frames, each by all of its labels (with --performance).",
+        choices=(OBJECTS, WHOLE_FRAMES),
+    )
+    features: Path | None = setting(
+        None,
+        "Table of feature vectors, which stand for the patches: similarity is the sum of the smaller features over that"
+        " of the larger ones.",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class LidarSettings(Settings, panel="Lidar"):
     """What is compared, pictures or scans; and how scans become range images."""
@@ -401,8 +429,40 @@ class MethodSettings(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(MethodSettings, CertaintySettings, UnitSettings, PairSettings):
+class CompareSettings(MethodSettings, OwnPerformanceSettings, CertaintySettings, UnitSettings, PairSettings):
     """The settings of a comparison."""
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        given = self.performance
+        if given is not None and self.metric != "iou":
+            raise UsageError(f"--metric {self.metric}: give it or --performance")
+        if self.preset == "cpd" and (given is not None or self.features is not None):
+            raise UsageError("preset cpd: is the authors' tool, which knows the IoU and patches alone")
+        if self.sensor == LIDAR and (self.features is not None or (given is not None and given.function is None)):
+            raise UsageError("--sensor lidar: takes a performance that is a Python function; tables are of pictures")
+        if self.task == SEMANTIC and (self.features is not None or (given is not None and given.function is not None)):
+            raise UsageError("--task semantic: takes a performance from a table, and patches as contexts")
+        if self.contexts == WHOLE_FRAMES:
+            self._check_whole_frames()
+
+    def _check_whole_frames(self) -> None:
+        if self.performance is None:
+            raise UsageError(f"--contexts {WHOLE_FRAMES}: needs a --performance, one number a frame")
+        for flag, given in (
+            ("--sensor lidar", self.sensor == LIDAR),
+            ("--task semantic", self.task == SEMANTIC),
+            ("--paired", self.paired),
+            (f"--unit {self.unit}", self.unit in ("track", "instance")),
+        ):
+            if given:
+                raise UsageError(f"{flag}: is of objects; leave it out with --contexts {WHOLE_FRAMES}")
+
+    @property
+    def chooses_patch(self) -> bool:
+        """Whether the patch follows the sets: of whole frames it is the grid onto which they are scaled."""
+        return super().chooses_patch and self.contexts != WHOLE_FRAMES
 
 
 @dataclass(frozen=True, kw_only=True)

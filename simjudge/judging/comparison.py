@@ -8,19 +8,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.clouds import CloudSet
 from simjudge.detectors.detector import Detector, map_classes
+from simjudge.detectors.detector_settings import Renames
 from simjudge.judging.chosen_patch import log_patch
-from simjudge.judging.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
+from simjudge.judging.class_numbering import (
+    chosen_classes,
+    describe_numbers,
+    match_classes,
+    match_predicted_classes,
+    rename_classes,
+)
 from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings
 from simjudge.judging.control import with_control
 from simjudge.judging.frame_pairs import comparable_pairs
 from simjudge.judging.inputs import InputSet, describe_model, read_input, read_lidar_inputs, read_semantic_inputs
+from simjudge.judging.own_numbers import GivenTables, number_objects, read_tables
 from simjudge.judging.painted_masks import performance_note
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import (
@@ -89,8 +99,8 @@ def compare_sets(
     run: PartRunner | None = None,
 ) -> Comparison:
     """Read both sets, detect where a detector is given, and compare."""
-    sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
+    sides, tables = _read_with_tables(a, b, settings, losses, log=log, progress=progress)
     sets = (sides[0].frames, sides[1].frames)
     for frame_set in sets:
         losses.extend(frame_set.losses)
@@ -100,7 +110,7 @@ def compare_sets(
     if choose_loops(sum(len(one.objects) for one in sets)):
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
-        result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)
+        result = with_control(compare_pair(*sets, settings, advance=advance, run=run, tables=tables), settings, run=run)
     losses.extend(result.losses)
     settings = result.settings
     for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
@@ -112,8 +122,23 @@ def compare_sets(
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }
     inputs["model"] = describe_model(settings)
-    parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
+    if result.performance is not None:
+        log(result.performance.sentence)
+    parameters = comparison_parameters(settings, result.numbers.overall, result.painted, result.performance)
     return Comparison(result, parameters, inputs, losses)
+
+
+def _read_with_tables(
+    a: Source, b: Source, settings: CompareSettings, losses: Losses, *, log: Log, progress: ProgressBar
+) -> tuple[tuple[InputSet, InputSet], GivenTables]:
+    """Read both sets, and what tables say of their objects as they were read."""
+    if settings.performance is None and settings.features is None:
+        return read_inputs(a, b, settings, log=log, progress=progress), GivenTables()
+    read = read_inputs(a, b, replace(settings, classes=None), log=log, progress=progress)
+    tables = read_tables(settings, read)
+    sides = number_objects(read, settings, tables, losses)
+    chosen = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return (replace(sides[0], frames=chosen[0]), replace(sides[1], frames=chosen[1])), tables
 
 
 def read_inputs(
@@ -155,18 +180,27 @@ def _read_pictures(
         source
         if isinstance(source, InputSet)
         else read_input(
-            source, predictions, topic, allow_outside=settings.allow_outside, rename=settings.rename
+            source,
+            predictions,
+            topic,
+            allow_outside=settings.allow_outside,
+            rename=settings.rename,
+            thinning=settings.thinning,
         ).with_classes_renamed(pairs, option)
         for source, predictions, topic, pairs, option in (
             (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
             (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
         )
     ]
+    sides, used = _renamed_sides(sides, settings.rename or (), log)
     if settings.model is None:
         return sides[0], sides[1]
     from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
+    known = set(map(normalized_name, detector.class_names.values()))
+    pairs = [(old, new) for old, new in settings.rename or () if old not in used or normalized_name(old) in known]
+    settings = replace(settings, rename=tuple(pairs) or None)
     _check_classes(sides, detector, settings)
     if a is b and (settings.a_predictions, settings.a_rename) == (settings.b_predictions, settings.b_rename):
         found = detect_input(sides[0], detector, settings, log, progress)
@@ -174,6 +208,26 @@ def _read_pictures(
     first = sides[0] if isinstance(a, InputSet) else detect_input(sides[0], detector, settings, log, progress)
     second = detect_input(sides[1], detector, settings, log, progress)
     return first, second
+
+
+def _renamed_sides(sides: Sequence[InputSet], pairs: Renames, log: Log) -> tuple[list[InputSet], set[str]]:
+    """The sides with the classes of their labels renamed as --rename says; a name may be the detector's alone.
+
+    A set that labels both names keeps them: they are two classes there, and the name is the detector's. Returns the
+    names that a set had, too.
+    """
+    out, used = [], set()
+    for side in sides:
+        for old, new in pairs:
+            frames = side.frames
+            held = {normalized_name(frames.class_name(k)) for k in np.unique(frames.objects.class_id).tolist()}
+            if normalized_name(old) in held and normalized_name(new) not in held:
+                used.add(old)
+                log(f"{frames.name}: class {old} is called {new} (--rename)")
+                named = rename_classes(frames, {old: new}, "--rename")
+                side = replace(side, frames=named, rename={**side.rename, old: new})  # noqa: PLW2901 - one by one
+        out.append(side)
+    return out, used
 
 
 def detect_input(
@@ -229,6 +283,11 @@ def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None
 
 def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
     """Warn where two detectors are compared rather than two sets."""
+    for frames in (side.frames for side in sides):
+        if frames.label_source:
+            log(f"note: {frames.name}: nobody drew these labels, so a gap may be of the labels")
+        if frames.label_source and frames.detector is not None and frames.detector.name in frames.label_source:
+            log(f"warning: {frames.name}: the detector judged made these labels itself, so it agrees with them")
     first, second = (side.frames.detector for side in sides)
     if first is not None and second is not None and first != second:
         log(

@@ -14,10 +14,19 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.semantic_classes import SemanticClasses, common_classes
-from simjudge.data.sets import find_format, image_topics, read_clouds, read_predictions, read_with_format
+from simjudge.data.sets import (
+    find_format,
+    image_topics,
+    named_by_labels,
+    read_clouds,
+    read_predictions,
+    read_with_format,
+)
+from simjudge.data.thinned_frames import thin_frames
 from simjudge.detectors.detector_settings import Renames
 from simjudge.judging.class_numbering import rename_class_names, rename_classes
 from simjudge.judging.compare_settings import MethodSettings
@@ -70,6 +79,8 @@ def _refuse_settings_of_pictures(settings: MethodSettings) -> None:
         "--a-image-topic": settings.a_image_topic,
         "--b-image-topic": settings.b_image_topic,
     }
+    if settings.thinning:
+        raise UsageError(f"--every, --rate: are of pictures; thin the clouds' recording before ({settings.thinning})")
     for flag, value in given.items():
         if value is not None:
             raise UsageError(
@@ -127,7 +138,7 @@ def read_semantic_inputs(
         (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
         (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
     ):
-        side = read_input(source, None, topic, allow_outside=settings.allow_outside)
+        side = read_input(source, None, topic, allow_outside=settings.allow_outside, thinning=settings.thinning)
         require_label_pictures(side.frames)
         if predictions is not None:
             side = _with_predictions(side, predictions, allow_outside=settings.allow_outside)
@@ -216,6 +227,7 @@ class InputSet:
     range_image: Mapping[str, object] | None = None
     # new names that classes of the set were given, by the name that the set has
     rename: Mapping[str, str] = field(default_factory=dict)
+    thinned: str = ""  # which frames of the set were taken; empty for all
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, object]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
@@ -223,6 +235,8 @@ class InputSet:
         predictions = 0 if compared.predictions is None else len(compared.predictions)
         more: dict[str, object] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
         more |= {"rename": dict(self.rename)} if self.rename else {}
+        more |= {"thinned": self.thinned} if self.thinned else {}
+        more |= {"labels": self.frames.label_source} if self.frames.label_source else {}
         return more | {
             "path": "" if path is None else str(path),
             "name": self.frames.name,
@@ -250,18 +264,21 @@ def read_input(
     *,
     allow_outside: bool,
     rename: Renames | None = None,
+    thinning: Thinning = ALL_FRAMES,
 ) -> InputSet:
-    """Read a set, and predictions for it from elsewhere where given."""
+    """Read a set, and predictions for it from elsewhere where given; then take the frames that are wanted."""
     if isinstance(source, CloudSet):
         raise UsageError(f"{source.name}: is a set of clouds; give --sensor lidar")
     if isinstance(source, FrameSet):
-        path, frames, form = None, source, IN_MEMORY
+        path, frames, form = None, named_by_labels(source), IN_MEMORY
     else:
         path = Path(source)
         frames, form = read_with_format(path, topics=image_topics(image_topic), allow_outside=allow_outside)
     if predictions is not None:
         frames = read_predictions(predictions, frames, path, allow_outside=allow_outside, rename=dict(rename or ()))
-    return InputSet(path, predictions, frames, form)
+    thinned = thin_frames(frames, thinning)
+    said = f"{thinning}: {len(thinned)} of {len(frames)}" if thinning else ""
+    return InputSet(path, predictions, thinned, form, thinned=said)
 
 
 def describe_model(settings: MethodSettings) -> dict[str, object] | None:

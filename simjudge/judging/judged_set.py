@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class JudgedSet(ShortRepr):
     chosen: BoolArray | None = None
     # by class id, the predictions by score and the objects that they hit, of average precision
     ranked: dict[int, RankedPredictions] = field(default_factory=dict)
+    whole_frames: bool = False  # whether each object stands for its whole frame, and is no thing of the world
 
     def rows(self, *class_ids: int) -> IntArray:
         """int64 (K,), the rows of `frames.objects` that are of some classes and count."""
@@ -39,10 +40,20 @@ class JudgedSet(ShortRepr):
         return np.flatnonzero(held if self.chosen is None else held & self.chosen)
 
 
-def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
+def judge_set(
+    frames: FrameSet,
+    method: Method,
+    metric: str,
+    losses: Losses,
+    *,
+    precision: bool = True,
+    needs_predictions: bool = True,
+) -> JudgedSet:
     """Keep the frames that are labelled and predicted, and give every object its performance."""
     require_labels(frames)
-    if frames.predictions is None:
+    if frames.predictions is None and not needs_predictions:
+        frames = replace(frames, predicted=frames.labelled, classless=True)
+    elif frames.predictions is None:
         raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
     both = frames.labelled & frames.predicted
     for kind, lacking in (
@@ -77,7 +88,11 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
 def require_labels(frames: FrameSet) -> None:
     """Refuse a set in which nothing is labelled."""
     if len(frames.objects) == 0:
-        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
+        raise SimjudgeError(
+            f"{frames.name}: holds no labelled object, so its contexts are unknown; label it, or take a stronger"
+            " detector's predictions for labels (simjudge convert --labels PREDICTED --from-predictions 0.5), or"
+            " regions of label images (--from-regions CLASS), or compare whole pictures (simjudge objects)"
+        )
 
 
 def class_contexts(judged_set: JudgedSet, rows: IntArray, method: Method) -> Contexts:

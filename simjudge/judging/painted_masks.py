@@ -15,6 +15,7 @@ BOXES = "boxes"
 MASKS = "masks"
 MASKS_AND_BOXES = "masks and boxes"
 LABEL_PICTURES = "label pictures"
+FEATURES = "feature vectors"
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,13 @@ class PaintedGeometry:
     use_masks: bool  # whether objects that have a mask are painted by it
     masked: tuple[tuple[int, int], ...] = ()  # (objects that have a mask, objects) of each set
     pixels: bool = False  # whether patches are cut from label pictures
+    features: bool = False  # whether contexts are feature vectors
 
     @property
     def name(self) -> str:
-        """BOXES, MASKS, MASKS_AND_BOXES or LABEL_PICTURES."""
+        """BOXES, MASKS, MASKS_AND_BOXES, LABEL_PICTURES or FEATURES."""
+        if self.features:
+            return FEATURES
         if self.pixels:
             return LABEL_PICTURES
         if not self.use_masks or not any(masked for masked, _ in self.masked):
@@ -37,7 +41,7 @@ class PaintedGeometry:
     @property
     def note(self) -> str:
         """What a person should know of it; empty where no set has masks."""
-        if not any(masked for masked, _ in self.masked):
+        if self.features or not any(masked for masked, _ in self.masked):
             return ""
         counts = ", ".join(
             f"{which} {masked} of {count}" for which, (masked, count) in zip("AB", self.masked, strict=False)

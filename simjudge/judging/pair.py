@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,13 @@ from simjudge.core.progress import Advance
 from simjudge.detectors.assignment import confusion
 from simjudge.judging.chosen_patch import choose_patch
 from simjudge.judging.class_numbering import match_classes
-from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, MethodSettings
+from simjudge.judging.compare_settings import (
+    PATCH_METRICS,
+    SEMANTIC,
+    WHOLE_FRAMES,
+    CompareSettings,
+    MethodSettings,
+)
 from simjudge.judging.context_kinds import where_sets_differ
 from simjudge.judging.frame_pairs import pair_objects
 from simjudge.judging.inputs import shared_classes
@@ -24,6 +30,7 @@ from simjudge.judging.invented_places import where_detector_invents
 from simjudge.judging.judged_patches import judge_patches
 from simjudge.judging.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.judging.measured_detector import lasting_frame_units, measure_detector
+from simjudge.judging.own_numbers import GivenTables, judge_whole_frames, with_own_numbers
 from simjudge.judging.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.judging.units.sampling_units import SampleUnits
@@ -34,6 +41,7 @@ from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers, reduc
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.method import Method
+from simjudge.results.stated_performance import StatedPerformance
 
 THETA_STEP = 0.1
 """How far below and above the threshold a verdict is looked at too."""
@@ -66,6 +74,7 @@ class PairResult:
     method: Method
     comparison: SetComparison  # comparison, settings: what was compared, and how, with the patch that was chosen
     settings: CompareSettings
+    performance: StatedPerformance | None = None  # one of one's own; None for a metric of simjudge's
 
     @cached_property
     def where(self) -> KindDifferences | None:
@@ -92,16 +101,26 @@ def compare_pair(
     advance: Advance | None = None,
     deadline: float | None = None,
     run: PartRunner | None = None,
+    tables: GivenTables | None = None,
 ) -> PairResult:
-    """Compare two sets, class by class."""
-    losses = Losses()
+    """Compare two sets, class by class. `tables`: of numbers of one's own, where the settings name some."""
+    losses, given = Losses(), tables or GivenTables()
     precision = precision and settings.task != SEMANTIC
+    if settings.contexts == WHOLE_FRAMES:
+        (a, b), stated = judge_whole_frames((set_a, set_b), settings, given, losses)
+        painted = PaintedGeometry(use_masks=False, features=bool(given.features))
+        result = compare_judged((a, b), painted, settings, losses, advance=advance, deadline=deadline, run=run)
+        return replace(result, performance=stated)
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
+    (a, b), own = with_own_numbers((a, b), settings, given, losses)
+    precision = precision and all(judged.frames.predictions is not None for judged in (a, b))
+    painted = replace(painted, features=bool(given.features))
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
-    return compare_judged(
+    result = compare_judged(
         (a, b), painted, settings, losses, precision=precision, advance=advance, deadline=deadline, run=run
     )
+    return replace(result, performance=own)
 
 
 def compare_judged(
@@ -181,8 +200,10 @@ def judge_sets(
         )
         return first, second, painted_sets(first, second, settings)
     require_labels(set_b)
-    a = judge_set(set_a, method, settings.metric, losses, precision=precision)
-    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
+    own = isinstance(settings, CompareSettings) and settings.performance is not None
+    judge = partial(judge_set, precision=precision, needs_predictions=not own)
+    a = judge(set_a, method, settings.metric, losses)
+    b = judge(match_classes(a.frames, set_b), method, settings.metric, losses)
     return a, b, painted_sets(a, b, settings)
 
 

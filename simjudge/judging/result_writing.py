@@ -27,6 +27,7 @@ from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks
 from simjudge.results.context_table import ContextTable, number_column, text_column
 from simjudge.results.gallery import NAMED, PAIR_KINDS, PER_KIND, GalleryItem, dissimilar_first
+from simjudge.results.stated_performance import StatedPerformance
 
 EDGES = ("x0", "y0", "x1", "y1")
 
@@ -198,9 +199,17 @@ def _similar(
 
 
 def comparison_parameters(
-    settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
+    settings: CompareSettings,
+    overall: EntryNumbers | None = None,
+    painted: PaintedGeometry | None = None,
+    performance: StatedPerformance | None = None,
 ) -> dict[str, object]:
     """The entry `parameters` of result.json."""
+    own: dict[str, object] = {}
+    if performance is not None:
+        own = {"metric": performance.name, "performance": performance.to_json(), "contexts": settings.contexts}
+    if settings.features is not None:
+        own |= {"features": str(settings.features), "similarity": "sum of minima over sum of maxima"}
     return (
         method_parameters(settings, painted)
         | certainty_parameters(settings, overall)
@@ -209,6 +218,7 @@ def comparison_parameters(
             "metric": settings.metric,
             "model": None if settings.model is None else str(settings.model),
         }
+        | own
     )
 
 

@@ -13,6 +13,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.text import load_json
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSummary, cloud_table
 from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
@@ -21,7 +22,7 @@ from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.sets import describe_choice, find_format, image_topics, read_clouds, read_set
+from simjudge.data.sets import as_frames, describe_choice, find_format, image_topics, read_clouds
 from simjudge.detectors.detection import load_detector
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.questions.compare.tables import comparison_table
@@ -61,13 +62,20 @@ class Contents:
         return self.summary.html()
 
 
-def info(path: str | Path, *, image_topic: str | None = None, allow_outside: bool = False) -> Contents:
+def info(
+    path: str | Path,
+    *,
+    image_topic: str | None = None,
+    allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
+) -> Contents:
     """Find out what a path holds.
 
     Args:
         path: a data set, a recording, a detector (.onnx or .pt), or a folder that `compare` wrote.
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        thinning: which frames are taken, such as `Thinning(every=5)`.
 
     Returns:
         What is there; printing it gives about ten lines.
@@ -83,18 +91,19 @@ def info(path: str | Path, *, image_topic: str | None = None, allow_outside: boo
     form = find_format(path)
     kind = "" if form is None else form.name
     if kind == "bag":
-        return _recording(path, image_topic)
+        return _recording(path, image_topic, thinning)
     if form is not None and form.holds_clouds(path):
         return _clouds(path, kind, image_topic)
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)
-    frames = read_set(path, topics=image_topics(image_topic), allow_outside=allow_outside)
-    summary = replace(_frames_summary(frames, kind), name=str(path))
+    frames = as_frames(path, image_topic=image_topic, allow_outside=allow_outside, thinning=thinning)
+    taken = f", {thinning}" if thinning else ""
+    summary = replace(_frames_summary(frames, kind), name=f"{path}{taken}")
     notes = describe_choice(path, frames) if path.is_dir() else []
     return Contents(path, kind, summary, frames, notes, frames.losses)
 
 
-def _recording(path: Path, image_topic: str | None) -> Contents:
+def _recording(path: Path, image_topic: str | None, thinning: Thinning) -> Contents:
     described = describe_recording(path)
     kind = f"recording, {described.duration / 1e9:.3f} s"
     topics = SummaryTable(
@@ -103,7 +112,7 @@ def _recording(path: Path, image_topic: str | None) -> Contents:
     clouds, notes, losses, damage = _recorded_clouds(path)
     notes = [*described.notes, *describe_conflicts(Recording(path)), *notes]
     try:
-        frames = read_set(path, topics=image_topics(image_topic))
+        frames = as_frames(path, image_topic=image_topic, thinning=thinning)
     except SimjudgeError as error:
         summary = Summary(str(path), kind, [topics, *clouds, f"no frames: {error}"])
         losses.extend(damage or described.losses)

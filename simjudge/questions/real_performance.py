@@ -177,7 +177,8 @@ def estimate_real_performance(  # noqa: PLR0913 - the arguments of a study's ste
 def _read_further(
     further: Sequence[Source], settings: CompareSettings, log: Log, progress: ProgressBar
 ) -> list[FrameSet]:
-    read = [read_input(one, None, allow_outside=settings.allow_outside) for one in further]
+    outside, thinning = settings.allow_outside, settings.thinning
+    read = [read_input(one, None, allow_outside=outside, thinning=thinning) for one in further]
     if settings.model is not None and read:
         from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 

@@ -10,6 +10,7 @@ from simjudge.core.names import DetectorRecord
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.kinds import KindDifferences
+from simjudge.results.stated_performance import StatedPerformance
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,44 @@ class ResultParameters:
     task: str | None = None  # None for objects
     sensor: str | None = None  # None for pictures
     certainty: str | None = None  # what a live run says of a certainty that is not found yet
+    contexts: str | None = None  # "frames" where a context is a whole frame
+    features: str | None = None  # the table of feature vectors that stand for patches
+    performance: StatedPerformance | None = None  # one of one's own; None for a metric of simjudge's
 
     @classmethod
     def from_json(cls, content: JsonMapping) -> ResultParameters:
         """Read the entry `parameters`."""
-        plain = ("theta", "margin", "min_score", "draws", "painted", "task", "sensor", "certainty")
+        plain = (
+            "theta",
+            "margin",
+            "min_score",
+            "draws",
+            "painted",
+            "task",
+            "sensor",
+            "certainty",
+            "contexts",
+            "features",
+        )
         known = {name: content.get(name) for name in plain}
         return cls(
-            content, patch=tuple(content.get("patch") or ()) or None, paired=bool(content.get("paired")), **known
+            content,
+            patch=tuple(content.get("patch") or ()) or None,
+            paired=bool(content.get("paired")),
+            performance=StatedPerformance.from_json(content.get("performance")),
+            **known,
         )
 
     @property
     def compares_boxes(self) -> bool:
-        """Whether it compares objects in pictures: what explain, fit and cover take."""
-        return (self.task or "objects", self.sensor or "camera") == ("objects", "camera")
+        """Whether it compares objects in pictures by what a detector finds: what explain, fit and cover take."""
+        plain = (self.task or "objects", self.sensor or "camera") == ("objects", "camera")
+        return plain and self.performance is None and self.features is None
 
     @property
     def samples(self) -> str:
-        """What has a performance: "objects", or "patches" of label pictures."""
-        return "patches" if self.task == "semantic" else "objects"
+        """What has a performance: "objects", "frames", or "patches" of label pictures."""
+        return "patches" if self.task == "semantic" else self.contexts or "objects"
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,8 @@ class ComparedSet:
     block_seconds: float | None = None
     time_blocks: int | None = None
     mean_performance: float | None = None  # of a set among many
+    thinned: str | None = None  # which frames of the input were taken; None for all
+    labels: str | None = None  # what the labels are where nobody drew them; None where somebody did
     pixel_height: float = 1.0  # how much higher than wide a pixel is: of range images
 
     @classmethod

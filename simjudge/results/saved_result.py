@@ -19,6 +19,7 @@ from simjudge.method.kinds import KindDifference
 from simjudge.method.verdicts import WITHIN, Verdict, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_header import ResultHeader
+from simjudge.results.stated_performance import StatedPerformance
 from simjudge.results.verdict_words import verdict_words
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
@@ -99,6 +100,7 @@ class ResultEntry:
     key: str  # the class id as written in the file, or "overall"
     label: str  # what to call it on the page
     numbers: EntryNumbers
+    own: StatedPerformance | None = None  # a performance of one's own; None for a metric of simjudge's
 
     @property
     def verdict(self) -> Verdict:
@@ -213,7 +215,8 @@ def load_result(folder: Path, name: str | None = None) -> Result:
 def comparison_from_content(content: JsonMapping, contexts: ContextTable, name: str, folder: Path) -> Result:
     """The result that the content of a result.json says."""
     header, numbers = ResultHeader.from_json(content), ComparisonNumbers.from_json(content)
-    overall, *classes = result_entries(numbers, header.class_names)
+    own = header.parameters.performance
+    overall, *classes = (replace(e, own=own) for e in result_entries(numbers, header.class_names))
     return Result(name, folder, header, overall, tuple(classes), contexts, control=numbers.control)
 
 

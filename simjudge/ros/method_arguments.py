@@ -23,6 +23,9 @@ OF_SETS = (
     "elevations",
     "a_cloud_topic",
     "b_cloud_topic",
+    "performance",
+    "contexts",
+    "features",
 )
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)

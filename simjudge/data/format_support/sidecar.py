@@ -177,6 +177,7 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         class_names=class_names,
         detector=sidecar.detector(stems, whole.predictions),
         independent=sidecar.content.get("independent") is True and all(known),
+        label_source=str(sidecar.content.get("label_source", "")),
     )
     row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
     order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")
@@ -271,6 +272,8 @@ def write_sidecar(
         content["class_names_in_files"] = _names_to_json(plain.class_names)
     if frames.independent:
         content["independent"] = True
+    if frames.label_source:
+        content["label_source"] = frames.label_source
     if frames.detector is not None:
         content["detector"] = frames.detector.to_json()
         for name, made in zip(plain.frame_name, fingerprints(plain.predictions, len(plain)), strict=True):

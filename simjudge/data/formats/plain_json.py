@@ -87,6 +87,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         losses=losses,
         detector=_detector(content, path) if any(predicted) else None,
         independent=isinstance(content, dict) and content.get("independent") is True,
+        label_source=str(content.get("label_source", "")) if isinstance(content, dict) else "",
     )
 
 
@@ -95,7 +96,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
 
     Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
     written into `STEM.images/` beside it, so that the set holds all its pictures.
-    Without class names, detector and mark of independent frames the file is a bare list of frames.
+    Without class names, detector, source of labels and mark of independent frames the file is a bare list of frames.
     """
     path = Path(path)
     images = _image_names(frames, path)
@@ -123,6 +124,8 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
         head["detector"] = frames.detector.to_json()
     if frames.independent:
         head["independent"] = True
+    if frames.label_source:
+        head["label_source"] = frames.label_source
     content = {**head, "frames": entries} if head else entries
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")

@@ -52,7 +52,7 @@ from simjudge.data.rosbag2.interfaces import (
 )
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
-from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY
+from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY, LABEL_SOURCE_KEY
 from simjudge.data.video import PacketDecoder, PacketOrder, codec_name
 
 log = logging.getLogger(__name__)
@@ -360,6 +360,7 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
         losses=losses,
         detector=None if predictions is None else _detector(recording),
         independent=recording.custom_data().get(INDEPENDENT_KEY) == "true",
+        label_source=recording.custom_data().get(LABEL_SOURCE_KEY, ""),
     )
 
 

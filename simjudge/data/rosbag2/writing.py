@@ -187,6 +187,8 @@ LATCHED = ("/tf_static", "/kitti/files")  # Topics whose messages are kept for t
 DETECTOR_KEY = "simjudge.detector"  # Under this key rosbag2's custom data say which detector made the predictions
 # Under this key they say "true" where each frame was drawn by itself (see `FrameSet.independent`).
 INDEPENDENT_KEY = "simjudge.independent_frames"
+# Under this key they say what the labels are where nobody drew them (see `FrameSet.label_source`).
+LABEL_SOURCE_KEY = "simjudge.label_source"
 
 INVENTED_KEY = "simjudge.invented_stamps"  # Under this key they say how many frames had no stamp and were given one
 
@@ -265,7 +267,9 @@ def set_metadata(frames: FrameSet) -> dict[str, str]:
     detector = {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
     made_up = int((frames.stamp == NO_STAMP).sum())
     invented = {INVENTED_KEY: f"{made_up} of {len(frames.stamp)}"} if made_up else {}
-    return detector | ({INDEPENDENT_KEY: "true"} if frames.independent else {}) | invented
+    drawn = {INDEPENDENT_KEY: "true"} if frames.independent else {}
+    labels = {LABEL_SOURCE_KEY: frames.label_source} if frames.label_source else {}
+    return detector | drawn | labels | invented
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:

@@ -449,7 +449,13 @@ def load_reference(
 ) -> InputSet:
     """Read a reference set; the model of the options, if any, makes predictions that are not given."""
     settings = options.settings
-    side = read_input(path, predictions, allow_outside=settings.allow_outside, rename=settings.rename)
+    side = read_input(
+        path,
+        predictions,
+        allow_outside=settings.allow_outside,
+        rename=settings.rename,
+        thinning=settings.thinning,
+    )
     if options.live_is_a:
         side = side.with_classes_renamed(settings.b_rename, "b_rename")
     else:

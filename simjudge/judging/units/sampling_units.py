@@ -204,7 +204,7 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
     blocks = frame_blocks(frames, sequence, block or None, value)
     if unit == "frame":
         blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
-    wanted = unit in {"instance", "track"} or (block is None and not unit)
+    wanted = not judged.whole_frames and (unit in {"instance", "track"} or (block is None and not unit))
     things = SeenThings(np.full(len(frames.objects), -1))
     if wanted:
         things = find_things(frames, sequence, performance, forced=unit)

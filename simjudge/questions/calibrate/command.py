@@ -111,6 +111,7 @@ def noise(
         end=end,
         overwrite=overwrite,
         allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
         progress=progress,
     )
     made = found.calibration

@@ -17,6 +17,7 @@ from simjudge.core.files import atomic_file, begins_with, check_output, output_p
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, Images, decode_values
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.sets import as_frames, refuse_input_as_output
 from simjudge.page.figures import ReportFigure, add_axes, report_style
 from simjudge.page.palette import LIGHT
@@ -257,6 +258,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
     end: int | None = None,
     overwrite: bool = False,
     allow_outside: bool = False,
+    thinning: Thinning = ALL_FRAMES,
     progress: ProgressBar = no_progress,
 ) -> CalibratedNoise:
     """Fit the noise of a camera from pictures of a standing scene, and write it as filters of a camera with a plot.
@@ -270,6 +272,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
         begin, end: numbers of the first picture that is taken and of the first that is not; None: to the last.
         overwrite: replace files that something else wrote.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        thinning: which frames are taken, such as `Thinning(every=5)`.
         progress: opens a progress bar.
 
     Returns:
@@ -289,7 +292,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
         raise UsageError(f"--begin {begin} --end {end}: 0 or more, and --end behind --begin, are needed")
     refuse_input_as_output(out, source)
     files = CalibrationFiles.check(out, _OWN, "the file of the filters", overwrite=overwrite)
-    frames = as_frames(source, allow_outside=allow_outside)
+    frames = as_frames(source, allow_outside=allow_outside, thinning=thinning)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures")
     chosen = range(begin, len(frames) if end is None else min(end, len(frames)))

@@ -349,6 +349,10 @@ def _checked_contexts(result: Result) -> ContextTable:
         raise SimjudgeError(
             f"{where}: compares {words}; certify takes comparisons of objects in pictures, painted from boxes or masks"
         )
+    if not settings.compares_boxes:
+        raise SimjudgeError(
+            f"{where}: compares by numbers of one's own, which certify cannot compute again; compare by the IoU"
+        )
     dealt = all(isinstance(given.units, int) for given in result.header.sets.values())
     missing = [name for name in _SETTINGS if name not in settings.content]
     old = any(entry.numbers.lacks_gap for entry in result.entries)

@@ -101,6 +101,9 @@ def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
         return ""
     means = f"{format_number(a, 2)} in {names.a} and {format_number(b, 2)} in {names.b}"
     which = "all contexts of the classes that both sets hold" if entry.key == OVERALL else "all contexts"
+    if entry.own is not None:
+        own = f"{entry.own.own_value(a):.3g} in {names.a} and {entry.own.own_value(b):.3g} in {names.b}"
+        return f"Over {which}, mean {entry.own.name} is {own}, as shares of its range {means}."
     return f"Over {which}, the detector's mean performance is {means}."
 
 

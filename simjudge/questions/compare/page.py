@@ -54,6 +54,7 @@ from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     correction_sentence,
+    given_sentences,
     hidden_gap_sentence,
     measure_meaning,
     measure_notes,
@@ -140,8 +141,10 @@ class ResultView:
         performance, worst = self.verdicts[0], worst_measure(self.result)
         but, average = hidden_gap_sentence(self.result), not_everywhere(self.result)
         if worst is None:
-            return replace(performance, headline=f"{performance.headline}{average}", meaning=but or performance.meaning)
-        return replace(
+            meaning = but or performance.meaning
+            shown = replace(performance, headline=f"{performance.headline}{average}", meaning=meaning)
+            return _with_given(self.result, shown)
+        shown = replace(
             performance,
             kind=VERDICT_COLOURS[worst.verdict],
             headline=f"{capitalized(verdict_words(worst.verdict, worst.margin))}{average}",
@@ -149,6 +152,7 @@ class ResultView:
             evidence=f"{performance_beside(self.result)} {performance.meaning} {performance.evidence}".rstrip(),
             size=measure_values(worst),
         )
+        return _with_given(self.result, shown)
 
 
 def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
@@ -174,6 +178,12 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         where=where_sections(result, names, gallery, embedder),
         sweep=sweep_sections(result, embedder),
     )
+
+
+def _with_given(result: Result, hero: ClassVerdict) -> ClassVerdict:
+    """The verdict with what it is of, where that is no metric of simjudge's, or where nobody drew the labels."""
+    said = given_sentences(result)
+    return replace(hero, evidence=" ".join([*said, hero.evidence]).rstrip()) if said else hero
 
 
 def _patch_note(result: Result, names: SetNames) -> str:
@@ -300,8 +310,10 @@ def _inputs(header: ResultHeader) -> list[tuple[str, ...]]:
         ("path", "path"),
         ("format", "format"),
         ("content (SHA-256)", "sha256"),
+        ("taken", "thinned"),
         ("frames", "frames"),
         (header.parameters.samples, "objects"),
+        ("labels", "labels"),
         ("predictions", "predictions"),
         ("detector", "detector"),
         ("predictions from", "predictions_path"),

@@ -23,7 +23,7 @@ from simjudge.page.kept_result import TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import balance_sentence, control_sentence, next_step
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
-from simjudge.questions.compare.words import overall_headline, overall_meaning
+from simjudge.questions.compare.words import given_sentences, overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import (
@@ -135,7 +135,10 @@ class ComparisonResult(ShownResult):
     @property
     def meaning(self) -> str:
         """What the verdict means, and which numbers it rests on."""
-        return "" if self.saved.overall is None else f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
+        if self.saved.overall is None:
+            return ""
+        said = f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
+        return " ".join([said, *given_sentences(self.saved)])
 
     @property
     def balance(self) -> str:

@@ -305,7 +305,8 @@ def _drawn(result: Result, entry: ResultEntry, groups: Collection[str], embedder
 
 
 def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str:
-    if result.contexts is None or figure.name != PERFORMANCE:
+    own = entry.own is not None  # whose lowest value need be no miss
+    if result.contexts is None or figure.name != PERFORMANCE or own:
         return ""
     contexts, names, parts = result.contexts, SetNames.of_result(result), []
     for which, name in (("a", names.a), ("b", names.b)):

@@ -109,8 +109,7 @@ def _of_verdict(entry: ResultEntry, names: SetNames) -> str:
     if entry.verdict == Verdict.TOO_FEW:
         return _too_few(entry, names)
     return {
-        Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or "
-        "more.",
+        Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts {_performance(entry)} differs by {m} or more.",
         Verdict.GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
         Verdict.SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
         Verdict.PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to "
@@ -121,16 +120,22 @@ def _of_verdict(entry: ResultEntry, names: SetNames) -> str:
     }[entry.verdict]
 
 
+def _performance(entry: ResultEntry) -> str:
+    return "the detector's performance" if entry.own is None else entry.own.name
+
+
 def finds_nothing(entry: ResultEntry) -> bool:
     """Whether both sets' mean performance is below the margin: no simulation could differ by as much."""
     a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
     known = entry.verdict not in (Verdict.NO_OVERLAP, Verdict.NOT_TESTED) and a is not None and b is not None
-    return known and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
+    return known and entry.own is None and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
 
 
 def blind_set(entry: ResultEntry) -> str:
     """The set, "A" or "B", in which alone the detector finds next to nothing; empty where there is none."""
     numbers = entry.numbers
+    if entry.own is not None:  # the lowest value of a range need be no failure
+        return ""
     return next_to_nothing_in(entry.verdict, numbers.mean_performance_a, numbers.mean_performance_b)
 
 
@@ -179,6 +184,7 @@ def evidence(entry: ResultEntry) -> str:
         for part in (
             f"The gap is {format_gap(entry)}{_concentrated(entry)}; {p_text}{corrected_p(entry)}.",
             _w1_beside_noise(entry),
+            own_units(entry),
             _detectable(entry),
             drawn_part(entry),
         )
@@ -203,6 +209,24 @@ def _w1_beside_noise(entry: ResultEntry) -> str:
         f"Mean W1 is {format_number(numbers.mean_w1)}, and {format_number(numbers.adjusted_w1)} adjusted to like "
         f"objects; {noise}. Gap, p and verdict are of the adjusted one."
     )
+
+
+def given_sentences(result: Result) -> list[str]:
+    """Say what performance of one's own was judged, and which labels nobody drew; empty for plain comparisons."""
+    own, sets = result.header.parameters.performance, result.header.sets
+    said = [] if own is None else [own.sentence]
+    return said + [f"{side.upper()} has labels: {held.labels}." for side, held in sets.items() if held.labels]
+
+
+def own_units(entry: ResultEntry) -> str:
+    """Write the gap, its interval, W1 and the margin in units of a performance of one's own."""
+    numbers, own = entry.numbers, entry.own
+    known = (numbers.gap, numbers.gap_low, numbers.gap_high, numbers.mean_w1)
+    if own is None or any(value is None for value in known):
+        return ""
+    gap, low, high, w1 = (f"{own.own_difference(value or 0.0):.3g}" for value in known)
+    margin = f"{own.own_difference(entry.margin):.3g}"
+    return f"In units of {own.name}: gap {gap} ({low} to {high}), mean W1 {w1}, margin {margin}."
 
 
 def drawn_part(entry: ResultEntry) -> str:
@@ -562,6 +586,8 @@ def judged_words(result: Result) -> str:
     """Name what was judged, for the sentence that says what a set may be used for."""
     tested = {one.measure for one in result.measures if one.verdict != Verdict.NOT_TESTED}
     names = [name for measures, name in _JUDGED if tested & set(measures)]
+    if not names and result.overall is not None and result.overall.own is not None:
+        return f"Judged was {result.overall.own.name} alone"
     if not names:
         return "Judged was the performance of labelled objects alone: not what the detector invents, nor its scores"
     return f"Judged were the performance of labelled objects in like contexts, {', '.join(names[:-1])} and {names[-1]}"

@@ -189,7 +189,8 @@ def explain(  # noqa: PLR0913 - the options of the command
         explanation = _tried(sets, given, settings, log)
     if folder is not None:
         explanation.save(folder)
-        shown = [as_frames(side, allow_outside=settings.allow_outside) for side in (a, b)]  # type: ignore[arg-type]
+        outside, thinning = settings.allow_outside, settings.thinning
+        shown = [as_frames(side, allow_outside=outside, thinning=thinning) for side in (a, b)]  # type: ignore[arg-type]
         write_explanation_page(explanation, (shown[0], shown[1]), folder)
     return explanation
 

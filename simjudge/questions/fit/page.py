@@ -240,7 +240,8 @@ def fit(  # noqa: PLR0913 - the options of the command
         raise UsageError(f"{option}: is of lidars; give --sensor lidar, or --camera")
     found = fit_camera(a, b, out, settings=settings, camera=camera, detector=detector, log=log, progress=progress)
     if out is not None:
-        sets = tuple(as_frames(side, allow_outside=settings.allow_outside) for side in (a, b))  # type: ignore[arg-type]
+        outside, thinning = settings.allow_outside, settings.thinning
+        sets = tuple(as_frames(side, allow_outside=outside, thinning=thinning) for side in (a, b))  # type: ignore[arg-type]
         write_fit_page(found, (sets[0], sets[1]), Path(out), paired=settings.paired)
         save_figure(held_out_figure(found), Path(out) / BEFORE_AND_AFTER)
         save_figure(course_figure(found), Path(out) / COURSE)

@@ -150,7 +150,7 @@ def read_judged_sets(
     inputs = {}
     for name, net in dict.fromkeys((name, pair.net) for pair in wanted for name in (pair.a, pair.b)):
         source = predictions[name][net]
-        given = read_input(source, None, allow_outside=settings.allow_outside)
+        given = read_input(source, None, allow_outside=settings.allow_outside, thinning=settings.thinning)
         frames = replace(given.frames, name=name)
         if settings.task != SEMANTIC:
             frames = match_predicted_classes(frames, dict(settings.rename or ()))

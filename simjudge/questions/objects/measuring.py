@@ -20,7 +20,7 @@ from simjudge.data.clouds import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
-from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
+from simjudge.data.sets import Topics, as_frames, read_clouds
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
@@ -127,6 +127,7 @@ def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, 
     wanted = SENSORS if settings.sensor is None else (settings.sensor,)
     path = None if isinstance(source, FrameSet | CloudSet) else Path(source)
     name = source.name if isinstance(source, FrameSet | CloudSet) else Path(source).resolve().name
+    name = f"{name}, {settings.thinning}" if settings.thinning else name
     missing: dict[str, str] = {}
     frames: FrameSet | None = None
     clouds: CloudSet | None = None
@@ -136,7 +137,9 @@ def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, 
             frames = replace(frames, stamp=frames.stamp + choice.offset)
         except SimjudgeError as error:
             missing[CAMERA] = str(error)
-    if LIDAR in wanted:
+    if LIDAR in wanted and settings.thinning:
+        missing[LIDAR] = f"{name}: --every and --rate are of pictures, not of clouds"
+    elif LIDAR in wanted:
         try:
             clouds = timed_clouds(_clouds(source, choice), settings.frame_rate)
             clouds = replace(clouds, stamp=clouds.stamp + choice.offset)
@@ -172,13 +175,12 @@ def _camera_poses(path: Path) -> Trajectory:
 
 
 def _frames(source: ObjectSource, choice: _Choice, settings: ObjectSettings) -> FrameSet:
-    if isinstance(source, FrameSet):
-        return source
     if isinstance(source, CloudSet):
         if source.frames is None:
             raise SimjudgeError(f"{source.name}: has no pictures beside its clouds")
-        return source.frames
-    return read_set(source, topics=image_topics(choice.image_topic), allow_outside=settings.allow_outside)
+        source = source.frames
+    outside = settings.allow_outside
+    return as_frames(source, image_topic=choice.image_topic, allow_outside=outside, thinning=settings.thinning)
 
 
 def _clouds(source: ObjectSource, choice: _Choice) -> CloudSet:

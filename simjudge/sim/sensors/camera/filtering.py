@@ -166,7 +166,14 @@ class BentLabels:
         return np.asarray(labels[np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)], np.uint8)
 
 
-_NO_FILTERS = ("allow_outside", "match_by", "fourier_share", "seed")  # Settings that alone ask for nothing
+_NO_FILTERS = (
+    "allow_outside",
+    "every",
+    "rate",
+    "match_by",
+    "fourier_share",
+    "seed",
+)  # Settings that alone ask for nothing
 
 
 @takes_setting_keywords
@@ -204,7 +211,7 @@ def filter_images(
     described = _described_camera(settings, log)
     _check(settings, described)
     refuse_input_as_output(out, source, *settings.references.values())
-    frames = as_frames(source, allow_outside=settings.allow_outside)
+    frames = as_frames(source, allow_outside=settings.allow_outside, thinning=settings.thinning)
     frames = _with_images(frames, settings)
     if settings.lens is not None:
         frames = bent(frames, Bend.of(read_camera(settings.lens)))

@@ -145,3 +145,8 @@ def test_a_setting_is_declared_in_one_group():
             homes.setdefault(name, []).append(group.__name__)
     twice = {name: where for name, where in homes.items() if len(where) > 1}
     assert set(twice) == MEANS_ANOTHER_THING
+
+
+@pytest.mark.parametrize("kind", BY_COMMAND.values())
+def test_help_texts_are_plain_and_escaped_in_one_place(kind):
+    assert not [row.name for row in declared(kind) if "\\" in row.help]

@@ -39,7 +39,7 @@ def heading(path: Path) -> str:
 
 def first_sentence(path: Path, *, bold: bool = False) -> str:
     """How a page begins, without links; of the README the sentence in bold, which its pictures precede."""
-    text = re.sub(r"(?s)```.*?```|(?m:^#.*$)", "", path.read_text(encoding="utf-8"))
+    text = re.sub(r"(?s)```.*?```|(?m:^#[^\n]*$)", "", path.read_text(encoding="utf-8"))
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
     prose = next(part for part in paragraphs if part.startswith("**")) if bold else paragraphs[0]
     if prose.startswith(("|", "* ", "- ", "![")):

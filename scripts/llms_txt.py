@@ -41,7 +41,7 @@ def first_sentence(path: Path, *, bold: bool = False) -> str:
     """How a page begins, without links; of the README the sentence in bold, which its pictures precede."""
     text = re.sub(r"(?s)```.*?```|(?m:^#[^\n]*$)", "", path.read_text(encoding="utf-8"))
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
-    prose = next(part for part in paragraphs if part.startswith("**")) if bold else paragraphs[0]
+    prose = next(part for part in paragraphs if part.startswith("**")) if bold else next(iter(paragraphs), "")
     if prose.startswith(("|", "* ", "- ", "![")):
         return ""
     prose = re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", prose).replace("**", "")

@@ -25,8 +25,13 @@ EXIT_OK = 0  # The work is done
 EXIT_FAILED = 1  # An error that the user can act on; one line on stderr says which
 EXIT_USAGE = 2  # The request itself makes no sense
 EXIT_LOST = 3  # The work is done, and pieces of the input were left out; warnings on stderr count them
-# The work is done, and a gap is as large as `--fail-on` allows none to be. Losses are said, but do not change it.
-EXIT_GAP = 4
+# The work is done, and `--fail-on` or `--require` fails: losses are said, but do not change it.
+EXIT_GAP = 4  # A gap is shown that may reach the margin
+# These fail `--require` alone.
+EXIT_CANNOT_TELL = 5  # A gap of the margin is not ruled out
+EXIT_TOO_FEW = 6  # Too few independent units to tell
+EXIT_NO_OVERLAP = 7  # Nothing was compared
+EXIT_NOT_EVERYWHERE = 8  # A gap is ruled out on average, but shown in a kind of contexts
 EXIT_STOPPED = 130  # Stopped by Ctrl-C: 128 + SIGINT, as shells have it
 
 DONE = (EXIT_OK, EXIT_LOST)  # The codes of work that is done

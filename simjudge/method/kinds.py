@@ -191,6 +191,11 @@ class KindDifferences:
         found = [kind for kind in self.kinds if kind.p <= SIGNIFICANCE]
         return sorted(found, key=lambda each: -abs(each.difference))
 
+    def largest(self, margin: float, comparisons: int = 1) -> KindDifference | None:
+        """The kind that differs most beyond chance, if by a margin or more; of one of several comparisons."""
+        found = [kind for kind in self.outstanding if kind.p * comparisons <= SIGNIFICANCE]
+        return found[0] if found and abs(found[0].difference) >= margin else None
+
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> KindDifferences:
         """Read what a result file says."""

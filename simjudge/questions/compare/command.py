@@ -1,60 +1,14 @@
-"""`simjudge compare A B` and `simjudge sweep A B`: performance of B predicting A, by context; and `--fail-on`."""
+"""`simjudge compare A B` and `simjudge sweep A B`: performance of B predicting A, by context."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
-from simjudge.core.errors import UsageError
-from simjudge.core.processes import EXIT_GAP
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
+from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
-
-if TYPE_CHECKING:
-    from simjudge.results.saved_result import GapLimit, NamedComparison
-
-FAIL_ON: Any = typer.Option(
-    None,
-    "--fail-on",
-    metavar="gap[:MARGIN]",
-    help="Exit with code 4 if there is a gap beyond chance that may reach the margin.",
-)
-
-
-def gap_limit(given: str | None, draws: int | None = None) -> GapLimit | None:
-    """Read the option.
-
-    Args:
-        given: its text; None where it is not given.
-        draws: of the comparison; None where each has its own.
-    """
-    from simjudge.results.saved_result import GapLimit
-
-    if given is None:
-        return None
-    if draws == 0:
-        raise UsageError(f"--fail-on {given}: needs bootstrap draws; leave out --draws 0")
-    return GapLimit.parse(given)
-
-
-def exit_if_gap(limit: GapLimit | None, compared: Sequence[NamedComparison], losses: Sequence[str] = ()) -> None:
-    """Say which comparisons show a gap, and end the command with exit code 4 if one does.
-
-    Args:
-        limit: the gap from which a comparison fails; None for none.
-    """
-    if limit is None:
-        return
-    if lines := limit.lines(compared):
-        for line in losses:
-            print_note(f"warning: left out {line}")
-        for line in lines:
-            print_note(f"--fail-on {limit}: {line}")
-        raise typer.Exit(EXIT_GAP)
-    print_note(f"--fail-on {limit}: passed; {limit.sight(compared)}")
 
 
 @takes_settings
@@ -95,12 +49,16 @@ def compare(
         ),
     ),
     fail_on: str | None = FAIL_ON,
+    require: str | None = REQUIRE,
+    summary: Path | None = SUMMARY,
+    junit: Path | None = JUNIT,
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
+    from simjudge.results.gate import NamedComparison
 
-    limit = gap_limit(fail_on, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
@@ -112,8 +70,5 @@ def compare(
         print_note(where)
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
-    if limit is not None:
-        from simjudge.results.saved_result import NamedComparison
-
-        exit_if_gap(limit, [NamedComparison.of_result(result.saved)], result.losses)
+    gate.finish("simjudge compare", [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)

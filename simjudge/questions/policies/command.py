@@ -8,7 +8,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
-from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
 
@@ -24,6 +24,9 @@ def compare_policies(
     sim: Path | None = typer.Argument(None, metavar="SIM", help="Simulated trials."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     fail_on: str | None = FAIL_ON,
+    require: str | None = REQUIRE,
+    summary: Path | None = SUMMARY,
+    junit: Path | None = JUNIT,
     follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
@@ -32,18 +35,20 @@ def compare_policies(
     if follow:
         if sim is not None:
             raise UsageError("--follow: takes one table with a column side; leave SIM out")
+        if GateOptions.read(fail_on, require, summary, junit).asked:
+            raise UsageError("--follow: checks nothing; leave out --fail-on, --require, --summary and --junit")
         shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
         follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
         return
     from simjudge.questions.policies.run import compare_policies as compare
 
-    limit = gap_limit(fail_on, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     result = compare(real, sim, out, settings=settings, log=print_note)
     print_table(result.table)
     for line in result.lines:
         print_note(line)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
-    exit_if_gap(limit, [compared_policies(result.saved)], result.losses)
+    gate.finish("simjudge compare-policies", [compared_policies(result.saved)], result.losses)
     exit_if_lost(result.losses)
 
 

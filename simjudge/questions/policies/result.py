@@ -21,8 +21,9 @@ from simjudge.page.number_format import DASH, format_number, format_p, format_pe
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials
+from simjudge.results.gate import NamedComparison
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
-from simjudge.results.saved_result import POLICIES, TRIALS, NamedComparison, ResultEntry, atomic_result, write_json
+from simjudge.results.saved_result import POLICIES, TRIALS, ResultEntry, atomic_result, write_json
 from simjudge.results.verdict_words import verdict_words
 
 Row = Mapping[str, Any]

@@ -9,12 +9,11 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.progress import format_seconds_left
-from simjudge.questions.compare.command import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:
     from simjudge.questions.study.run import StudyResult
-    from simjudge.results.saved_result import GapLimit
 
 app = typer.Typer(help="Run and report experiments of several steps.", no_args_is_help=True)
 
@@ -47,6 +46,9 @@ def run(
         [], metavar="DIR", help="Folder of another study whose finished, equal steps are reused; repeatable."
     ),
     fail_on: str | None = FAIL_ON,
+    require: str | None = REQUIRE,
+    summary: Path | None = SUMMARY,
+    junit: Path | None = JUNIT,
 ) -> None:
     """Run a study step by step, and write its page.
 
@@ -56,7 +58,7 @@ def run(
     from simjudge.questions.study.run import StudyRunOptions
     from simjudge.questions.study.study import run_study
 
-    limit = gap_limit(fail_on)
+    gate = GateOptions.read(fail_on, require, summary, junit)
     result = run_study(
         study,
         out,
@@ -66,7 +68,7 @@ def run(
         log=print_note,
         progress=progress,
     )
-    _show(result, limit)
+    _show(result, gate)
 
 
 @app.command("list")
@@ -97,16 +99,19 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder of
 def report(
     folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a study."),
     fail_on: str | None = FAIL_ON,
+    require: str | None = REQUIRE,
+    summary: Path | None = SUMMARY,
+    junit: Path | None = JUNIT,
 ) -> None:
     """Write the page of a study again, from what is done. Nothing is run."""
     from simjudge.questions.study.study import report_study
 
-    limit = gap_limit(fail_on)
-    _show(report_study(folder, log=print_note), limit)
+    gate = GateOptions.read(fail_on, require, summary, junit)
+    _show(report_study(folder, log=print_note), gate)
 
 
-def _show(result: StudyResult, limit: GapLimit | None) -> None:
-    """Print what a study found, where its page is, and which comparisons show a gap beyond a limit."""
+def _show(result: StudyResult, gate: GateOptions) -> None:
+    """Print what a study found, where its page is, and which comparisons fail the gate."""
     from rich.console import Console
     from rich.table import Table
 
@@ -121,10 +126,10 @@ def _show(result: StudyResult, limit: GapLimit | None) -> None:
         Console(soft_wrap=False).print(table)
     print_note(f"wrote {result.folder / PAGE}")
     losses = [line for step in result.steps for line in step.losses]
-    if limit is not None:
+    if gate.asked:
         from simjudge.questions.study.study import study_comparisons
 
-        exit_if_gap(limit, study_comparisons(result), losses)
+        gate.finish(f"simjudge study {result.study.name}", study_comparisons(result), losses)
     exit_if_lost(losses)
 
 

@@ -51,7 +51,8 @@ from simjudge.questions.study.run import FailedStep, StudyResult, StudyRunOption
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
 from simjudge.results.gallery import HIGHEST
-from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, NamedComparison, Result, load_result
+from simjudge.results.gate import NamedComparison
+from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, Result, load_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
@@ -395,8 +396,7 @@ def study_comparisons(result: StudyResult) -> list[NamedComparison]:
     found: list[NamedComparison] = []
     for step in result.steps:
         if (step.path / RESULT).is_file():
-            saved = load_result(step.path)
-            found.append(NamedComparison(step.name, saved.entries, saved.measures))
+            found.append(replace(NamedComparison.of_result(load_result(step.path)), name=step.name))
         elif (step.path / POLICIES).is_file():
             found.append(replace(compared_policies(load_policies(step.path)), name=step.name))
         elif (step.path / SETS).is_file():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -107,6 +108,27 @@ def test_a_gap_ends_a_check_with_exit_code_4(place):
     assert "passed; a gap of" in done.stderr
 
 
+def test_what_is_required_is_written_for_ci_and_decides_the_exit_code(place):
+    write_set(made(7, 3), place / "small.json")
+    (place / "summary.md").write_text("# before\n")
+    more = ["--patch", "40", "--draws", "100", "--junit", "j.xml", "--summary", "summary.md", "--out", "r"]
+    few = run("compare", "small.json", "small.json", *more, "--fail-on", "gap", cwd=place)
+    assert few.returncode == 0, few.stderr
+    few = run("compare", "small.json", "small.json", *more, "--require", "predicts:0.9", cwd=place)
+    assert few.returncode == 6, few.stderr
+    assert "--require predicts:0.9: small against small, all classes: too few" in few.stderr
+    said = (place / "summary.md").read_text()
+    assert said.startswith("# before\n### simjudge compare: passed\n")
+    assert "### simjudge compare: failed (too few)\n" in said
+    (suite,) = ET.parse(place / "j.xml").getroot()  # noqa: S314 - it is our own
+    assert (suite.get("name"), suite.find("testcase/failure").get("type")) == ("small against small", "too few")
+    both = run("compare", "a.json", "b.json", "--fail-on", "gap", "--require", "predicts", "--out", "x", cwd=place)
+    assert (both.returncode, "give one of them" in both.stderr) == (2, True)
+    (place / "notes.xml").write_text("mine")
+    kept = run("compare", "a.json", "b.json", "--junit", "notes.xml", "--out", "x", cwd=place)
+    assert (kept.returncode, (place / "notes.xml").read_text()) == (1, "mine")
+
+
 def test_predictions_can_come_from_elsewhere(place):
     write_set(made(3), place / "predicted.json")
     done = run("compare", "bare.json", "b.json", "--a-predictions", "predicted.json", *FEW, "--out", "e", cwd=place)
@@ -147,6 +169,7 @@ def test_pairs_are_made_by_name(place):
         (["compare", "a.json", "b.json", "--draws", "-1"], 2, "draws"),
         (["compare", "a.json", "b.json", "--fail-on", "gaps"], 2, "gap:0.05"),
         (["compare", "a.json", "b.json", "--fail-on", "gap", "--draws", "0"], 2, "--draws 0"),
+        (["compare", "a.json", "b.json", "--require", "gap"], 2, "predicts:0.05"),
         (["sweep", "a.json", "b.json", "--thetas", "0.5:0.9"], 2, "first:last:count"),
     ],
 )

@@ -16,6 +16,7 @@ from simjudge.judging.comparison import Comparison
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
 from simjudge.judging.live.stream_matching import MatchedMessages, UnmatchedMessage
+from simjudge.method.betting import SequenceVerdict
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 
@@ -64,6 +65,7 @@ class LiveComparison:
         self._certainty: DirectionNumbers | None = None
         # The frames that certainty is of: how many are kept, and how many had come in.
         self._certainty_of = _NO_FRAMES
+        self._told_certain = False
         # A computation of certainty that runs in another process, and the frames that it is of.
         self._running: tuple[BackgroundComparison, _Frames] | None = None
         self._contexts = declared_publisher(node, "validation/contexts")
@@ -129,9 +131,18 @@ class LiveComparison:
             head.frame_id = head.frame_id or match.second.header.frame_id or self._head.frame_id
             self._contexts.publish(contexts_message(head, judged, live_is_a=self._options.live_is_a))
             self._overlay.add(judged)
+            self._tell_certain(self._session)
             if message_stamp(match.first) >= header_stamp(self._head):
                 self._head = head
         self.changed = True
+
+    def _tell_certain(self, session: LiveSession) -> None:
+        """Tell once when the verdict that holds at every look is certain."""
+        sequence = session.judge.sequence
+        if sequence is None or self._told_certain or sequence.state.verdict is SequenceVerdict.OPEN:
+            return
+        self._told_certain = True
+        self._output.log(f"certain: {sequence.state}")
 
     def count_unmatched(self, message: UnmatchedMessage) -> None:
         """Count a message that found no partner."""
@@ -144,6 +155,7 @@ class LiveComparison:
         if self._session is None:
             return 0
         self._drop_certainty()
+        self._told_certain = False
         self._head = make_header(0, self._head.frame_id)
         self.changed = True
         return self._session.reset()
@@ -167,6 +179,8 @@ class LiveComparison:
                 "repeated with other labels": session.tally.changed,
                 **session.tally.unmatched_counts(),
             }
+            if session.judge.sequence is not None:
+                self.counts["verdict at every look"] = str(session.judge.sequence.state)
 
     def publish_summary(self) -> None:
         """Publish the numbers so far, with the latest certainty."""
@@ -219,6 +233,9 @@ class LiveComparison:
         if session is None:
             return
         finished = not seen
+        if session.judge.sequence is not None:
+            session.judge.sequence.finish()
+            self._output.log(f"at every look: {session.judge.sequence.state}")
         try:
             if session.has_objects:
                 finished = self._write_result(session)

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import Json
-from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.method.betting import SequenceVerdict
 from simjudge.questions.policies.trial_files import TrialTable, read_simulated, trial_of_values
 from simjudge.questions.policies.watch import SequenceWatch
 from simjudge.ros.node_interfaces import NODES

@@ -103,6 +103,7 @@ def live_options(settings: ParameterValues) -> LiveOptions:
         memory=LiveMemory(settings["window"], settings["keep"], of_live.seed),
         journal=None if out is None else out.with_name(f"{out.name}.journal"),
         resume=settings["resume"],
+        sequence_block=settings["sequential_block"] if settings["sequential"] else None,
     )
 
 

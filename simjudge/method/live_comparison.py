@@ -55,12 +55,14 @@ class News(ShortRepr):
         shown: (N,) whether the reference holds anything similar.
         difference, batch: (N,) mean performance of A_c less that of B_c, and (N, 2) the sizes of A_c and B_c, where the
             live set is A; NaN and 0 where nothing was compared.
+        to_reference: which contexts of the reference each is similar to.
     """
 
     w1: FloatArray
     shown: BoolArray
     difference: FloatArray
     batch: IntArray
+    to_reference: Neighbours
 
     @classmethod
     def not_compared(cls, w1: FloatArray, to_reference: Neighbours) -> News:
@@ -83,7 +85,7 @@ class News(ShortRepr):
             lengths: (N,) and (N,), the sizes of A_c and B_c, of samples that are not compared too.
         """
         batch = np.where(np.isnan(w1)[:, None], 0, np.column_stack(lengths))
-        return cls(w1, np.diff(to_reference.start) > 0, difference, batch.astype(np.int64))
+        return cls(w1, np.diff(to_reference.start) > 0, difference, batch.astype(np.int64), to_reference)
 
 
 class LiveClassComparison:

@@ -452,6 +452,18 @@ class ValidationSettings(StageSettings):
         high=86_400,
         changeable=True,
     )
+    sequential: bool = setting(
+        default=False,
+        help="A verdict on the mean performance of live frames that holds whenever one looks: its error is at most 5 %"
+        " over all times together.",
+    )
+    sequential_block: float = setting(
+        10.0,
+        "With sequential: length of the blocks of time that are independent of each other; 0: every frame is.",
+        unit="s",
+        low=0,
+        high=86_400,
+    )
     window: float | None = setting(
         None, "Time before the newest stamp whose frames the numbers are of. Not given: all.", unit="s", low=0
     )

@@ -99,6 +99,7 @@ def test_compare_shows_first_what_people_use():
     assert first == [
         "--out",
         "--fail-on",
+        "--require",
         "--model",
         "--a-predictions",
         "--b-predictions",

@@ -16,14 +16,17 @@ from simjudge.detectors.assignment import Assignment
 from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
 from simjudge.judging.judged_set import class_samples, judge_set, object_performance
+from simjudge.judging.live.anytime import LiveSequence
 from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
 from simjudge.judging.pair import SideNumbers, entry_numbers, side_numbers
+from simjudge.judging.units.sampling_units import sample_units
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.live_comparison import LiveClassComparison
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.pool import Samples
+from simjudge.method.verdicts import MARGIN
 
 _SLACK = 0.1
 """Share of the kept frames that may lie beyond the window until they are forgotten, while nobody asks for numbers."""
@@ -77,7 +80,8 @@ class _KeptFrame(ShortRepr):
 class LiveJudge:
     """Compares live frames with a reference, class by class; equal to `compare_pair` over the frames that are kept.
 
-    `seen`: frames that have been taken in; `share`: the probability with which a frame is kept.
+    `seen`: frames that have been taken in; `share`: the probability with which a frame is kept; `sequence`: the verdict
+    that holds at every look, over all frames that came, kept or not; None where it was not asked for.
     """
 
     def __init__(
@@ -89,8 +93,13 @@ class LiveJudge:
         live_is_a: bool = False,
         masks: str = AUTO_MASKS,
         memory: LiveMemory = LiveMemory(),
+        margin: float = MARGIN,
+        sequence_block: float | None = None,
     ) -> None:
-        """Make the contexts of the reference."""
+        """Make the contexts of the reference.
+
+        `sequence_block`: seconds of the blocks of a verdict that holds at every look; None for no such verdict.
+        """
         self.metric, self.live_is_a = metric, live_is_a
         self.losses = Losses()
         self.losses.extend(reference.losses)
@@ -107,6 +116,11 @@ class LiveJudge:
         self._newest = 0
         self.seen, self.share = 0, 1.0
         self._size = 0
+        self.sequence: LiveSequence | None = None
+        if sequence_block is not None:
+            units = sample_units(self.reference, self.reference, block=None).unit[0]
+            performance = self.reference.assignment.performance
+            self.sequence = LiveSequence(margin, round(sequence_block * 1e9), performance, units)
 
     @property
     def frame_count(self) -> int:
@@ -158,6 +172,8 @@ class LiveJudge:
         w1 = np.full(len(numbered.objects), np.nan)
         difference, shown = w1.copy(), np.zeros(len(w1), np.bool_)
         batch = np.zeros((len(w1), 2), np.int64)
+        if self.sequence is not None:
+            self.sequence.begin_frame(int(numbered.stamp[0]))
         for class_id in np.unique(numbered.objects.class_id).tolist():
             rows = np.flatnonzero(numbered.objects.class_id == class_id)
             contexts = object_contexts(numbered, self.method, rows)
@@ -165,6 +181,9 @@ class LiveJudge:
             news = (comparison.add if drawn else comparison.preview)(contexts, assignment.performance[rows])
             w1[rows], shown[rows] = news.w1, news.shown
             difference[rows], batch[rows] = news.difference, news.batch
+            if self.sequence is not None:
+                known = self.reference.rows(class_id)
+                self.sequence.add(assignment.performance[rows], known, news.to_reference)
         self._thin()
         return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
 

@@ -183,6 +183,7 @@ class LiveOptions:
     memory: LiveMemory = field(default_factory=LiveMemory)  # how much of the live frames is kept
     journal: Path | None = None  # where to keep what must survive; None for nowhere
     resume: bool = True  # go on where a killed run ended
+    sequence_block: float | None = None  # seconds of the blocks of a verdict that holds at every look; None for none
 
 
 class Resampling(Enum):
@@ -299,6 +300,8 @@ class LiveSession:
             "predictions_path": None,
             "predictions_sha256": None,
         }
+        if (sequence := self.judge.sequence) is not None:
+            live["sequential"] = sequence.state.to_json() | {"block": self.options.sequence_block}
         both: dict[str, dict[str, object]] = {live_side: live, "b" if live_side == "a" else "a": self.described}
         drawn_of: list[dict[str, object]] = [{"units": 0}, {"units": 0}]
         if units is not None:
@@ -351,6 +354,8 @@ class LiveSession:
             live_is_a=live_is_a,
             masks=settings.masks,
             memory=self.options.memory,
+            margin=settings.margin,
+            sequence_block=self.options.sequence_block,
         )
 
     def _new_classes(self) -> LiveClasses:

@@ -28,14 +28,12 @@ FAIL_ON: Any = typer.Option(
     None,
     "--fail-on",
     metavar="gap[:MARGIN]",
-    rich_help_panel=_PANEL,
     help="Exit with code 4 if there is a gap beyond chance that may reach the margin.",
 )
 REQUIRE: Any = typer.Option(
     None,
     "--require",
     metavar="predicts[:MARGIN]",
-    rich_help_panel=_PANEL,
     help="Exit with code 4 to 8 unless a gap of the margin is ruled out (4: gap, 5: cannot tell, 6: too few, 7: no "
     "overlap, 8: not everywhere).",
 )

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.method.betting import betting_interval
 from simjudge.method.control_variates import PerformanceInterval, UnitTotals, estimate_real_mean
 from simjudge.questions.policies.cells import JEFFREYS
 from simjudge.questions.policies.ranking import RankedCells
-from simjudge.questions.policies.sequence import betting_interval
 
 FOLDS = 10
 FEWEST_EACH = 10

@@ -18,6 +18,7 @@ from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import read_text
+from simjudge.method.betting import SequenceVerdict
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
@@ -27,7 +28,7 @@ from simjudge.page.number_format import format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.policies.page import compose_policies_page, drawn_part
-from simjudge.questions.policies.sequence import SequenceState, SequenceVerdict, StreamedTrial, TrialStream
+from simjudge.questions.policies.sequence import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials

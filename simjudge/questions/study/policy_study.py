@@ -22,10 +22,10 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
+from simjudge.method.betting import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import rank_policies, ranked_cells
 from simjudge.questions.policies.ranking_noise import pearson
-from simjudge.questions.policies.sequence import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
 from simjudge.sim.driving.closed_loop import DriveOutcome

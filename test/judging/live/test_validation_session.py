@@ -90,6 +90,27 @@ def test_the_result_is_the_batch_result_whatever_the_order(side, live_is_a):
     assert live.add(match(0)) is None
 
 
+def test_a_verdict_at_every_look_is_kept_in_the_result_and_comes_back_from_the_journal(side, tmp_path):
+    journal = tmp_path / "j"
+    live = session(side, sequence_block=0.0, journal=journal)
+    for index in range(6):
+        live.add(match(index))
+    entered = live.judge.sequence.state
+    assert entered.blocks == 4, "a frame has nothing similar, and the block of the newest is open"
+    live.compared().save(tmp_path / "r")
+    kept = read_result(tmp_path / "r" / "result.json")["inputs"]["b"]["sequential"]
+    assert (kept["blocks"], kept["verdict"], kept["block"]) == (4, "open", 0.0)
+    live.close(finished=False)
+    again = session(side, sequence_block=0.0, journal=journal)
+    assert again.judge.sequence.state == entered
+    again.judge.sequence.finish()
+    assert str(again.judge.sequence.state).startswith("open after 5 blocks: live less reference ")
+    assert session(side).judge.sequence is None
+    again.reset()
+    assert str(again.judge.sequence.state) == "no block of time is whole yet"
+    again.close(finished=True)
+
+
 def test_repeats_count_once_or_again_as_asked(side):
     once, again = session(side, on_jump=IGNORE), session(side, on_jump=COUNT)
     for lap in (0, 1):

@@ -5,9 +5,9 @@ import pytest
 from policy_trials import both, counted
 from scipy import stats
 
+from simjudge.method.betting import BettingSequence, DifferenceSequence, betting_interval
 from simjudge.questions.policies.few_real import expected_regret, next_trials, sharpen_by_cells, sharpen_mean
 from simjudge.questions.policies.ranking import ranked_cells
-from simjudge.questions.policies.sequence import BettingSequence, DifferenceSequence, betting_interval
 
 
 def paired(random, rate, agreement, pairs, further):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from simjudge.questions.policies.sequence import SequenceVerdict, StreamedTrial, TrialStream
+from simjudge.method.betting import SequenceVerdict
+from simjudge.questions.policies.sequence import StreamedTrial, TrialStream
 
 
 def trial(real, outcome, *, policy="a", task="x", unit="", pair=""):

@@ -12,7 +12,7 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.questions.policies.sequence import SequenceVerdict
+from simjudge.method.betting import SequenceVerdict
 from simjudge.questions.policies.settings import PolicyWatchSettings
 from simjudge.questions.policies.trial_files import TrialTable, trial_of_values
 from simjudge.questions.policies.watch import TableFollower, watch_policies

@@ -195,9 +195,8 @@ def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
 
 @pytest.mark.long
 def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, tmp_path):
-    node = graph.start(
-        "validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, certainty_period=1.0, **FEW
-    )
+    often = {"summary_period": 0.2, "certainty_period": 1.0, "sequential": True, "sequential_block": 0.0}
+    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", **often, **FEW)
     ears = Ears(graph)
     contexts, markers, images = [], [], []
     graph.node.create_subscription(ContextPerformanceArray, "/validation/contexts", contexts.append, 100)
@@ -228,6 +227,10 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     assert node.returncode == 0, graph.output(node)
     assert_says_all(ears.summaries[-1], numbers)
     assert_same_numbers(tmp_path / "out", expected)
+    sequence = result(tmp_path / "out")["inputs"]["b"]["sequential"]
+    assert 20 < sequence["blocks"] <= 40
+    assert sequence["low"] < sequence["difference"] < sequence["high"]
+    assert f"at every look: {sequence['verdict']} after {sequence['blocks']} blocks" in graph.output(node)
     assert (tmp_path / "out" / "report.html").exists()
     assert not (tmp_path / "out.journal").exists()
 

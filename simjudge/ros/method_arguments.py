@@ -27,8 +27,8 @@ OF_SETS = (
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)
 
-# Settings of a live comparison: what is kept, and for how long certainty is sought at the end.
-LIVE_ROWS = chosen(ValidationSettings, ("certainty_time", "window", "keep"))
+# Settings of a live comparison: what is kept, for how long certainty is sought at the end, and certainty at any time.
+LIVE_ROWS = chosen(ValidationSettings, ("certainty_time", "sequential", "sequential_block", "window", "keep"))
 LIVE_ARGUMENTS = tuple(argument(row) for row in LIVE_ROWS)
 PATIENCE = 600.0  # Seconds that the plain numbers and the report at the end are given
 

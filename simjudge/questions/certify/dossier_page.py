@@ -24,6 +24,7 @@ from simjudge.page.html import element
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.policy_dossier import SCRIPT
+from simjudge.questions.compare.facts import where_sentence
 from simjudge.results.saved_result import Result
 
 
@@ -215,9 +216,12 @@ def render_dossier_page(
 
 
 def _verdict_section(result: Result, check: Check) -> Markup:
+    where = where_sentence(result.header.where)
+    word = "Where (not checked): " if result.hidden_gap is None else "But not everywhere (not checked): "
     said = element(
         "div",
         check("p", f"{result.name}|sentence", "lead"),
+        kit.paragraph(kit.bold(word), where) if where else "",
         kit.paragraph(
             "Margin, a gap of performance from which it matters: ",
             check("b", f"{result.name}|margin"),

@@ -78,7 +78,7 @@ def fuse(truth: Trajectory, given: dict[str, np.ndarray]) -> Trajectory:
     ekf = ExtendedKalmanFilter(dim_x=4, dim_z=2)
     yaw = Rotation.from_quat(truth.orientation[0]).as_euler("ZYX")[0]
     ekf.x = np.array([*truth.position[0, :2], yaw, speed[0]])
-    ekf.P = np.diag([1.0, 1.0, 0.1, 1.0])
+    ekf.P = np.diag([1e-4, 1e-4, 1e-6, 0.01])  # it begins at the true pose
     states = []
     for stamp, turn, fast in zip(stamps, rate, speed, strict=True):
         x, y, yaw, v = ekf.x

@@ -66,7 +66,7 @@ def association_figure(result: SavedTracks) -> ReportFigure:
         left.set_title("association of a box", fontsize=11)
         left.set_xlabel("association")
         left.set_ylabel("share of boxes")
-        left.legend(loc="upper left")
+        left.legend(loc="lower right")
         right.set_title("mean by height", fontsize=11)
         right.set_xlabel("height of the box [px]")
         right.set_ylim(0, 1)

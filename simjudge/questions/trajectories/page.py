@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.installed import version
@@ -41,6 +42,8 @@ _MOST_POINTS = 800
 """Poses of a side that are drawn on the map."""
 _STEPS = ("#2f6fb0", "#58a89a", "#c9b34a", "#d98032", "#b3262a")
 """Colours of errors, small to large."""
+_SHOWN = 0.995
+"""Share of the errors up to which distributions are drawn."""
 _KINDS = 3
 """Bins of each number that contexts are made of."""
 
@@ -71,7 +74,9 @@ def map_figure(result: SavedTrajectories) -> ReportFigure:
             axes.set_aspect("equal", adjustable="datalim")
             axes.set_xlabel("x [m]")
             axes.set_ylabel("y [m]" if side == REAL else "")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="upper center", ncols=len(_STEPS), fontsize=10)
+        names = [path.get_label() for path in figure.axes[0].collections]
+        marks = [Line2D([], [], color=colour, marker="o", markersize=6, linestyle="") for colour in _STEPS]
+        figure.legend(marks, names, loc="upper center", ncols=len(_STEPS), fontsize=10)
     return figure
 
 
@@ -97,7 +102,7 @@ def distribution_figure(result: SavedTrajectories) -> ReportFigure:
                 values = np.sort(table[row.metric][table["side"] == side])
                 share = np.linspace(0.0, 1.0, min(200, len(values)))
                 axes.plot(np.quantile(values, share), share, color=LIGHT[colour], linewidth=1.6, label=name)
-            axes.set_xlim(left=0)
+            axes.set_xlim(0, float(np.quantile(table[row.metric], _SHOWN)) or 1.0)
             axes.locator_params(nbins=4)
             axes.set_xlabel(f"[{row.unit}]")
             axes.set_ylabel("share" if position % 2 == 0 else "")

@@ -337,6 +337,16 @@ def _designs() -> list[Design]:
             _PHOTOGRAPHS,
         ),
     ]
+    found.append(
+        Design(
+            "frames_50_one",
+            "independent frames, 50 a side, one kind of contexts",
+            50,
+            *[photographs(50, Kinds(1))] * 2,
+            _PHOTOGRAPHS,
+            (Difference(0.05), SMALL_GAP),
+        )
+    )
     for word, means in (("", {}), ("_ids", {"ids": True}), ("_regular", {"regular": True})):
         laps = drive(200, spacing_m=5.0, laps=5, **means)
         says = {"": "", "_ids": ", with instance ids", "_regular": ", all evenly spaced"}[word]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from simjudge.sim.engines.chrono import modules, renderer
+from simjudge.sim.engines.chrono import cameras, modules
 from simjudge.sim.engines.chrono.cameras import read_answer, vulkan_renderer
 from simjudge.sim.engines.registry import engine_availability
 
@@ -73,8 +73,8 @@ def test_engines_say_what_vulkan_renders_on_and_whether_there_are_pictures(monke
     sensor = SimpleNamespace(ChCameraSensor=object, **({"ChOptixSensor": object} if optix else {}))
     importlib.import_module("simjudge.sim.engines.chrono.chrono_engine")  # it takes the true load_modules
     monkeypatch.setattr(modules, "load_modules", lambda: modules.Modules(core, sensor, None, "10.0.0"))
-    monkeypatch.setattr(renderer, "vulkan_renderer", lambda: "on the moon")
-    monkeypatch.setattr(renderer, "picture_problem", lambda: problem)
+    monkeypatch.setattr(cameras, "vulkan_renderer", lambda: "on the moon")
+    monkeypatch.setattr(cameras, "picture_problem", lambda: problem)
     chrono = next(each for each in engine_availability() if each.name == "chrono")
     assert [line for line in chrono.lines if line.startswith("renders:")] == told
     assert chrono.lines[0].endswith("OptiX" if optix else "Vulkan RT")
@@ -94,6 +94,6 @@ def test_a_build_that_fails_at_the_first_picture_is_one_line(tmp_path, monkeypat
         "class ChCameraSensor:\n    def __init__(self, *a): raise TypeError('in method new_ChCameraSensor')\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    problem = renderer.picture_problem()
+    problem = cameras.picture_problem()
     assert "Error" in problem
     assert "\n" not in problem

@@ -26,6 +26,8 @@ OF_SETS = (
     "performance",
     "contexts",
     "features",
+    "every",
+    "rate",
 )
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)

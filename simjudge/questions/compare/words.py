@@ -200,11 +200,15 @@ def _concentrated(entry: ResultEntry) -> str:
     return f", about {format_number(size, 2)} in {format_percent(share)} of the contexts"
 
 
+_GAP_ABOVE_W1 = " The gap is above it: contexts that found one unit on a side count in mean W1, and not in the gap."
+
+
 def _w1_beside_noise(entry: ResultEntry) -> str:
     numbers = entry.numbers
     noise = f"sets of these sizes that do not differ have {format_number(numbers.noise)} (noise)"
     if numbers.adjusted_w1 is None:
-        return f"Mean W1 is {format_number(numbers.mean_w1)}; {noise}."
+        above = numbers.gap is not None and numbers.mean_w1 is not None and numbers.gap > numbers.mean_w1
+        return f"Mean W1 is {format_number(numbers.mean_w1)}; {noise}.{_GAP_ABOVE_W1 if above else ''}"
     return (
         f"Mean W1 is {format_number(numbers.mean_w1)}, and {format_number(numbers.adjusted_w1)} adjusted to like "
         f"objects; {noise}. Gap, p and verdict are of the adjusted one."

@@ -70,6 +70,10 @@ def entry(**changes: object) -> ResultEntry:
         ({}, "B (sim) does not predict A (hall): in like contexts the detector's performance differs by 0.05 or more."),
         ({}, "The gap is 0.540 (95 %: 0.500 to 0.580); p = 0.001, the smallest that 999 draws can show."),
         ({}, "Mean W1 is 0.660; sets of these sizes that do not differ have 0.120 (noise)."),
+        (
+            {"gap": 0.7},
+            "The gap is above it: contexts that found one unit on a side count in mean W1, and not in the gap.",
+        ),
         ({"gap": 0.03, "gap_share": 0.1, "gap_size": 0.3}, "0.580), about 0.30 in 10 % of the contexts; p"),
         ({"adjusted_w1": 0.2}, "Mean W1 is 0.660, and 0.200 adjusted to like objects; sets of these sizes that do not"),
         ({"adjusted_w1": 0.2}, "Gap, p and verdict are of the adjusted one."),

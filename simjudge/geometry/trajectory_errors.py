@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.error_names import FRAMES, METRES, NONE, ORIGIN, SIM3
 from simjudge.geometry.poses import Trajectory
@@ -20,8 +21,8 @@ _SECOND = 1_000_000_000
 _FLAT = np.finfo(np.float64).eps
 
 
-@dataclass(frozen=True)
-class Alignment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Alignment(ShortRepr):
     """A similarity transform that brings an estimate to the truth: scale, then rotation, then translation."""
 
     rotation: Rotation

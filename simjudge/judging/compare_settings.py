@@ -255,7 +255,6 @@ class OwnPerformanceSettings(Settings, panel="Contexts and performance"):
         "Performance of one's own in place of --metric: a table, or a column of the tables beside both sets; its range;"
         " lower where a lower number is better.",
         form=TextForm(parse_performance, OwnPerformance.text, METAVAR),
-        common=True,
     )
     contexts: str = setting(
         OBJECTS,

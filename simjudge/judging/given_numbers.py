@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import row_offsets
@@ -27,8 +28,8 @@ FRAME_KEYS, OBJECT, INSTANCE, SET = ("frame", "image"), "object", "instance", "s
 _KEYS = (*FRAME_KEYS, OBJECT, INSTANCE, SET)
 
 
-@dataclass(frozen=True)
-class GivenTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class GivenTable(ShortRepr):
     """A table as it was read."""
 
     path: Path

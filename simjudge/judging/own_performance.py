@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage
@@ -30,8 +31,8 @@ LABEL_COLUMNS = ("distance", "visible")
 """Columns of the labels themselves that may be a performance."""
 
 
-@dataclass(frozen=True)
-class PredictedObject:
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedObject(ShortRepr):
     """A prediction as a function of one's own sees it."""
 
     class_name: str
@@ -41,8 +42,8 @@ class PredictedObject:
     cuboid: tuple[float, ...] | None = None  # centre, length, width, height, metres, and yaw; None in pictures
 
 
-@dataclass(frozen=True)
-class JudgedObject:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedObject(ShortRepr):
     """A labelled object as a function of one's own sees it; with --contexts frames, a whole frame."""
 
     set_name: str

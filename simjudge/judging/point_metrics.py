@@ -55,8 +55,8 @@ class PointSide(ShortRepr):
         return len(self.run)
 
 
-@dataclass(frozen=True)
-class MetricUnits:
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricUnits(ShortRepr):
     """The sampling unit of each sample, numbered over both sides."""
 
     of_side: tuple[IntArray, IntArray]
@@ -69,8 +69,8 @@ class MetricUnits:
         return 1 + max(int(units.max(initial=-1)) for units in self.of_side)
 
 
-@dataclass(frozen=True)
-class JudgedMetric:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedMetric(ShortRepr):
     """What was found for one metric, in its own unit."""
 
     metric: PointMetric

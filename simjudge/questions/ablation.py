@@ -17,6 +17,7 @@ from markupsafe import Markup
 from pydantic import Field
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Text
 from simjudge.core.frames import FrameSet
@@ -112,8 +113,8 @@ class VariantRank:
     direction: str  # NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them
 
 
-@dataclass(frozen=True)
-class AblationResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class AblationResult(ShortRepr):
     """Which part of a camera model matters."""
 
     sets: ManySetsResult

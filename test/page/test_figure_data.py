@@ -38,6 +38,7 @@ def test_a_result_says_which_figures_it_has(result: ComparisonResult) -> None:
     classes = ("all", "1_red", "2_green")
     assert list(result.figures) == [
         *FIGURES[:3],
+        "difference_by_kind",
         *(f"{each.name}_{key}" for key in classes for each in CLASS_FIGURES),
         "sweep",
     ]

@@ -10,7 +10,7 @@ import pytest
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 WORDS = [
-    (["comp"], ["compare", "compare-drives", "compare-policies"]),
+    (["comp"], ["compare", "compare-drives", "compare-policies", "compare-tracks", "compare-trajectories"]),
     (["compare", "--th"], ["--theta"]),
     (["compare", "a", "b", "--preset", ""], ["cpd", "paper"]),
 ]

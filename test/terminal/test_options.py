@@ -12,7 +12,15 @@ from typer.testing import CliRunner
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, declared, setting
-from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
+from simjudge.judging.compare_settings import (
+    PATCH_METRICS,
+    SEMANTIC,
+    WHOLE_FRAMES,
+    CompareSettings,
+    PlanSettings,
+    SweepSettings,
+)
+from simjudge.judging.performance_source import parse_performance
 from simjudge.questions.compare import result as comparison_result
 from simjudge.questions.compare.command import compare, sweep
 from simjudge.ros.description import argument, given_parameters
@@ -31,6 +39,7 @@ FORMS = {
     "classes": st.lists(st.text("abc_", min_size=1), min_size=1, unique=True).map(tuple),
     "block": st.none() | st.floats(0, 86400),
     "mask_factor": st.floats(0.1, 1e5),
+    "performance": st.sampled_from(["depth", "depth:0:2", "depth:0:2:lower"]).map(parse_performance),
     "elevations": st.tuples(st.integers(-90, -1), st.integers(0, 90), st.integers(2, 1024)),
 }
 CASES = [(kind, row) for kind in (CompareSettings, SweepSettings) for row in declared(kind)]
@@ -88,11 +97,16 @@ def test_every_setting_reaches_the_method(tmp_path, kind, row, data):
     # Label pictures have settings of their own, which make sense for them alone.
     of_pictures = row.name in ("stride", "width") or (row.name == "metric" and value in PATCH_METRICS)
     task = {"task": SEMANTIC} if of_pictures else {}
+    if value == WHOLE_FRAMES:  # which have no metric of simjudge's
+        task = {"performance": parse_performance("depth")}
     expected = kind(**{row.name: value}, **task)
     assert settings_of(getattr(comparison_result, name), "a", "b", **{row.name: value}, **task) == expected
     app = typer.Typer()
     app.command()({"compare": compare, "sweep": sweep}[name])
-    more = [*words(row, value), *(f"--{name}={each}" for name, each in task.items())]
+    more = [
+        *words(row, value),
+        *(f"--{key}={getattr(each, 'text', str)() if key == 'performance' else each}" for key, each in task.items()),
+    ]
     done = CliRunner().invoke(app, ["a", "b", "--out", str(tmp_path / "out"), *more])
     assert isinstance(done.exception, Reached), done.output
     assert done.exception.args[0] == expected

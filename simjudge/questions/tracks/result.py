@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.display import SummaryTable
+from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import Reason, Verdict
@@ -62,8 +62,8 @@ class TracksFile(OpenFields):
     losses: list[str]
 
 
-@dataclass(frozen=True, eq=False)
-class SavedTracks:
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedTracks(ShortRepr):
     """One result folder of a comparison of tracks."""
 
     name: str

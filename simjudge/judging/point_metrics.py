@@ -90,6 +90,30 @@ class JudgedMetric(ShortRepr):
         }
 
 
+def joined_runs(tables: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Tables of several runs below each other, with the number of the run."""
+    run = np.concatenate([np.full(len(table["slot"]), float(number)) for number, table in enumerate(tables)])
+    return {"run": run, **{name: np.concatenate([table[name] for table in tables]) for name in tables[0]}}
+
+
+def sample_table(
+    sides: Sequence[tuple[dict[str, FloatArray], FloatArray]], results: Sequence[JudgedMetric]
+) -> dict[str, FloatArray]:
+    """The table of a result folder: the samples of A, then of B (columns; values (N, M)), with units and W1."""
+    parts = []
+    for side, (table, values) in enumerate(sides):
+        names = [result.metric.name for result in results]
+        held = {"side": np.full(len(values), float(side)), **table, **dict(zip(names, values.T, strict=True))}
+        for result in results:
+            held[f"unit {result.metric.name}"] = result.units.of_side[side].astype(np.float64)
+            w1 = np.full(len(values), np.nan)
+            if side == 0:
+                w1[result.rows[0]] = result.comparison.w1
+            held[f"w1 {result.metric.name}"] = w1
+        parts.append(held)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def judge_metrics(
     sides: tuple[PointSide, PointSide], metrics: Sequence[PointMetric], draws: int, seed: int
 ) -> list[JudgedMetric]:

@@ -17,12 +17,19 @@ from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.detectors.track_pairs import SequenceSource, TrackPair, read_track_pair
 from simjudge.detectors.tracking_scores import ScoredTracks, TrackBoxes, TrackingCounts, score_tracks
-from simjudge.judging.point_metrics import MOST_SAMPLES, JudgedMetric, PointMetric, PointSide, judge_metrics
+from simjudge.judging.point_metrics import (
+    MOST_SAMPLES,
+    JudgedMetric,
+    PointMetric,
+    PointSide,
+    joined_runs,
+    judge_metrics,
+    sample_table,
+)
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.tracks.page import TRACKS_PAGE
 from simjudge.questions.tracks.result import (
-    REAL,
     SavedTracks,
     headline,
     load_tracks,
@@ -124,28 +131,15 @@ class TrackComparison(ShortRepr):
 
     def samples(self) -> dict[str, FloatArray]:
         """The table of the result folder: labelled boxes with units and W1."""
-        parts = []
-        for side, sequences in enumerate(self.sequences):
-            table = _joined([sequence.samples() for sequence in sequences])
-            values = np.concatenate([sequence.values for sequence in sequences])
-            held = {"side": np.full(len(values), float(side)), **table, **dict(zip(METRICS, values.T, strict=True))}
-            for result in self.results:
-                held[f"unit {result.metric.name}"] = result.units.of_side[side].astype(np.float64)
-                w1 = np.full(len(values), np.nan)
-                if side == REAL:
-                    w1[result.rows[REAL]] = result.comparison.w1
-                held[f"w1 {result.metric.name}"] = w1
-            parts.append(held)
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        sides = [
+            (joined_runs([s.samples() for s in side]), np.concatenate([s.values for s in side]))
+            for side in self.sequences
+        ]
+        return sample_table(sides, self.results)
 
     def save(self, out: Path) -> None:
         """Write the result folder; it appears whole or not at all."""
         save_tracks(out, self.content(), self.samples())
-
-
-def _joined(tables: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
-    run = np.concatenate([np.full(len(table["slot"]), float(number)) for number, table in enumerate(tables)])
-    return {"run": run, **{name: np.concatenate([table[name] for table in tables]) for name in tables[0]}}
 
 
 def compare_sequences(
@@ -176,7 +170,7 @@ def compare_sequences(
 
 
 def _side(sequences: Sequence[TrackedSequence], settings: TrackSettings) -> PointSide:
-    table = _joined([sequence.samples() for sequence in sequences])
+    table = joined_runs([sequence.samples() for sequence in sequences])
     tolerance = {
         SIZE: settings.size_tolerance,
         CROWD: settings.crowd_tolerance,

@@ -28,12 +28,19 @@ from simjudge.geometry.trajectory_errors import (
     relative_errors,
     take_poses,
 )
-from simjudge.judging.point_metrics import MOST_SAMPLES, JudgedMetric, PointMetric, PointSide, judge_metrics
+from simjudge.judging.point_metrics import (
+    MOST_SAMPLES,
+    JudgedMetric,
+    PointMetric,
+    PointSide,
+    joined_runs,
+    judge_metrics,
+    sample_table,
+)
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
 from simjudge.questions.trajectories.result import (
-    REAL,
     SavedTrajectories,
     TrajectoryTables,
     error_statistics,
@@ -229,30 +236,15 @@ class TrajectoryComparison(ShortRepr):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _stretch_table(self) -> dict[str, FloatArray]:
-        parts = []
-        for side, runs in enumerate(self.runs):
-            held = _joined([run.stretches() for run in runs])
-            held = {"side": np.full(len(held["slot"]), float(side)), **held}
-            values = np.concatenate([run.values for run in runs])
-            held |= dict(zip(METRICS, values.T, strict=True))
-            for result in self.results:
-                held[f"unit {result.metric.name}"] = result.units.of_side[side].astype(np.float64)
-                w1 = np.full(len(values), np.nan)
-                if side == REAL:
-                    w1[result.rows[REAL]] = result.comparison.w1
-                held[f"w1 {result.metric.name}"] = w1
-            parts.append(held)
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        sides = [
+            (joined_runs([run.stretches() for run in runs]), np.concatenate([run.values for run in runs]))
+            for runs in self.runs
+        ]
+        return sample_table(sides, self.results)
 
     def save(self, out: Path) -> None:
         """Write the result folder; it appears whole or not at all."""
         save_trajectories(out, self.content(), self.tables())
-
-
-def _joined(tables: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Tables of several runs below each other, with the number of the run."""
-    run = np.concatenate([np.full(len(table["slot"]), float(number)) for number, table in enumerate(tables)])
-    return {"run": run, **{name: np.concatenate([table[name] for table in tables]) for name in tables[0]}}
 
 
 def compare_runs(
@@ -271,7 +263,7 @@ def compare_runs(
         runs.append([measure_run(pair, settings, losses, notes) for pair in pairs])
     if not all(run.is_timed for side in runs for run in side):
         notes.append(f"poses without stamps are taken to be {1 / settings.rate:g} s apart (--rate)")
-    tables = [_joined([run.stretches() for run in side]) for side in runs]
+    tables = [joined_runs([run.stretches() for run in side]) for side in runs]
     settings = with_tolerances(settings, tables[0])
     sides = [
         PointSide(

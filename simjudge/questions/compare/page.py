@@ -487,6 +487,20 @@ def _unfolded(view: ResultView) -> Markup:
     return kit.folded(heading, *parts, _numbers(result) if view.verdicts else "", kind="result")
 
 
+def _steps_together(views: Sequence[ResultView]) -> Iterator[Markup]:
+    """What to do next, result by result; one step for all where it is the same."""
+    steps = {view.result.name: step for view in views if view.verdicts and (step := next_step(view.result))}
+    if len(set(steps.values())) == 1:
+        yield kit.paragraph(kit.bold("What to do next:"), " ", next(iter(steps.values())))
+    elif steps:
+        said = [Markup("{} {}").format(kit.bold(f"{name}:"), step) for name, step in steps.items()]
+        more = said[MANY_VERDICTS:]
+        yield kit.paragraph(kit.bold("What to do next"))
+        yield kit.bullets(said[:MANY_VERDICTS])
+        if more:
+            yield kit.folded(f"{len(more)} more", kit.bullets(more))
+
+
 def _results_together(
     views: Sequence[ResultView], results: Sequence[Result], embedder: FigureEmbedder
 ) -> Iterator[Markup]:
@@ -514,6 +528,7 @@ def _results_together(
         "Verdicts",
         kit.note(_ON_PERFORMANCE, " ", beside) if any(r.measures for r in results) else "",
         verdict_table(verdicts, verdict_axis(end), min(len(views), MANY_VERDICTS), with_result=True),
+        *_steps_together(views),
     )
     for view in views[:2]:
         yield glance(view.sections, view.gallery, view.names, view.result.name)

@@ -13,6 +13,9 @@ from simjudge.ros import method_arguments as method
 from simjudge.ros import replay_arguments as replaying
 from simjudge.ros import sim_arguments as simulated
 from simjudge.ros.description import (
+    OBJECTS_LAYOUT,
+    SIM_LAYOUT,
+    WATCH,
     YES_NO,
     Argument,
     Graph,
@@ -25,6 +28,8 @@ from simjudge.ros.description import (
     normalize_namespace,
     parse_bool,
     parse_float,
+    rviz_arguments,
+    viewer_processes,
     with_remappings,
 )
 from simjudge.ros.image_sources import (
@@ -57,7 +62,6 @@ from simjudge.ros.node_settings import (
     LiveObjectSettings,
     TrialsSettings,
 )
-from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.sim.driving.drive_settings import MANUAL, OTHER
 
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)

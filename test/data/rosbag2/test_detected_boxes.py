@@ -9,7 +9,7 @@ from cloud_samples import cloud_set, ground, table
 
 import simjudge as sj
 from simjudge.data.clouds import CloudBoxes, CloudPredictions
-from simjudge.data.rosbag2 import cloud_messages
+from simjudge.data.rosbag2 import cloud_writing as cloud_messages
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D, VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages

@@ -26,15 +26,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.sim.engines.chrono.chrono_engine import ChronoEngine
+from simjudge.sim.engines.chrono.lenses import asked_scans, check_own_lidar, check_own_returns, points
 from simjudge.sim.engines.chrono.modules import STEP
-from simjudge.sim.engines.chrono.own_lidar import asked_scans, check_own_lidar, check_own_returns, points
-from simjudge.sim.sensors.inertial.noise import NoiseSource
-from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec
+from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec, NoiseSource
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.bridge.visuals import ball_triangles, box_triangles, cylinder_triangles
+from simjudge.bridge.live_system import ball_triangles, box_triangles, cylinder_triangles
 
 
 def volume(vertices, faces):

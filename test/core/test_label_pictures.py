@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from simjudge.core.frames import UNKNOWN, UNLABELLED, decode_label_colours, decode_label_numbers
 from simjudge.core.images import ImageError
-from simjudge.core.label_pictures import UNKNOWN, UNLABELLED, decode_label_colours, decode_label_numbers
 
 LABELS = np.arange(12, dtype=np.uint8).reshape(3, 4)
 

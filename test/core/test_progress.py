@@ -2,7 +2,7 @@
 
 import pytest
 
-from simjudge.core.progress import ProgressLines, format_seconds_left
+from simjudge.core.errors import ProgressLines, format_seconds_left
 
 
 def test_a_line_every_so_often_with_the_time_left():

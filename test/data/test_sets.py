@@ -227,7 +227,7 @@ def test_a_json_file_is_parsed_once(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text('[{"size": [4, 4], "objects": []}]')
     parsed = []
     monkeypatch.setattr(
-        "simjudge.data.format_support.format.load_json", lambda path: parsed.append(path) or load_json(path)
+        "simjudge.data.format_support.image_files.load_json", lambda path: parsed.append(path) or load_json(path)
     )
     described = read_input(tmp_path / "a.json", None, allow_outside=False)
     assert described.describe(described.frames, 0)["format"] == "json"

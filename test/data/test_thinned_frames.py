@@ -8,9 +8,8 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.core.thinning import Thinning
-from simjudge.data.sets import as_frames, read_set
-from simjudge.data.thinned_frames import thin_frames
+from simjudge.core.settings import Thinning
+from simjudge.data.sets import as_frames, read_set, thin_frames
 
 BAG = Path(__file__).parents[2] / "bags" / "sim.mcap"
 

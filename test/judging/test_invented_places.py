@@ -9,14 +9,14 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.judging.compare_settings import CompareSettings
-from simjudge.judging.invented_places import (
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.pair import (
     ALL_PLACES,
     NOTHING_NEAR,
     inventions,
     judge_places,
     where_detector_invents,
 )
-from simjudge.judging.judged_set import JudgedSet, judge_set
 from simjudge.judging.set_comparison import comparison_units
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.method import Method

@@ -13,7 +13,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.set_parts import join_sets
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
-from simjudge.judging.frame_pairs import pair_objects
+from simjudge.judging.inputs import pair_objects
 from simjudge.judging.judged_set import judge_set
 from simjudge.judging.pair import compare_pair
 from simjudge.judging.result_writing import context_table

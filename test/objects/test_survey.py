@@ -6,9 +6,7 @@ from cloud_samples import HEIGHT, cloud_set, ground, table
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.objects.series import scan_poses
-from simjudge.objects.settings import LidarObjectSettings
-from simjudge.objects.survey import (
+from simjudge.objects.picture_series import (
     fill_cells,
     ground_points,
     ground_surface,
@@ -18,6 +16,8 @@ from simjudge.objects.survey import (
     smallest_cuboid,
     survey_cuboids,
 )
+from simjudge.objects.series import scan_poses
+from simjudge.objects.settings import LidarObjectSettings
 
 BOXES = {
     "near": (Pose.from_euler(4.0, 3.0, 0.5, yaw=0.4), (2.0, 0.6, 1.0)),

@@ -8,8 +8,15 @@ from moving_boxes import SIZE, moving_set, stamps, steady
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.objects.sightings import label_sightings, predicted_sightings
-from simjudge.objects.tracking import follow, instance_tracks, pair_instances, pair_tracks, track_similarity
+from simjudge.objects.sightings import (
+    follow,
+    instance_tracks,
+    label_sightings,
+    pair_instances,
+    pair_tracks,
+    predicted_sightings,
+    track_similarity,
+)
 
 PLAIN = {"gap": 0.5, "reach": 1.0, "least_frames": 1}
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simjudge.method.betting import SequenceVerdict
-from simjudge.questions.policies.sequence import StreamedTrial, TrialStream
+from simjudge.questions.policies.few_real import StreamedTrial, TrialStream
 
 
 def trial(real, outcome, *, policy="a", task="x", unit="", pair=""):

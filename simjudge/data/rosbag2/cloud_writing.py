@@ -1,4 +1,8 @@
-"""A set of clouds as a recording: clouds, boxes, images, calibration and poses, as `drive --sensors` records them."""
+"""Clouds in recordings: points as PointCloud2 and back, boxes found in them, and a set of clouds written as one.
+
+A table is a structured NumPy array with a row a point. A message may have gaps between fields, rows of its own
+(`height` above 1), big-endian numbers, several numbers in a field: all of that is read.
+"""
 
 from __future__ import annotations
 

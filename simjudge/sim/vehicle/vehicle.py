@@ -1,8 +1,11 @@
-"""The car as data, and as a person writes it down: its figures, what a driver tells it, and how it moves.
+"""The car as data, and as a person writes it down: its figures, how it is driven and moves, and what it looks like.
 
 `config/vehicles/art1.yaml` is the example; it has every field there is, with its unit. All are needed but `name` (the
 file's own otherwise), yaw, pitch and roll of a mount (0 otherwise), `places`, which sensor files may name, and
 `chrono`: files of Chrono's own, from which the engine `chrono` makes the car (`config/vehicles/hmmwv.yaml`).
+
+Lengths are parts of the wheelbase (along x), of the wheels' radius (up) and of the room between the wheels (across).
+The nose falls away so steeply that ART-1's camera, 80 degrees wide and 0.1 rad nose down, sees nothing of the car.
 """
 
 from __future__ import annotations

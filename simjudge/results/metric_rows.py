@@ -1,4 +1,4 @@
-"""A row of a table of metrics, in its own unit with its own margin: in a file, as cells, in words; words of verdicts."""
+"""A row of a table of metrics, in its own unit with its own margin: in files, cells, words; and words of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a graph's images come from: a recording, a camera, a replay; its recorder; a robot's own names (a YAML file)."""
+"""Where a graph's images come from: recording, camera, replay; its recorder; a robot's own names (a YAML file)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few real trials: what simulated ones add to their mean (PPI++, arXiv 2311.01453), and which to run next.
+"""Few real trials: what simulated ones add (PPI++, arXiv 2311.01453), which to run next, a verdict at any time.
 
 Simulated trials sharpen a mean only through pairs: a real and a simulated trial from the same initial state. From each
 real outcome lambda times what the simulation got wrong about this state's luck is taken:

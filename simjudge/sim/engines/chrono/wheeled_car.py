@@ -1,4 +1,4 @@
-"""A car of Chrono::Vehicle, however it was made, also from Chrono's own JSON files; what is measured of one that stands.
+"""A car of Chrono::Vehicle, also of Chrono's own JSON files: its wheels, and what is measured of one that stands.
 
 Chrono's reference frame is where a vehicle's makers put it; its steering goes from -1 to 1, to either side. Where
 base_link (on the ground, below the middle of the rear axle) is in that frame, how far the wheels turn at full steering,
@@ -8,7 +8,7 @@ Files are looked at before Chrono reads them: what it is given wrong ends the wh
 those of `ChVehicleUtilsJSON.cpp` and `WheeledVehicle.cpp` (9.0.1 to 7689fbc0). Comments (`//` and `/* */`) may stand
 in them. What is inside of a template's file Chrono alone knows. Its readers check nothing in a release build: a key
 that is missing, or a template that this build does not have, ends the process. `python -m
-simjudge.sim.engines.chrono.json_car DATA VEHICLE ENGINE TRANSMISSION TIRE` is that process.
+simjudge.sim.engines.chrono.wheeled_car DATA VEHICLE ENGINE TRANSMISSION TIRE` is that process.
 
 Any car will do that has two axles, front steering and tyres of force. Springs, masses, motor, gears and brakes are
 those of Chrono's files. Of our vehicle's file it takes steering limit and rate, the ground's friction, the mounts and

@@ -1,4 +1,4 @@
-"""Quality of service: what topics offer and ask for, what differs, and which messages did not come."""
+"""Quality of service: what topics offer and ask for, in recordings too; which messages did not come; definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The topics of a simulated car: clock, odometry, transforms, description and joints out, commands in."""
+"""The topics of a simulated car and its cameras: clock, odometry, images, labels and more out, commands in.
+
+    camera = SimulatedCamera(node, MountedCamera("camera", read_camera("art1")), scene.class_names)
+    camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
+
+`publish` may be called from any thread. Ground truth and camera_info always go out; images and label images are made
+into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.image_qos`) but for the
+ground truth, which is reliable.
+"""
 
 from __future__ import annotations
 

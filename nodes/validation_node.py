@@ -1,4 +1,10 @@
-"""Says how well simulation predicts reality: two sets by path, or live streams against a reference."""
+"""Says how well simulation predicts reality: two sets by path, or live streams against a reference.
+
+Live streams, or a drive that is going on, against a reference: topics and services in, results and summaries out.
+
+Messages are received and matched on the executor's thread. Everything that touches the session is done on the worker's
+thread, by `LiveComparison`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cameras, lidars and sensors that a program adds to its bridge, and the views of them into its system."""
+"""The cameras, lidars and sensors that a program adds to its bridge, and what their readings are handed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""A program's own Chrono system: what is labelled in it, where its bodies are, how its vehicle and wheels move."""
+"""A program's own Chrono system: what is labelled in it and looks how, where its bodies are, how its car moves.
+
+Chrono's labels live on materials, and programs share materials between bodies. Each labelled shape therefore gets
+copies of its materials. PyChrono wraps no copy constructor; a copy takes every property that has a getter and a setter.
+
+A reference that a SWIG wrapper returns dies with its owner: `frame.GetPos()` of a temporary frame is garbage. Owners
+are held in variables here.
+"""
 
 from __future__ import annotations
 

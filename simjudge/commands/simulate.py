@@ -1,4 +1,4 @@
-"""`simjudge render`, `drive` and `replay`: a simulator's images, drives, and frames for those of a recording."""
+"""`simjudge render`, `drive`, `replay`, `export`: a simulator's images and drives; cameras for other simulators."""
 
 from __future__ import annotations
 

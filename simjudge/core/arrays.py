@@ -1,4 +1,4 @@
-"""Arrays by what they hold: the names that signatures of all rooms use."""
+"""Arrays by what they hold; objects that hold them: how they show themselves, and the fingerprint of their content."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""What can go wrong, said in one line, and what was lost, counted.
+"""What long work tells its caller: what went wrong, in one line; what was lost, counted; how far it is.
 
 Two things happen to bad input, never a third: a `SimjudgeError` ends the command (exit code 1) with one line that
 names file, row and remedy; or the bad piece is left out and counted in `Losses` (the command finishes, exit code 3).
+
+Library functions take `log` and `progress`. The command line passes functions that print to stderr; a notebook may
+pass `print`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frame, object, prediction: the vocabulary that all rooms share, as arrays.
+"""Frame, object, prediction, label picture: the vocabulary that all rooms share, as arrays.
 
 A set of frames is a few arrays, however many objects it holds. Boxes are (x0, y0, x1, y1) in pixels, x to the right,
 y down, continuous and half-open: pixel (column i, row j) covers [i, i + 1) x [j, j + 1). Stamps are nanoseconds.

@@ -29,6 +29,8 @@ file, a parameter file) that is empty is read as None by `Setting.parse`.
 
 Plain dataclasses rather than pydantic: the command line imports the settings, and pydantic's import alone takes a
 third of the time that `simjudge --help` may take.
+
+Which frames of an input are taken: every one, every N-th, or as many a second.
 """
 
 from __future__ import annotations

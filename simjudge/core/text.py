@@ -1,6 +1,9 @@
-"""Text, JSON and XML files: read tolerantly (BOM, CRLF), refused with file, line and remedy.
+"""Text, JSON, XML and YAML files: read tolerantly (BOM, CRLF), within bounds, refused with file, line and remedy.
 
 JSON may hold what Python reads and later trips over: deep nesting, and texts that are not Unicode.
+
+PyYAML's C loader calls itself for each level of brackets and repeats whatever an alias stands for, so that a small file
+can end the process or fill the memory. The events of a file are therefore counted before anything is made of them.
 """
 
 from __future__ import annotations

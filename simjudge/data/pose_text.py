@@ -1,4 +1,4 @@
-"""Trajectories as text: TUM's rows, tables with named columns (EuRoC's CSV is one), and KITTI's rows of matrices.
+"""Trajectories as text (TUM, EuRoC, KITTI), and those of an estimator beside the truth, also in recordings.
 
 Lines that begin with # are comments; one before the first row may name the columns, as a first line without # may, in
 any order and among others. Unnamed rows are told by their length: 8 numbers are the TUM RGB-D benchmark's "stamp x y z

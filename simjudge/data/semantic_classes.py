@@ -1,4 +1,4 @@
-"""Classes of label pictures: of streets, with names and colours; of several sets as numbers that mean the same in all.
+"""Classes of label pictures, and labels that nobody drew: from their regions, or by a stronger detector.
 
 Source: Cordts et al., "The Cityscapes Dataset for Semantic Urban Scene Understanding", CVPR 2016, with the numbers and
 colours of its public scripts; Richter et al., "Playing for Data", ECCV 2016, which has the same colours; Brostow et

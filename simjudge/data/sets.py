@@ -1,4 +1,4 @@
-"""Any data set, in and out: looking into a path tells its format, the name of what is written tells what to write.
+"""Any data set, in and out, also thinned: a path tells its format, the name of what is written tells what to write.
 
 The formats themselves are in `simjudge.data.formats`. Python functions take a set that is read already, or its path.
 """

@@ -1,4 +1,4 @@
-"""Scores of a multi-object tracker against labelled tracks, as TrackEval has them: HOTA, CLEAR (MOTA), identity (IDF1).
+"""Scores of a multi-object tracker, as TrackEval has them (HOTA, CLEAR, identity), and tracks beside the truth.
 
 Luiten et al., "HOTA: a higher order metric for evaluating multi-object tracking", IJCV 129 (2021); Bernardin and
 Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT metrics", EURASIP JIVP (2008); Ristani et

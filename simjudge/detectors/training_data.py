@@ -1,4 +1,4 @@
-"""Training data: the data's own train and valid sides, or a split by source photograph, for ultralytics."""
+"""What a detector is trained from, split by side or source photograph, and the card of what came of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The control: the same judge between two halves of one set, where there is nothing to find (method, section 6)."""
+"""Comparisons beside one: the control, between two halves of a set (method, section 6); and one in the background.
+
+A process rather than a thread: Python runs one thread at a time, and the compiled loops must not be entered by two
+threads at once where numba has no thread-safe threading layer.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 A row names its frame (column `frame` or `image`) and, where it is of an object or a patch, its number in the frame
 (`object`, from 0 on, as in contexts.parquet) or its `instance`. A column `set` says a row's set where one table holds
 the rows of both.
+
+A performance of one's own: a column of a table, or a Python function, in place of the metric.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading the two sides of a comparison, and saying afterwards what exactly was read."""
+"""Reading the two sides of a comparison, pairs of their frames, and saying afterwards what exactly was read."""
 
 from __future__ import annotations
 

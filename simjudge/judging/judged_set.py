@@ -1,4 +1,4 @@
-"""A set with the performance of its objects, and the samples of a class that it gives."""
+"""A set with the performance of its objects or label pictures, and the samples of a class that it gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Samples by numbers of one's own: a performance from a table or a function, whole frames, contexts by features."""
+"""Samples by numbers of one's own: a performance from a table or a function, whole frames, contexts by features.
+
+Whole frames as samples: each frame is a context by all of its labels, and has one performance of its own.
+"""
 
 from __future__ import annotations
 

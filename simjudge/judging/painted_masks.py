@@ -1,4 +1,4 @@
-"""What the patches of two sets are painted from: instance masks, boxes, or both (method.md, section 3)."""
+"""What the patches of two sets are painted from (method.md, section 3), and how large they are where none is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""One comparison: two sets with labels and predictions in, the contextualized performance of every class out."""
+"""One comparison: two sets in, the contextualized performance of every class and of invented places out.
+
+An invention is a prediction that overlaps no labelled object. The image is cut into patches; places are not chosen by
+what was invented there, for in the few patches around A's inventions A would invent more than B by that choice alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All classes of two sets: Algorithm 1 and what chance makes of it, at one or several thresholds."""
+"""All classes of two sets: Algorithm 1, what chance makes of it, and what unlike objects in a batch do (method, 9)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,14 @@
 
 Hu's seven moment invariants do not change when the picture is shifted, scaled or rotated. Poles match by SIFT: how many
 descriptors of a picture match those of a reference pole, and where.
+
+True cuboids from a survey: the scans of a real lidar merged, without ground, in clusters, each in its cuboid.
+
+Ground is found by the simple morphological filter (SMRF), which needs no training and few settings. Source: Pingel,
+Clarke and McBride, "An improved simple morphological filter for the terrain classification of airborne LIDAR data",
+ISPRS Journal of Photogrammetry and Remote Sensing 77, 2013: the lowest points of cells, cells without points filled;
+low outliers and progressive opening; provisional ground; points near it. Cutting with a net (for large buildings) is
+left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What a set shows in each frame, a row for each object: by labels, predictions, or what a detector finds now.
+"""What a set shows in each frame, a row for each object; and objects followed from frame to frame, in two sets.
 
 Above a line nothing is an object: a table of rows by frame, or the horizon in a recording.
+
+They are followed by the numbers of their labels, or by where they are expected next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The numbers behind the figures, from the saved tables: plain NumPy, no drawing."""
+"""What figures and tables of a page are made of: the numbers behind them, numbers as text, and the palette.
+
+Figures are drawn in the light palette. The page replaces a colour of the palette by its CSS variable (inline_svg.py):
+the same figure is readable in light mode, in dark mode and on paper.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of all contexts of a comparison (contexts.parquet), and Arrow columns from NumPy arrays and back.
+"""The table of all contexts (contexts.parquet), other tables of numbers, and Arrow columns from arrays and back.
 
 `pyarrow.array` and `to_numpy` import pandas where it is installed, which takes longer than many a comparison.
 """

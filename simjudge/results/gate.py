@@ -1,6 +1,8 @@
 """Gates for checks that run by themselves: `--fail-on` and `--require`, and what they write for CI.
 
 `--fail-on gap` fails where a gap is shown. `--require predicts` passes where one is ruled out.
+
+Rows of metrics as a check of gaps sees them (`--fail-on`): each in shares of the largest value that counts.
 """
 
 from __future__ import annotations

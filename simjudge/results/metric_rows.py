@@ -1,4 +1,4 @@
-"""A row of a table of metrics, each in its own unit with its own margin: as a file holds it, in words, and as cells."""
+"""A row of a table of metrics, in its own unit with its own margin: in files, cells, words; and words of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a result.json or sweep.json says beside the numbers, with types; what earlier versions did not write is None."""
+"""What a result.json or sweep.json says beside the numbers, with types; what earlier versions did not write is None.
+
+A performance of one's own as a result states it: its name, its range, and shares of the range in its own units.
+"""
 
 from __future__ import annotations
 

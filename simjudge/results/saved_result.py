@@ -1,4 +1,4 @@
-"""Result folders: written whole or not at all, read again, checked, and held to a limit of the gap."""
+"""Result folders, written whole or not at all, read again and checked; and what a study has found."""
 
 from __future__ import annotations
 

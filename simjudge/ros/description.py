@@ -1,4 +1,4 @@
-"""The words that graphs are described in: arguments, also from declared settings; processes and their command lines."""
+"""The words that graphs are described in: arguments, processes, their command lines, and who looks on (RViz, rerun)."""
 
 from __future__ import annotations
 

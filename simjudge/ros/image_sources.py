@@ -1,4 +1,4 @@
-"""Where a graph's images come from, a recording or a camera; its recorder; and a robot's own names (a YAML file)."""
+"""Where a graph's images come from: recording, camera, replay; its recorder; a robot's own names (a YAML file)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import FieldType, Text, refusal
 from simjudge.core.installed import CALIBRATION, ROBOT, find_file
 from simjudge.core.settings import chosen
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, choose_topics
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO as CAMERA_INFO_TYPE
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, choose_topics
 from simjudge.data.rosbag2.recorded_poses import choose_pose_topic
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import CompressionName, RecordingForm
@@ -321,7 +322,7 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
     if values["pose_type"] not in ("auto", kind):
         raise UsageError(f"pose_type:={values['pose_type']}: {poses} of {bag} is a {types[poses]}")
     has_images = any(name.endswith(("/Image", "/CompressedImage")) for name in types.values())
-    infos = [name for name, its in types.items() if its == CAMERA_INFO]
+    infos = [name for name, its in types.items() if its == CAMERA_INFO_TYPE]
     trigger = values["trigger"] if values["trigger"] != "auto" else "image" if has_images else "camera_info"
     if trigger == "image":
         if not has_images:

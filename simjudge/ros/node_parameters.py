@@ -1,4 +1,4 @@
-"""Which settings are parameters of which node; and parameter files (`params_file:=`): found, checked, as samples.
+"""Which settings are parameters of which node, and launch arguments; parameter files (`params_file:=`) checked.
 
 The form of a file is that of `ros2 param dump`: a node's name, `ros__parameters`, names and values. A name without a
 match is ignored by ROS without a word; here it is refused.

@@ -1,4 +1,4 @@
-"""What every subcommand does the same way: options are made from settings, results go to stdout, all else to stderr.
+"""What every subcommand does the same way: options from settings, results to stdout, all else to stderr.
 
 What was left out of an input (losses) ends in exit code 3.
 """

@@ -1,4 +1,4 @@
-"""How a vehicle moves and what soil is, from bodies that are formulas."""
+"""How a vehicle moves, what it looks like and what soil is, from bodies that are formulas."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What was left out reads well, be it one or many."""
+"""What was left out reads well, be it one or many; progress is told."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Labels and predictions as sightings; centroids against a naive loop and scikit-image."""
+"""Labels and predictions as sightings, followed between frames; centroids against a naive loop and scikit-image."""
 
 from itertools import permutations
 

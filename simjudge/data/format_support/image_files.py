@@ -1,4 +1,4 @@
-"""Files of images and of label pictures: finding them, their sizes from the headers, where they lie, and writing them.
+"""What a data format declares, and files of images: finding them, their sizes, where they lie, and writing them.
 
 A file from elsewhere may name, or link to, any file of this machine. What looks like labels in no format that simjudge
 reads is named.

@@ -1,4 +1,8 @@
-"""A set of clouds as a recording: clouds, boxes, images, calibration and poses, as `drive --sensors` records them."""
+"""Clouds in recordings: points as PointCloud2 and back, boxes found in them, and a set of clouds written as one.
+
+A table is a structured NumPy array with a row a point. A message may have gaps between fields, rows of its own
+(`height` above 1), big-endian numbers, several numbers in a field: all of that is read.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from itertools import count
+from itertools import count as count_up
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -276,7 +280,7 @@ def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> 
     same = next((class_id for class_id, held in names.items() if normalized_name(held) == wanted), None)
     if same is not None:
         return same
-    free = next(number for number in count() if number not in used)
+    free = next(number for number in count_up() if number not in used)
     used.add(free)
     names[free] = name
     return free

@@ -1,4 +1,10 @@
-"""A standing reference and frames that come in one by one: the numbers of a comparison at any time."""
+"""A standing reference and frames that come in one by one: a comparison, and a verdict on the mean, at any time.
+
+The performance of a live object less the mean of the reference's objects in like contexts has a mean over each block of
+time. Blocks enter a betting sequence (`method.betting`) in the order of their end. The reference is finite, and its
+error is the same at every look: a normal interval from its sampling units is added to that of the sequence. Each of the
+two is wrong in at most half of 5 % of the streams.
+"""
 
 from __future__ import annotations
 

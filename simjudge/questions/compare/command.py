@@ -1,4 +1,4 @@
-"""`simjudge compare A B` and `simjudge sweep A B`: performance of B predicting A, by context."""
+"""`simjudge compare A B` and `simjudge sweep A B`, and the gates (`--fail-on`, `--require`) of every verdict."""
 
 from __future__ import annotations
 

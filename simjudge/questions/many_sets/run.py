@@ -1,6 +1,8 @@
 """Many sets, many nets: every set predicts every other one, and the certainty is that of the whole study.
 
 Which contexts are similar depends on labels alone. So one join a pair of sets serves all nets and both directions.
+
+The settings of a comparison of many sets (see `simjudge.core.settings`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Few real trials: what simulated ones add to their mean (PPI++, arXiv 2311.01453), and which to run next.
+"""Few real trials: what simulated ones add (PPI++, arXiv 2311.01453), which to run next, a verdict at any time.
 
 Simulated trials sharpen a mean only through pairs: a real and a simulated trial from the same initial state. From each
 real outcome lambda times what the simulation got wrong about this state's luck is taken:
@@ -11,6 +11,12 @@ The next trials. For the rates, each goes where the variance of a mean over task
 there are three ways: that one, as many trials for every cell, and top-two Thompson sampling (Russo, "Simple Bayesian
 algorithms for best-arm identification", Operations Research 2020), by which a policy gets as many as the chance that it
 is the best, or the second best. Trials are drawn from the posterior; the way is taken by which the regret falls most.
+
+A verdict while trials come in, which holds whenever one stops: real less simulated outcomes, by betting.
+
+A real trial is compared with a simulated one of the same policy, task and, where both name one, initial state (`pair`).
+Which trials meet depends on names and order alone, never on outcomes. Trials of one unit enter together, as the mean of
+their differences, once a trial of another unit comes or the table ends.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
 
 Coordinates are those of vehicles (REP 103): x ahead, y left, z up, metres. From above x points up in the picture and y
 to the left. What lies nearer to the eye covers what lies behind it; the edges of boxes are drawn over all points.
+
+What of a recording its page shows: clouds and boxes, pictures, the course, GPS tracks, IMUs with their truth.
 """
 
 from __future__ import annotations

@@ -4,6 +4,16 @@ Topics are those of `simjudge.sim.sensors.sensor_messages`; the truth is on TOPI
 lidar has the labelled things' boxes on TOPIC/boxes, and where vision_msgs is installed on TOPIC/boxes/vision. Frames
 are NAME_link. A gyroscope and an accelerometer of one place share a message where their readings have the same stamp.
 Sensors of Chrono's own have neither truth nor boxes; their clouds hold x, y, z and intensity.
+
+A car's sensors beside the camera along poses that are known: those of a replay or of a rendering.
+
+In a replay the body moves as recorded, through a smooth motion for inertial sensors and pose by pose (linear, slerp)
+for lidars; everything else stands where the scene has it. A lidar makes one scan for each cloud of the recording, at
+its stamp, and scans at its own rate where the recording has none.
+
+In a rendering it moves along its poses likewise, with a scan for each frame and other readings along a path with
+times; everything else is where the scene has it then. Before its first pose, and where its poses are too far apart to
+tell how it moved, the body stands during a scan: so it does for the images.
 """
 
 from __future__ import annotations

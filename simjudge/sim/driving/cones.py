@@ -1,8 +1,13 @@
-"""From bounding boxes to cones on the floor, by what driving needs of the camera: rays of pixels, pixels of points.
+"""From bounding boxes to cones on the floor, and the line between two rows of them, whose curvature changes steadily.
 
 A box gives two estimates of a cone's distance. Its lower edge is where the cone stands on the floor, and its height is
 that of the cone. The first estimate is sharper but depends on the camera's pitch, which changes when the car brakes;
 the second does not. Each is weighted by its uncertainty.
+
+Every cone is one observation: the line passes half a lane's width beside it, to its left or to its right. So cones may
+be missing, on one side even all of them. A cone of the wrong class contradicts the others; least squares with a
+redescending weight (S. Geman and D. E. McClure, "Statistical methods for tomographic image reconstruction", 1987)
+leaves it out. Where no cone constrains the line, the previous line is kept, and its curvature changes steadily.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""A driver that follows a line: a PID steers to a point of it and sets the speed; also one by the car's own pose."""
+"""Drivers that follow a line: a PID to one of its points; between two barriers in a lidar's scan; by the true pose.
+
+In a scan the floor is found and dropped, what stands on it is clustered, and each cluster is a side's.
+
+Positions are in the frame of the car (x ahead, y left, z up, the ground below the middle of the rear axle). The chassis
+pitches and rolls on its springs, so the floor is no plane z = 0 there: it is fitted to the scan itself.
+"""
 
 from __future__ import annotations
 

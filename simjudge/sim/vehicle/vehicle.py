@@ -1,8 +1,11 @@
-"""The car as data, and as a person writes it down: its figures, what a driver tells it, and how it moves.
+"""The car as data, and as a person writes it down: its figures, how it is driven and moves, and what it looks like.
 
 `config/vehicles/art1.yaml` is the example; it has every field there is, with its unit. All are needed but `name` (the
 file's own otherwise), yaw, pitch and roll of a mount (0 otherwise), `places`, which sensor files may name, and
 `chrono`: files of Chrono's own, from which the engine `chrono` makes the car (`config/vehicles/hmmwv.yaml`).
+
+Lengths are parts of the wheelbase (along x), of the wheels' radius (up) and of the room between the wheels (across).
+The nose falls away so steeply that ART-1's camera, 80 degrees wide and 0.1 rad nose down, sees nothing of the car.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Number, Text, Vector
-from simjudge.core.installed import VEHICLE, find_file
+from simjudge.core.installed import VEHICLE as VEHICLE_FILE
+from simjudge.core.installed import find_file
 from simjudge.geometry.poses import MountFields, Pose
 from simjudge.sim.scene.model import Mesh, Surface, Thing
 
@@ -257,7 +261,7 @@ class VehicleFile(Fields):
 
 def read_vehicle(given: str | Path) -> Vehicle:
     """Read a vehicle's file, or the one of a name that comes with simjudge."""
-    path = find_file(given, VEHICLE)
+    path = find_file(given, VEHICLE_FILE)
     document = read_document(path, VehicleFile, "vehicle")
     vehicle = _vehicle(path, document.content)
     _check_figures(document, vehicle)

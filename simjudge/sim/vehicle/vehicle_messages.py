@@ -1,7 +1,13 @@
-"""What a recording, or a graph, holds of a car: odometry, transforms, what its driver does.
+"""A car in messages and URDF: its joints and frames, odometry, transforms, what its driver does.
 
 One maker serves both: the types of a recording (`rosbags`) and those of an installation (rclpy) are made with the same
 fields, so it is told how to find a type by its name.
+
+Wheels and steering come from a car's state, sensors from their mounts. Wheels are as high in base_link as at rest: the
+suspension, which moves them by centimetres, is no joint.
+
+In the URDF base_link holds the chassis and the wheels; each front wheel turns on a steer link of its own. Sensors hang
+on base_link as in /tf_static.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chrono's lens models beside ours, how each of our lenses is asked of Chrono, and its physical camera.
+"""Chrono's lens models beside ours and its physical camera; its own lidar: how each of ours is asked of it.
 
 Chrono's camera has no principal point and no focal length: an axis through the middle of the picture, square pixels,
 and an angle hFOV. With uv in [-1, 1] across the picture (`segment_cam_raygen.cu`, `ChFilterVulkanRTRender.cpp`):
@@ -25,6 +25,21 @@ An option beside `Engine.render`: the picture is Chrono's from light to digital 
 in it. Python is given no buffer of its 16-bit picture, so it goes through ChFilterSave, which writes RGBA16 as raw
 bytes: width, height, channels and bits as uint16, then the rows, bottom first (ChFilterSave.cpp flips PNGs only).
 Its field of view follows from sensor width and focal length, 2 atan(width / 2 / focal length), and is right.
+
+By src/chrono_sensor at 9.0.1, 10.0.0 and head (optix/shaders/lidar_raygen.cu, cuda/lidar_reduce.cu,
+vulkan/ChFilterVulkanRTRender.cpp, filters/ChFilterLidarReduce.cpp):
+
+* The lidar sweeps from right to left, both ends included: of a full turn, the last column is the first again. One more
+  is asked for, and left out.
+* The two shapes of a beam are exchanged: ELLIPTICAL is the grid of cells that a rectangle has, RECTANGULAR is round.
+* Rays are traced to 1.5 times the farthest distance. Of several rays a beam, one beyond the range would move or take
+  the beam's return: they are asked to end where the range does.
+* Rays within 0.05 m are one return; how near they are weighs. No argument changes this.
+* LAST_RETURN is there with Vulkan RT only; with OptiX it is silently the mean. Its intensity is its ray's own, not its
+  share of the beam.
+* DUAL_RETURN is the strongest and the first. Its buffer is twice as long, and Python's GetDIData hands out its first
+  half. The three that make up our own dual are asked for one by one.
+* No release wraps ChFilterLidarNoiseXYZI and ChFilterLidarIntensityClip for Python: noise and threshold are made here.
 """
 
 from __future__ import annotations

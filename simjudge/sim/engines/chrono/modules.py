@@ -1,7 +1,11 @@
-"""What all parts of the Chrono engine use: PyChrono's modules and version, frames as poses, the length of a step.
+"""What all parts of the Chrono engine use: PyChrono's modules and version, frames, the step; its buffers as arrays.
 
 Files are named as in projectchrono/chrono at tags 9.0.1 and 10.0.0 and at commit 7689fbc0 ("head", which reports
 10.0.0 as well). Versions alone do not decide: what a module has (`Release`), and what it renders (`cameras.py`), do.
+
+Row 0 of every camera buffer is the bottom of the picture (raygen counts up in -uv.y of OptiX's launch index, and
+Vulkan's host renderer copies that); ChFilterSave flips when it writes, ChROSCameraHandler does not. SWIG hands out
+views of memory that Chrono takes back (numpy.i's ARGOUTVIEW): everything is copied here, while the buffer is held.
 """
 
 from __future__ import annotations

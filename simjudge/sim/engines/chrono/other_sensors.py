@@ -12,7 +12,7 @@ What is corrected (src/chrono_sensor at 9.0.1, 10.0.0 and head):
 * ChFilterMagnetometerUpdate turns the field the wrong way round, and gives it as north, east, down, in gauss, where the
   GPS has x east and y north.
 * ChFilterGPSUpdate stamps readings with the time of the key frame before: 0 without a window.
-* Of ChLidarSensor, `own_lidar.py` says it.
+* Of ChLidarSensor, `lenses.py` says it.
 """
 
 from __future__ import annotations

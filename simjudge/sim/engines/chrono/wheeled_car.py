@@ -1,8 +1,19 @@
-"""A car of Chrono::Vehicle, however it was made: its wheels, and what is measured once of one that stands.
+"""A car of Chrono::Vehicle, also of Chrono's own JSON files: its wheels, and what is measured of one that stands.
 
 Chrono's reference frame is where a vehicle's makers put it; its steering goes from -1 to 1, to either side. Where
 base_link (on the ground, below the middle of the rear axle) is in that frame, how far the wheels turn at full steering,
 and whether positive steering is to the left, is measured on a car that has come to rest.
+
+Files are looked at before Chrono reads them: what it is given wrong ends the whole process. The keys and templates are
+those of `ChVehicleUtilsJSON.cpp` and `WheeledVehicle.cpp` (9.0.1 to 7689fbc0). Comments (`//` and `/* */`) may stand
+in them. What is inside of a template's file Chrono alone knows. Its readers check nothing in a release build: a key
+that is missing, or a template that this build does not have, ends the process. `python -m
+simjudge.sim.engines.chrono.wheeled_car DATA VEHICLE ENGINE TRANSMISSION TIRE` is that process.
+
+Any car will do that has two axles, front steering and tyres of force. Springs, masses, motor, gears and brakes are
+those of Chrono's files. Of our vehicle's file it takes steering limit and rate, the ground's friction, the mounts and
+the looks; wheelbase, track and wheel radius are compared with what Chrono built, because contexts, drivers and
+pictures go by them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the integrator runs on: arithmetic on many rays at once, and the search for what they hit; also in NumPy.
+"""What the integrator runs on: arithmetic on many rays at once, the search for what they hit, the rays of a camera.
 
 There are two: `MitsubaTracer` (compiled for CPU or GPU) and `NumpyTracer` (slow, needs nothing that a machine may
 lack). Both do the same arithmetic in float32, so that their pictures agree but for the last bits.

@@ -1,4 +1,4 @@
-"""Floors, walls, ceilings and what hangs on them, painted by code: sRGB from 0 to 1, (size, size, 3), seamless."""
+"""Patterns painted by code, sRGB 0 to 1, (size, size, 3), seamless: floors, walls, furniture, and their noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Camera filters by name, each an ordinary function on an RGB image; first those of air, movement and a lens.
+"""Camera filters by name, each a function on an RGB image: air, movement and lens; denoising, colours, tone mapping.
 
 An image is (H, W, 3), red first, or (H, W, 1) behind the filter `gray`: either uint8 grey levels 0..255, or floating
 point where 1.0 is full scale (255). What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating
@@ -11,6 +11,8 @@ the image as it is, and returns another of the same type (`as_float` and `to_typ
 same numbers from the same seed. With a parameter `amplification` it is told by what the camera's amplifier multiplies
 (`camera`), 1 without one. With a parameter `distance` it is told how far away, along each pixel's ray, what is seen is,
 (H, W) metres, inf for nothing; it then stands in a camera's `before_exposure`, where distances are known.
+
+`sharpen` is in `simjudge.sim.sensors.camera.filters`, Bayer patterns in `simjudge.sim.sensors.camera.isp`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Gyroscopes, accelerometers, IMUs, GPS receivers, magnetometers and wheel encoders in a sensor file."""
+"""IMUs, GPS receivers, magnetometers and encoders in a sensor file, and the noise of inertial sensors.
+
+A reading is truth + eta_a + b_t with eta_a ~ N(mu_a, s_a^2), b_t = b_(t-1) + eta_b and
+eta_b ~ N(mu_b, b0^2 dt / t_b), dt = 1 / rate, for each axis on its own. So the variance of the bias after a time t is
+b0^2 t / t_b: b0 and t_b count only as b0 / sqrt(t_b), the random walk K of data sheets.
+
+Source:
+    Elmquist, Serban and Negrut, "A sensor simulation framework for training and testing robots and autonomous
+    vehicles", Journal of Autonomous Vehicles and Systems 1 (2021).
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from scipy import ndimage
 from scipy.special import ndtr
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.camera import chain, filters, isp, processor
+from simjudge.sim.sensors.camera import chain, filters, isp
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, motion_kernel
 
@@ -322,7 +322,7 @@ def plain_bilateral(image, strength, radius):
 @pytest.mark.parametrize(("strength", "radius"), [(20, 1.0), (90, 1.5)])
 def test_denoising_is_the_bilateral_filter_s_formula(strength, radius, channels):
     image = NOISY[:, :, :channels] / 255
-    found = processor.denoise(image, strength=strength, radius=radius)
+    found = filters.denoise(image, strength=strength, radius=radius)
     assert found == pytest.approx(plain_bilateral(image, strength, radius), abs=2e-4)
 
 
@@ -330,7 +330,7 @@ def test_denoising_takes_noise_and_keeps_edges():
     edge = np.full((60, 60, 3), 60.0)
     edge[:, 30:] = 190
     noisy = edge + np.random.default_rng(1).normal(0, 4, edge.shape)
-    found = processor.denoise(noisy / 255, strength=30, radius=2) * 255
+    found = filters.denoise(noisy / 255, strength=30, radius=2) * 255
     assert (found - edge).std() < 0.45 * (noisy - edge).std()
     assert np.abs((found - edge)[:, 28:32].mean()) < 1
 
@@ -338,16 +338,16 @@ def test_denoising_takes_noise_and_keeps_edges():
 def test_colour_correction_is_the_matrix_s_product():
     names = ("rr", "rg", "rb", "gr", "gg", "gb", "br", "bg", "bb")
     numbers = np.array([1.6, -0.4, -0.2, -0.3, 1.5, -0.2, 0.0, -0.6, 1.6])
-    found = processor.colour_correction(NOISY / 255, **dict(zip(names, numbers, strict=True)))
+    found = filters.colour_correction(NOISY / 255, **dict(zip(names, numbers, strict=True)))
     assert found == pytest.approx(cv2.transform(NOISY / 255, numbers.reshape(3, 3)), abs=1e-12)
     grey = np.full((2, 2, 3), 0.4)
-    assert processor.colour_correction(grey, **dict(zip(names, numbers, strict=True))) == pytest.approx(grey)
-    assert np.array_equal(processor.colour_correction(NOISY), NOISY)
+    assert filters.colour_correction(grey, **dict(zip(names, numbers, strict=True))) == pytest.approx(grey)
+    assert np.array_equal(filters.colour_correction(NOISY), NOISY)
 
 
 def test_tone_mapping_is_the_paper_s_formula_pixel_by_pixel():
     light = NOISY / 255 * 6
-    found = processor.tone_map(light, white=4.0, exposure=1.5)
+    found = filters.tone_map(light, white=4.0, exposure=1.5)
     for row, column in np.ndindex(*light.shape[:2]):
         red, green, blue = 1.5 * light[row, column]
         luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -355,12 +355,12 @@ def test_tone_mapping_is_the_paper_s_formula_pixel_by_pixel():
         expected = np.array([red, green, blue]) * (shown / luminance if luminance else 1)
         assert found[row, column] == pytest.approx(expected)
     white = np.full((1, 1, 3), 4.0)
-    assert processor.tone_map(white, white=4.0) == pytest.approx(np.ones((1, 1, 3)))
-    ramp = processor.tone_map(np.repeat(np.linspace(0, 4, 100)[:, None, None], 3, 2), white=4.0)[:, 0, 1]
+    assert filters.tone_map(white, white=4.0) == pytest.approx(np.ones((1, 1, 3)))
+    ramp = filters.tone_map(np.repeat(np.linspace(0, 4, 100)[:, None, None], 3, 2), white=4.0)[:, 0, 1]
     assert (np.diff(ramp) > 0).all(), "brighter light stays brighter"
 
 
-@pytest.mark.parametrize("pattern", processor.RCCC_PATTERNS)
+@pytest.mark.parametrize("pattern", filters.RCCC_PATTERNS)
 def test_rccc_interpolates_red_and_clear_as_normalized_convolution_does(pattern):
     image = NOISY / 255
     row, column = divmod(pattern.index("R"), 2)
@@ -374,13 +374,13 @@ def test_rccc_interpolates_red_and_clear_as_normalized_convolution_does(pattern)
     filled = filled / ndimage.convolve(1 - is_red, cross, mode="mirror")
     clear = np.where(is_red > 0, filled, clear)
     expected = np.stack([red, (3 * clear - red) / 2, (3 * clear - red) / 2], -1)
-    assert processor.rccc(image, pattern=pattern) == pytest.approx(expected, abs=1e-12)
+    assert filters.rccc(image, pattern=pattern) == pytest.approx(expected, abs=1e-12)
 
 
 def test_rccc_keeps_flat_greys_and_reds_and_does_not_know_green_from_blue():
     for colour, seen in (((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)), ((0.8, 0, 0), (0.8, 0, 0)), ((0, 0.6, 0), (0, 0.3, 0.3))):
         flat = np.broadcast_to(np.array(colour), (6, 7, 3))
-        assert processor.rccc(flat) == pytest.approx(np.broadcast_to(np.array(seen), (6, 7, 3)), abs=1e-12)
+        assert filters.rccc(flat) == pytest.approx(np.broadcast_to(np.array(seen), (6, 7, 3)), abs=1e-12)
 
 
 def test_channels_get_their_own_means_and_deviations():

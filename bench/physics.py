@@ -10,8 +10,7 @@ import numpy as np
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
-from simjudge.sim.vehicle.car_appearance import MeshBuilder
-from simjudge.sim.vehicle.vehicle import Command, read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, MeshBuilder, read_vehicle
 
 Row = tuple[str, str, str, str]
 SECONDS = 20.0

@@ -22,10 +22,9 @@ from simjudge.method.betting import SequenceVerdict
 from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.policies.cells import GapEvidence, find_cells, permuted_w1
-from simjudge.questions.policies.few_real import sharpen_mean
+from simjudge.questions.policies.few_real import StreamedTrial, TrialStream, sharpen_mean
 from simjudge.questions.policies.ranking import mmrv, noise_intervals, pearson, spearman
 from simjudge.questions.policies.run import compare_policies
-from simjudge.questions.policies.sequence import StreamedTrial, TrialStream
 from simjudge.questions.policies.trials import PolicyTrials
 
 DRAWS, MARGIN, CORRELATION = 199, 0.1, 0.7

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.page.number_format import DASH, format_number, format_p
+from simjudge.page.chart_data import DASH, format_number, format_p
 from simjudge.questions.policies.run import compare_policies, read_policy_trials
 from simjudge.questions.policies.trials import PolicyTrials
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 
 BEGIN, END = "<!-- judged: begin -->", "<!-- judged: end -->"
 Row = Mapping[str, Any]

@@ -16,22 +16,20 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 
+from simjudge.bridge.bridge_devices import BridgeSetup
 from simjudge.bridge.live_camera import LiveFrame
-from simjudge.bridge.live_record import BridgeSetup
 from simjudge.ros.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.sensors.sensor_messages import published_topics
-from simjudge.sim.vehicle.car_joints import JointAngles
 from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
+from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames, JointAngles
 
 from .ending import wait_until_arrived
 from .parameters import Parameter
 from .runtime import SimjudgeNode, create_publisher, load_shared_memory_profile, message_class
-from .simulated_camera import SimulatedCamera
-from .simulated_car import SimulatedCar, VehicleInputs
+from .simulated_car import SimulatedCamera, SimulatedCar, VehicleInputs
 
 _WAKE = 0.05  # Seconds between looks whether the bridge ends
 

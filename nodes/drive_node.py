@@ -16,11 +16,10 @@ from simjudge.core.names import normalized_name
 from simjudge.geometry.poses import Pose
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DriverSettings
-from simjudge.sim.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, scale_to_lane
 from simjudge.sim.driving.cones import CameraModel, ConeShape, DetectionUncertainty, camera_model_of
 from simjudge.sim.driving.drive_settings import LIDAR
-from simjudge.sim.driving.line_follower import SpeedController
+from simjudge.sim.driving.line_follower import BarrierDriver, BarrierDriverParameters, SpeedController
 from simjudge.sim.driving.manual import DriveOutput, WantedMotion
 from simjudge.sim.driving.pilots import driving_lidar
 from simjudge.sim.sensors.camera.calibration import message_calibration

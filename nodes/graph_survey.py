@@ -22,7 +22,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.processes import EXIT_FAILED, EXIT_OK
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
-from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
+from .qos import installed_definition, recorded_qos_profile, recording_qos
 from .runtime import load_shared_memory_profile, message_class
 
 NAME = "simjudge_doctor"

@@ -21,8 +21,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import need_ros
 from simjudge.core.processes import DONE, EXIT_STOPPED
-from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, normalize_namespace
-from simjudge.ros.viewers import missing_viewers
+from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, missing_viewers, normalize_namespace
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
 _ENCLOSING = "ros_namespace"  # The launch configuration in which PushRosNamespace keeps the namespace

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import JsonMapping
 from simjudge.data.rosbag2.recorded_poses import header_stamp
-from simjudge.judging.background import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.judging.comparison import Comparison
+from simjudge.judging.control import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
 from simjudge.judging.live.stream_matching import MatchedMessages, UnmatchedMessage

@@ -19,15 +19,15 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.names import normalized_name
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.image_messages import compressed_to_rgb, raw_to_rgb
 from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.barrier_driver import ScanPoints
 from simjudge.sim.driving.cone_driver import ConeMap
 from simjudge.sim.driving.cones import ConeShape
+from simjudge.sim.driving.line_follower import ScanPoints
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.vehicle.vehicle import VehicleState
 

@@ -18,7 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import Cloud
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, standing_pose, transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits

@@ -20,8 +20,7 @@ from simjudge.ros.node_settings import PlaySettings
 
 from .diagnostics import OK, TaskState
 from .parameters import settings_parameters
-from .qos import publisher_events
-from .recorded_topics import has_installed_definition, playback_qos
+from .qos import has_installed_definition, playback_qos, publisher_events
 from .runtime import SimjudgeNode, declared_publisher, declared_service, message_class, run_node, wait_for_subscriptions
 
 _WAKE = 0.1  # Seconds between looks whether the node ends

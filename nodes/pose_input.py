@@ -21,7 +21,7 @@ from simjudge.geometry.transforms import LivePoses, LiveTransforms, PoseBuffer, 
 from simjudge.ros.simulation_settings import POSE_TYPES
 from simjudge.sim.capture.simulators.motion_source import LiveMotions
 
-from .recorded_topics import recording_qos
+from .qos import recording_qos
 from .runtime import SimjudgeNode, declared_subscription, message_class
 
 TYPES = {word: name for name, word in POSE_TYPES.items()}

@@ -20,8 +20,7 @@ from simjudge.ros.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
 from .parameters import settings_parameters
-from .qos import MessageGaps, subscription_events
-from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
+from .qos import MessageGaps, installed_definition, recorded_qos_profile, recording_qos, subscription_events
 from .runtime import SimjudgeNode, message_class, run_node
 
 _SCAN_PERIOD = 0.2  # Seconds between looks for new topics

@@ -33,7 +33,7 @@ from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
 from .pose_input import PoseInput
 from .runtime import SimjudgeNode, declared_subscription, run_node, wait_for_subscriptions
-from .simulated_camera import SimulatedCamera
+from .simulated_car import SimulatedCamera
 
 _DEPTH = 100  # Images that the middleware keeps
 _DROP_PERIOD = 1.0  # Seconds between drops of old poses

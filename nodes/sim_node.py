@@ -42,8 +42,7 @@ from .messages import detection_array
 from .parameters import settings_parameters
 from .runtime import camera_publisher, declared_publisher, declared_service, run_node, wait_for_subscriptions
 from .sim_sensors import SimSensors
-from .simulated_camera import SimCameras
-from .simulated_car import SimulatedCar, VehicleInputs
+from .simulated_car import SimCameras, SimulatedCar, VehicleInputs
 
 _WAKE = 0.1  # Seconds between looks whether the node ends
 _REST = 30.0  # Seconds that deactivation waits for a frame to be taken

@@ -21,16 +21,15 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.cloud_messages import TRUTH
+from simjudge.data.rosbag2.cloud_writing import TRUTH
 from simjudge.geometry.poses import Pose
-from simjudge.page.palette import DARK, class_colours, rgb
+from simjudge.page.chart_data import DARK, class_colours, rgb
 from simjudge.ros.node_interfaces import RELIABLE, Endpoint, sensor_endpoint
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
-from simjudge.sim.sensors.inertial.noise import Triple
-from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec
+from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec, Triple
 from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle_messages import Frames

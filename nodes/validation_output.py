@@ -24,10 +24,9 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Advance, ProgressLines, SimjudgeError, UsageError
 from simjudge.core.images import ImageError
 from simjudge.core.installed import version
-from simjudge.core.progress import Advance, ProgressLines
 from simjudge.core.settings import declared
 from simjudge.core.text import JsonMapping
 from simjudge.judging.compare_settings import CAMERA, CompareSettings

@@ -17,12 +17,12 @@ from simjudge.core.box_drawing import class_colour
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.data.clouds import lidar_points
-from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
+from simjudge.data.rosbag2.cloud_writing import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
 from simjudge.questions.watch import NO_W1_COLOUR, OUTSIDE_COLOUR, Boxes, ClassState, Screen, ScreenTarget, w1_colour
-from simjudge.results.verdict_words import verdict_with_blind_set
+from simjudge.results.metric_rows import verdict_with_blind_set
 from simjudge.ros.node_interfaces import NODES, WATCHED_SENSORS
 from simjudge.ros.node_settings import WatchSettings
 from simjudge.sim.sensors.lidar.scan import scan_points

@@ -2,7 +2,7 @@
 
     python scripts/make_car_mesh.py
 
-The shapes are those of the car that drives (`simjudge.sim.vehicle.car_appearance`); colours are one row of texels.
+The shapes are those of the car that drives (`simjudge.sim.vehicle.vehicle`); colours are one row of texels.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 
 from simjudge.sim.scene.model import Mesh
 from simjudge.sim.scene.scene_fields import to_srgb
-from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import read_vehicle
+from simjudge.sim.vehicle.vehicle import car_things, read_vehicle
 
 MESHES = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes"
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from simjudge.detectors.training import train as train
     from simjudge.judging.compare_settings import CompareSettings as CompareSettings
     from simjudge.judging.compare_settings import SweepSettings as SweepSettings
-    from simjudge.judging.own_performance import JudgedObject as JudgedObject
-    from simjudge.judging.own_performance import PredictedObject as PredictedObject
+    from simjudge.judging.given_numbers import JudgedObject as JudgedObject
+    from simjudge.judging.given_numbers import PredictedObject as PredictedObject
     from simjudge.judging.performance_source import OwnPerformance as OwnPerformance
     from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
@@ -131,7 +131,7 @@ _HOMES = {
     "ExportedSensors": "simjudge.sim.sensors.exporting",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
-    "JudgedObject": "simjudge.judging.own_performance",
+    "JudgedObject": "simjudge.judging.given_numbers",
     "LabelErrorResult": "simjudge.questions.label_error.page",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
     "LidarFit": "simjudge.questions.fit.result",
@@ -143,7 +143,7 @@ _HOMES = {
     "Plan": "simjudge.questions.plan.plan",
     "PolicyComparisonResult": "simjudge.questions.policies.run",
     "PolicyTrials": "simjudge.questions.policies.trials",
-    "PredictedObject": "simjudge.judging.own_performance",
+    "PredictedObject": "simjudge.judging.given_numbers",
     "Predictions": "simjudge.core.object_tables",
     "RankingResult": "simjudge.questions.rank.page",
     "RealPerformance": "simjudge.questions.real_performance",

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from bag_samples import SECOND, TYPES, image, write_mcap
 
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_writing import cloud_message
 from simjudge.sim.sensors.lidar.scan import POINT
 
 CLOUDS, RATE = 5, 10

@@ -6,7 +6,7 @@ import numpy as np
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.sim.vehicle.car_appearance import MeshBuilder
+from simjudge.sim.vehicle.vehicle import MeshBuilder
 
 GRAVITY = 9.81
 

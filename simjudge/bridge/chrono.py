@@ -27,9 +27,8 @@ from typing import Any
 
 from typing_extensions import Self
 
-from simjudge.bridge.bridge_devices import BridgeDevices, BridgeViews
+from simjudge.bridge.bridge_devices import BridgeDevices, BridgeOutputs, BridgeSetup, BridgeViews
 from simjudge.bridge.live_camera import FrameSource
-from simjudge.bridge.live_record import BridgeOutputs, BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
@@ -41,8 +40,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.lenses import check_own_lidar, check_single_rays
 from simjudge.sim.engines.chrono.modules import frame_pose, identify_release, load_modules, missing_modules
-from simjudge.sim.engines.chrono.own_lidar import check_own_lidar, check_single_rays
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import camera_from_fields, read_camera
 from simjudge.sim.sensors.lidar.lidar import LidarSpec

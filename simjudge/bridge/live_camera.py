@@ -23,14 +23,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.bridge.live_system import LiveSystem
-from simjudge.bridge.visuals import reference_pose
+from simjudge.bridge.live_system import LiveSystem, reference_pose
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure, FrameFinisher, RawFrame
 from simjudge.sim.capture.ground_truth import Labelling, ground_truth
-from simjudge.sim.engines.chrono import buffers
+from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
 from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
 from simjudge.sim.engines.chrono.modules import Factor, frame_pose

@@ -11,8 +11,8 @@ import typer
 
 from simjudge.commands.data import app as check
 from simjudge.commands.data import convert, detect, filter_images, info, join, recover, split, train
-from simjudge.commands.export import app as export
 from simjudge.commands.run import run, watch
+from simjudge.commands.simulate import app as export
 from simjudge.commands.simulate import drive, render, replay
 from simjudge.core.installed import version
 from simjudge.questions.calibrate.command import app as calibrate
@@ -32,8 +32,7 @@ from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.questions.tracks.command import compare_tracks
 from simjudge.questions.trajectories.command import compare_trajectories
-from simjudge.terminal.common import takes_finite_numbers
-from simjudge.terminal.two_sides import TwoSides
+from simjudge.terminal.common import TwoSides, takes_finite_numbers
 
 EXAMPLES = {
     "demo": ("simjudge demo",),

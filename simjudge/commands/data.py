@@ -319,7 +319,7 @@ def info(
     if str(path) == "engines" and not path.exists():
         _print_engines()
         return
-    from simjudge.core.display import SummaryTable, summary_line
+    from simjudge.core.arrays import SummaryTable, summary_line
     from simjudge.questions.info import info as run
 
     found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside, thinning=settings.thinning)

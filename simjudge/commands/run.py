@@ -50,8 +50,8 @@ def run(
         return
     values = chosen.complete(parse_arguments(arguments or []))
     processes = chosen.processes(values)
+    from simjudge.ros.description import missing_viewers
     from simjudge.ros.runner import Runner
-    from simjudge.ros.viewers import missing_viewers
 
     need_ros()
     for line in missing_viewers(values):

@@ -1,9 +1,9 @@
-"""`simjudge render`, `drive` and `replay`: a simulator's images, drives, and frames for those of a recording."""
+"""`simjudge render`, `drive`, `replay`, `export`: a simulator's images and drives; cameras for other simulators."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,6 +19,7 @@ from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_s
 
 if TYPE_CHECKING:
     from simjudge.sim.driving.closed_loop import DriveOutcome
+    from simjudge.sim.sensors.exporting import ExportedSensors
 
 KINDS = {
     "scenes": "SCENE",
@@ -200,3 +201,49 @@ def _print_outcome(outcome: DriveOutcome, seconds: float) -> None:
     for name, text in rows.items():
         table.add_row(name, text)
     Console(soft_wrap=True).print(table)
+
+
+app = typer.Typer(
+    help="Write a camera or sensors for another simulator: Gazebo, Isaac Sim, MuJoCo.", no_args_is_help=True
+)
+
+
+@app.command("camera")
+def camera(
+    source: str = typer.Argument(..., metavar="CAMERA", help="Camera file, calibration, or name of a shipped camera."),
+    to: Literal["ros", "sdf", "usd", "mujoco"] = typer.Option(
+        ..., "--to", help="ros: camera_info.yaml; sdf: Gazebo; usd: OpenCV lens schema of Isaac Sim; mujoco: MJCF."
+    ),
+    out: Path = typer.Option(..., "--out", "-o", help="File to write."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that exists."),
+) -> None:
+    """Write a camera, such as one that `simjudge fit` found, for another simulator.
+
+    What the other simulator cannot express is printed; `simjudge filter --camera` applies it to that simulator's
+    images.
+    """
+    from simjudge.sim.sensors.exporting import export_camera
+
+    _save(export_camera(source, to), out, overwrite=overwrite)
+
+
+@app.command("sensors")
+def sensors(
+    source: str = typer.Argument(..., metavar="SENSORS", help="Sensor file, or name of shipped sensors."),
+    out: Path = typer.Option(..., "--out", "-o", help="SDF file to write."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that exists."),
+) -> None:
+    """Write lidars and IMUs, such as `simjudge calibrate` measured, as SDF for Gazebo.
+
+    What SDF cannot express is printed.
+    """
+    from simjudge.sim.sensors.exporting import export_sensors
+
+    _save(export_sensors(source), out, overwrite=overwrite)
+
+
+def _save(exported: ExportedSensors, out: Path, *, overwrite: bool) -> None:
+    exported.save(out, overwrite=overwrite)
+    for sentence in exported.left_out:
+        print_note(f"not in it: {sentence}")
+    print_note(f"wrote {out}")

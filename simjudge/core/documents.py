@@ -19,8 +19,7 @@ from pydantic_core import ErrorDetails
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import FieldType, conflict, finite, need, refusal, shown
-from simjudge.core.text import Json, nearest_name, one_line
-from simjudge.core.yaml_file import YamlFile, read_yaml
+from simjudge.core.text import Json, YamlFile, nearest_name, one_line, read_yaml
 
 Location = Sequence[int | str]
 """Fields and indices that lead to a value from the top of a file."""

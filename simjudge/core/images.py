@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, check_file, name_format, read_bytes
 

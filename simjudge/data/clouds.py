@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr, SummaryTable
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP

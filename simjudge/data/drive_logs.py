@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import median_filter
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.rosbag2.reading import fill_in_stamps

@@ -16,8 +16,7 @@ from shlex import quote
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP, free_class_id, normalized_name

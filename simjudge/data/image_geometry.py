@@ -13,8 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage

@@ -12,15 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import AnyTable, Predictions, concatenate_tables
-from simjudge.core.thinning import ALL_FRAMES, Thinning
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 from simjudge.data.frame_sequences import (
@@ -32,7 +31,7 @@ from simjudge.data.frame_sequences import (
     source_photograph,
 )
 from simjudge.data.image_geometry import CropWindow, crop_images, flip_vertically
-from simjudge.data.made_labels import labels_from_pictures, labels_from_predictions
+from simjudge.data.semantic_classes import labels_from_pictures, labels_from_predictions
 from simjudge.data.sets import (
     Topics,
     as_frames,
@@ -41,11 +40,11 @@ from simjudge.data.sets import (
     read_predictions,
     read_set,
     refuse_input_as_output,
+    thin_frames,
     write_clouds,
     write_set,
     write_where_asked,
 )
-from simjudge.data.thinned_frames import thin_frames
 
 
 def join_sets(sets: Sequence[FrameSet]) -> FrameSet:

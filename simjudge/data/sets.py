@@ -1,4 +1,4 @@
-"""Any data set, in and out: looking into a path tells its format, the name of what is written tells what to write.
+"""Any data set, in and out, also thinned: a path tells its format, the name of what is written tells what to write.
 
 The formats themselves are in `simjudge.data.formats`. Python functions take a set that is read already, or its path.
 """
@@ -14,21 +14,62 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_file, check_output, name_format
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import DetectorRecord, equal_names, normalized_name
 from simjudge.core.object_tables import Predictions
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.core.text import list_some, one_line
-from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSet
-from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
-from simjudge.data.format_support.image_files import file_stems, image_file, name_labels, refuse_outside
+from simjudge.data.format_support.image_files import (
+    Format,
+    ReadOptions,
+    Source,
+    Topics,
+    file_stems,
+    image_file,
+    name_labels,
+    refuse_outside,
+)
 from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
-from simjudge.data.frame_sequences import attach_predictions
-from simjudge.data.thinned_frames import thin_frames
+from simjudge.data.frame_sequences import ALONE, FrameSequence, attach_predictions, find_sequence
+
+
+def thin_frames(frames: FrameSet, thinning: Thinning) -> FrameSet:
+    """The frames that are taken, with what was done in the name of the set, so that each result and page says it."""
+    if not thinning:
+        return frames
+    sequence = None if frames.independent else find_sequence(frames)
+    if thinning.rate is None:
+        order = np.arange(len(frames)) if sequence is None else np.lexsort((sequence.position, sequence.run))
+        chosen = np.sort(order[:: thinning.every])
+    else:
+        if sequence is None or not sequence.timed:
+            raise UsageError(
+                f"--rate {thinning.rate:g}: the frames of {frames.name} have no times; give --every N for every N-th"
+            )
+        chosen = _at_rate(sequence, thinning.rate)
+    return replace(frames.take(chosen), name=f"{frames.name}, {thinning}")
+
+
+def _at_rate(sequence: FrameSequence, rate: float) -> IntArray:
+    """The first frame of each period of each sequence; a frame half a step early counts to the next period.
+
+    Frames of no sequence stay out: nobody knows their time.
+    """
+    chosen = []
+    for run in np.unique(sequence.run[sequence.run != ALONE]):
+        rows = np.flatnonzero(sequence.run == run)
+        rows = rows[np.argsort(sequence.position[rows], kind="stable")]
+        since = sequence.position[rows] - sequence.position[rows[0]] + sequence.step / 2
+        _, first = np.unique(np.floor(since * rate / 1e9), return_index=True)
+        chosen.append(rows[first])
+    return np.sort(np.concatenate(chosen)).astype(np.int64)
+
 
 _ENTRIES_LOOKED_INTO = 200  # Entries of a folder that are looked into
 # Endings of files that may be data sets of their own.

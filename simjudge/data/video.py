@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, ImageError, RgbImage, check_image_size
 from simjudge.core.installed import install_command

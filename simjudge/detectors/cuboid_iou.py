@@ -20,8 +20,7 @@ import numpy.typing as npt
 from numba import njit
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds import CloudBoxes, CloudSet
 

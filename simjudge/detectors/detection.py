@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.files import check_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.object_tables import Masks, Predictions
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.thinning import ALL_FRAMES, Thinning
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 from simjudge.detectors.colour_detector import ColourDetector, read_colours

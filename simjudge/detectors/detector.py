@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, Summary, SummaryRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, Summary, SummaryRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage

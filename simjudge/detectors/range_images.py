@@ -19,13 +19,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Advance, Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, RgbImage
 from simjudge.core.object_tables import BoolImage, Masks, Objects, Predictions
-from simjudge.core.progress import Advance
 from simjudge.core.text import Json
 from simjudge.data.clouds import CloudBoxes, CloudSet, LidarPoints, lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids

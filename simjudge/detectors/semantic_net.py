@@ -14,16 +14,13 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.core.files import check_file, hash_files
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import MOST_CLASSES, UNLABELLED, EncodedLabels, FrameSet, LabelPicture
 from simjudge.core.images import ImageError, RgbImage, as_rgb, encode_png
-from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, EncodedLabels, LabelPicture
 from simjudge.core.names import normalized_name
-from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.core.thinning import ALL_FRAMES, Thinning
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.data.semantic_classes import BACKGROUND, common_classes, label_pairs, street_train_id
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.detector import ShownDetector, record_detector

@@ -19,22 +19,26 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError
 from simjudge.core.files import atomic_file
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import UNLABELLED, FrameSet, LabelPicture
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.installed import install_command
-from simjudge.core.label_pictures import UNLABELLED, LabelPicture
-from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.core.text import Json, JsonMapping
 from simjudge.data.semantic_classes import SemanticClasses, common_classes, count_unknown
 from simjudge.detectors import nms as torchvision_nms
 from simjudge.detectors.detector_settings import TrainingSettings
-from simjudge.detectors.model_card import TrainedModel, card_page, common_facts, epoch_facts, training_text, write_card
 from simjudge.detectors.semantic_net import TASK, mean_iou, pixel_accuracy, pixel_confusion
-from simjudge.detectors.training_data import TrainingSplit
+from simjudge.detectors.training_data import (
+    TrainedModel,
+    TrainingSplit,
+    card_page,
+    common_facts,
+    epoch_facts,
+    training_text,
+    write_card,
+)
 
 _CACHE = 2_000_000_000  # Bytes of scaled pictures that are kept; others are read again
 

@@ -18,27 +18,28 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import CHECKPOINT, find_file
 from simjudge.core.object_tables import Objects, row_offsets
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import Json, JsonMapping
 from simjudge.data.image_geometry import LEAST_SHARE, Windows, cut_boxes
 from simjudge.detectors.detector_settings import SEMANTIC, SIZES, TrainingSettings
-from simjudge.detectors.model_card import (
+from simjudge.detectors.semantic_training import TrainedSemanticNet, train_net
+from simjudge.detectors.training_data import (
     TrainedModel,
+    TrainingSplit,
     card_page,
     card_paths,
     common_facts,
     epoch_facts,
+    read_split,
     training_text,
     write_card,
+    write_working_folder,
 )
-from simjudge.detectors.semantic_training import TrainedSemanticNet, train_net
-from simjudge.detectors.training_data import TrainingSplit, read_split, write_working_folder
 from simjudge.detectors.ultralytics_detector import import_ultralytics, open_checkpoint
 
 

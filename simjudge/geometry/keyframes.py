@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.geometry.poses import Pose
 
 _STRAIGHT = 1 - 1e-12  # Cosine of half an angle above which an arc is as good as straight

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation, Slerp
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.documents import Fields
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Number, Vector

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.error_names import FRAMES, METRES, NONE, ORIGIN, SIM3
 from simjudge.geometry.poses import Trajectory

@@ -11,14 +11,12 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow.parquet as pq
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import normalized_name
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.clouds import CloudSet
 from simjudge.detectors.detector import Detector, map_classes
 from simjudge.detectors.detector_settings import Renames
-from simjudge.judging.chosen_patch import log_patch
 from simjudge.judging.class_numbering import (
     chosen_classes,
     describe_numbers,
@@ -28,10 +26,16 @@ from simjudge.judging.class_numbering import (
 )
 from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings
 from simjudge.judging.control import with_control
-from simjudge.judging.frame_pairs import comparable_pairs
-from simjudge.judging.inputs import InputSet, describe_model, read_input, read_lidar_inputs, read_semantic_inputs
+from simjudge.judging.inputs import (
+    InputSet,
+    comparable_pairs,
+    describe_model,
+    read_input,
+    read_lidar_inputs,
+    read_semantic_inputs,
+)
 from simjudge.judging.own_numbers import GivenTables, number_objects, read_tables
-from simjudge.judging.painted_masks import performance_note
+from simjudge.judging.painted_masks import log_patch, performance_note
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import (
     comparison_parameters,

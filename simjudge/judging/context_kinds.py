@@ -12,8 +12,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.frames import FrameSet
 from simjudge.judging.judged_set import JudgedSet
-from simjudge.judging.set_comparison import Comparisons, SetComparison
-from simjudge.judging.unlike_objects import truncated_objects
+from simjudge.judging.set_comparison import Comparisons, SetComparison, truncated_objects
 from simjudge.method.bits import WORD
 from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.kinds import (

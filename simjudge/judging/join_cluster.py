@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Log, SimjudgeError, UsageError
 from simjudge.core.installed import install_command, version
-from simjudge.core.progress import Log
 from simjudge.method.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
 
 _ALIGNMENT = 64

@@ -8,10 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.progress import Advance
+from simjudge.core.arrays import BoolArray, ShortRepr
+from simjudge.core.errors import Advance, SimjudgeError
 from simjudge.judging.compare_settings import SEMANTIC, CompareSettings
 from simjudge.judging.joint_units import SharedObjects, join_units, same_poses
 from simjudge.judging.judged_set import JudgedSet

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.judging.frame_pairs import comparable_pairs, pair_objects
+from simjudge.judging.inputs import comparable_pairs, pair_objects
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.units.sampling_units import SampleUnits
 

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Advance, SimjudgeError, UsageError
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import Advance
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.judged_set import JudgedSet, object_performance
 from simjudge.judging.painted_masks import PaintedGeometry

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.object_tables import Predictions
 from simjudge.detectors.assignment import participants
 from simjudge.detectors.iou import overlapping_pairs, pair_iou

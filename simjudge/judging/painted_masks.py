@@ -1,15 +1,19 @@
-"""What the patches of two sets are painted from: instance masks, boxes, or both (method.md, section 3)."""
+"""What the patches of two sets are painted from (method.md, section 3), and how large they are where none is given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
+from simjudge.core.errors import Log
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS
+from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, MethodSettings
+from simjudge.method.method import patch_text
+from simjudge.method.patch_size import default_patch
 
 BOXES = "boxes"
 MASKS = "masks"
@@ -76,3 +80,25 @@ def performance_note(sets: Sequence[FrameSet]) -> str:
         return ""
     first, second = ("A", "B") if of_masks[0] else ("B", "A")
     return f"note: performance is the IoU of masks in {first} and of boxes in {second}, which are not the same scale"
+
+
+Chosen = TypeVar("Chosen", bound=MethodSettings)
+
+
+def choose_patch(settings: Chosen, sets: Sequence[FrameSet]) -> Chosen:
+    """Settings with the patch that suits all of the sets, where none was given or chosen yet."""
+    if not settings.chooses_patch or settings.chosen_patch is not None:
+        return settings
+    patch = default_patch([frames.size for frames in sets], [frames.objects.box for frames in sets])
+    return replace(settings, chosen_patch=patch)
+
+
+def log_patch(settings: MethodSettings, log: Log) -> None:
+    """Tell which patch was chosen; nothing where it was given."""
+    if settings.patch_chosen:
+        log(patch_line(settings.method.patch))
+
+
+def patch_line(patch: tuple[int, int]) -> str:
+    """What a person should know of a patch that was chosen."""
+    return f"patch {patch_text(patch)} px, by the size of images and objects; --patch sets another"

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.judging.units.blocks import unit_length
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import BlockLength

@@ -19,15 +19,15 @@ from simjudge.judging.context_kinds import samples_of_kind
 from simjudge.judging.judged_set import JudgedSet, class_samples
 from simjudge.judging.painted_masks import PaintedGeometry
 from simjudge.judging.pair import ClassResult, PairResult
+from simjudge.judging.set_comparison import ClassBalance
 from simjudge.judging.units.sampling_units import SideUnits
-from simjudge.judging.unlike_objects import ClassBalance
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks
 from simjudge.results.context_table import ContextTable, number_column, text_column
 from simjudge.results.gallery import NAMED, PAIR_KINDS, PER_KIND, GalleryItem, dissimilar_first
-from simjudge.results.stated_performance import StatedPerformance
+from simjudge.results.result_header import StatedPerformance
 
 EDGES = ("x0", "y0", "x1", "y1")
 

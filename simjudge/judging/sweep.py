@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.judging.chosen_patch import choose_patch, log_patch
 from simjudge.judging.compare_settings import SEMANTIC, SweepSettings
 from simjudge.judging.comparison import Source, read_inputs
 from simjudge.judging.inputs import describe_model
-from simjudge.judging.painted_masks import PaintedGeometry
+from simjudge.judging.painted_masks import PaintedGeometry, choose_patch, log_patch
 from simjudge.judging.pair import entry_numbers, judge_sets
 from simjudge.judging.result_writing import certainty_parameters, method_parameters
 from simjudge.judging.set_comparison import SetComparison, comparison_units

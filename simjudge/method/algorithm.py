@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.progress import Advance
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Advance
 from simjudge.method.bootstrap import DrawnRows
 from simjudge.method.join_parts import JoinPlan, PairPart, PartRunner, run_parts, split_rows
 from simjudge.method.method import Method

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.method.bootstrap_loops import add_drawn
 from simjudge.method.distinct import Members
 from simjudge.method.performance_model import PerformanceModel

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.gap import GapCurve, estimate_gap, gap_behind
 from simjudge.method.multiple_tests import step_down

@@ -19,8 +19,7 @@ from math import sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from simjudge.core.arrays import BoolArray, FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 
 FEWEST_PAIRS = 5

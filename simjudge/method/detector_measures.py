@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value

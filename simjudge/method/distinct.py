@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, uint64
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.method.loop_choice import has_numpy_form
 
 FOLD_AT_ZERO = math.sqrt(2 / math.pi)

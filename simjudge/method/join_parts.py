@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.balance import standardized_differences
 from simjudge.method.bootstrap import DrawnRows
 from simjudge.method.context_tree import ContextTree

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.bits import WORD
 from simjudge.method.bootstrap import DrawnSamples, Normals
 from simjudge.method.certainty import interval_width, p_value

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, round_to_pixels, row_offsets, whole_pixel_boxes
 from simjudge.method.bits import WORD, whole_lines

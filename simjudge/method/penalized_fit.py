@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 
 _INNER_KNOTS = 4
 """Inner knots from the quantiles of each set, at most."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.method.penalized_fit import (
     CurveBasis,
     PenalizedProblem,

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.method.balance import covariate_spread
 from simjudge.method.bootstrap import NO_DRAWS, DrawnCells, DrawnSamples, Normals, UnitNumbers
 from simjudge.method.context_tree import ContextTree

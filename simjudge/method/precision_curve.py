@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 
 _RECALLS = np.linspace(0.0, 1.0, 101)
 _ROUNDING = 1e-9

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.patches import Contexts, label_contexts

@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, uint64
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.bits import CACHE_LINE, WORD, count_common_bits, count_ones, minimum_sum
 from simjudge.method.context_tree import LEAF, NODE, ContextTree, context_planes
 from simjudge.method.distinct import Members

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, Normals, UnitNumbers
 from simjudge.method.distinct import Members

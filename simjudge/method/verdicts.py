@@ -6,7 +6,7 @@ from simjudge.core.string_enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a comparison says. Files and messages hold these codes; `simjudge.results.verdict_words` has the words."""
+    """What a comparison says. Files and messages hold these codes; `simjudge.results.metric_rows` has the words."""
 
     LARGE_GAP = "large_gap"
     GAP = "gap"

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.detectors.iou import box_iou
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.object_series import object_series, object_views, standing_in_both
@@ -29,8 +27,15 @@ from simjudge.objects.picture_series import (
 )
 from simjudge.objects.series import WHOLE, Series, common_start, common_times, stamps_to_seconds, timed_frames
 from simjudge.objects.settings import FOLLOW_LABELS, CameraObjectSettings
-from simjudge.objects.sightings import Finder, Sightings, label_sightings
-from simjudge.objects.tracking import FollowedObjects, Tracks, follow_objects, instance_tracks
+from simjudge.objects.sightings import (
+    Finder,
+    FollowedObjects,
+    Sightings,
+    Tracks,
+    follow_objects,
+    instance_tracks,
+    label_sightings,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,10 +15,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet, lidar_points
 from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile

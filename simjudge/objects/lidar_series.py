@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.data.clouds import CloudSet
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.lidar_measurements import (
@@ -22,9 +20,9 @@ from simjudge.objects.lidar_measurements import (
 )
 from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels, unknown_cuboids
 from simjudge.objects.occupancy import MapPair, occupancy_maps
+from simjudge.objects.picture_series import survey_cuboids
 from simjudge.objects.series import WHOLE, ScanPoses, Series, scan_poses, scan_times
 from simjudge.objects.settings import TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY, LidarObjectSettings
-from simjudge.objects.survey import survey_cuboids
 
 
 @dataclass(frozen=True, eq=False, repr=False)

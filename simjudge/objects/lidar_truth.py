@@ -9,8 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.clouds import CloudBoxes, CloudSet

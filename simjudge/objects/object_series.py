@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.objects.series import Series, stamps_to_seconds
-from simjudge.objects.tracking import Tracks
+from simjudge.objects.sightings import Tracks
 
 WINDOW = 5
 """Neighbouring frames of the smooth fit."""

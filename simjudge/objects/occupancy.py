@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import ONE_TIME, Cloud, CloudSet, LidarPoints, lidar_points

@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.block_length import estimate_block_length
 from simjudge.objects.series import WHOLE, Series, common_times, median_period
-from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.metric_rows import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
 FEWEST_FRAMES = 5
 """Frames below which no interval is given."""

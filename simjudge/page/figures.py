@@ -25,8 +25,7 @@ from matplotlib.patches import Rectangle, StepPatch
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
-from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.palette import LIGHT
+from simjudge.page.chart_data import LIGHT, NothingToDrawError
 
 POINTS_PER_INCH = 72.0
 """Sizes of figures are given in points. An SVG's user unit is a point."""

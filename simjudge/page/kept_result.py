@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.progress import Log, no_log
+from simjudge.core.arrays import Summary, SummaryTable
+from simjudge.core.errors import Log, no_log
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.page.report_settings import DEFAULT_OUT, Report, ReportSettings

@@ -22,15 +22,13 @@ from defusedxml.ElementTree import fromstring
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Log, SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.installed import version
-from simjudge.core.progress import Log
+from simjudge.page.chart_data import DARK, LIGHT, VERDICT_COLOURS, Cell, css_variables
 from simjudge.page.figures import Figures, ReportFigure, save_drawn
-from simjudge.page.number_format import Cell
-from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS, css_variables
 from simjudge.page.report_settings import HTML, Report, ReportSettings
 
 _VARIABLES = {colour: f"var(--{name})" for name, colour in reversed(LIGHT.items())}

@@ -16,23 +16,19 @@ import numpy as np
 from markupsafe import Markup
 from pydantic import Field
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import UsageError
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.field_types import Text
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some, nearest_name
 from simjudge.data.sets import as_frames
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.objects.image_quality.colour_histograms import LEVEL_BINS, level_distance, level_shares
 from simjudge.page import kit
-from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.chart_data import LIGHT, Cell, NothingToDrawError, format_number
 from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.kit import FigureEmbedder, element
-from simjudge.page.number_format import Cell, format_number
-from simjudge.page.palette import LIGHT
 from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
 from simjudge.questions.many_sets.figures import read_pictures
 from simjudge.questions.many_sets.page import SCALE, picture_in_page
@@ -43,8 +39,7 @@ from simjudge.questions.many_sets.result import (
     study_verdict,
     table_numbers,
 )
-from simjudge.questions.many_sets.run import compare_many_sets
-from simjudge.questions.many_sets.settings import ManySetsSettings
+from simjudge.questions.many_sets.run import ManySetsSettings, compare_many_sets
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import OpenFields, read_checked
 from simjudge.results.saved_result import ABLATION, ABLATION_TABLE, ResultEntry, write_json, write_rows

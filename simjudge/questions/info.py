@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.arrays import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.frames import FrameSet, summarize_frames
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.core.text import load_json
-from simjudge.core.thinning import ALL_FRAMES, Thinning
 from simjudge.data.clouds import CloudSummary, cloud_table
 from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
-from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.cloud_writing import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import as_frames, describe_choice, find_format, image_topics, read_clouds

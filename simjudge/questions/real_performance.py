@@ -9,21 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.frame_sequences import pair_frames
 from simjudge.judging.class_numbering import match_classes
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import Source, detect_input, read_inputs
 from simjudge.judging.inputs import read_input
 from simjudge.judging.judged_set import JudgedSet, judge_set
-from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.judging.units.blocks import frame_blocks, frame_sequence
 from simjudge.judging.units.sampling_units import frame_performance
 from simjudge.method.control_variates import ControlVariateEstimate, PerformanceInterval, UnitTotals, estimate_real_mean
-from simjudge.results.saved_result import write_json
+from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings, write_json
 
 CONTROL_VARIATES = "control_variates.json"
 """The file of the numbers."""

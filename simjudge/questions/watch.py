@@ -25,11 +25,11 @@ from simjudge.geometry.poses import Pose
 from simjudge.judging.live.judge import JudgedFrame
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.page.palette import DARK, rgb, verdict_colour
+from simjudge.page.chart_data import DARK, rgb, verdict_colour
 from simjudge.questions.recording.cloud_pictures import CloudScale, finite_points
-from simjudge.results.verdict_words import verdict_with_blind_set
+from simjudge.results.metric_rows import verdict_with_blind_set
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
-from simjudge.sim.sensors.inertial.noise import Triple
+from simjudge.sim.sensors.inertial.sensor_tables import Triple
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 LARGEST_W1 = 0.5

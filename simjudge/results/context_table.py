@@ -1,11 +1,11 @@
-"""The table of all contexts of a comparison (contexts.parquet), and Arrow columns from NumPy arrays and back.
+"""The table of all contexts (contexts.parquet), other tables of numbers, and Arrow columns from arrays and back.
 
 `pyarrow.array` and `to_numpy` import pandas where it is installed, which takes longer than many a comparison.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.arrays import FloatArray, Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import check_file, is_file
 
@@ -228,3 +228,22 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def write_columns(path: Path, table: Mapping[str, FloatArray]) -> None:
+    """Write a table; NaN is an empty cell."""
+    pq.write_table(pa.table({name: number_column(values, np.isnan(values)) for name, values in table.items()}), path)
+
+
+def read_columns(path: Path, columns: Sequence[str], again: str) -> Mapping[str, FloatArray]:
+    """Read columns of a table; `again`: what makes the file anew, for refusals."""
+    try:
+        table = pq.read_table(path)
+        missing = [name for name in columns if name not in table.column_names]
+        if missing:
+            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; {again}")
+        return {name: np.asarray(column_numbers(table.column(name)), np.float64) for name in columns}
+    except FileNotFoundError as error:
+        raise SimjudgeError(f"{path}: is missing; {again}") from error
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise unreadable_table(path, error) from error

@@ -1,6 +1,8 @@
 """Gates for checks that run by themselves: `--fail-on` and `--require`, and what they write for CI.
 
 `--fail-on gap` fails where a gap is shown. `--require predicts` passes where one is ruled out.
+
+Rows of metrics as a check of gaps sees them (`--fail-on`): each in shares of the largest value that counts.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from xml.etree import ElementTree as ET
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import version
 from simjudge.core.string_enum import StrEnum
+from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import Reason, Verdict, verdict_by_margin, worst_verdict
+from simjudge.results.context_table import OVERALL
+from simjudge.results.metric_rows import NEXT_TO_NOTHING, verdict_words
 from simjudge.results.saved_result import Result, ResultEntry
-from simjudge.results.verdict_words import NEXT_TO_NOTHING, verdict_words
 
 
 @dataclass(frozen=True)
@@ -267,3 +272,30 @@ def _count(cases: Sequence[GateCase], *, skipped: bool) -> str:
 def _xml(text: str) -> str:
     """The text without the characters that XML has no place for."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
+
+
+def compared_metrics(name: str, rows: Sequence[JsonMapping]) -> NamedComparison:
+    """The metrics of a comparison; the one with the smallest p stands for all."""
+    entries = []
+    for row in rows:
+        numbers, reach = EntryNumbers.from_json(row), float(row["reach"])
+        share = _divided(numbers, reach)
+        label = f"{row['metric']} in shares of {reach:g} {row['unit']}".rstrip()
+        entries.append(ResultEntry(str(row["metric"]), label, share))
+    first = min(entries, key=lambda entry: 2.0 if (p := entry.numbers.p_adjusted) is None else p)
+    overall = ResultEntry(OVERALL, f"most different: {first.label}", first.numbers)
+    return NamedComparison(name, (overall, *entries))
+
+
+def _divided(numbers: EntryNumbers, reach: float) -> EntryNumbers:
+    def divided(value: float | None) -> float | None:
+        return None if value is None else value / reach
+
+    return replace(
+        numbers,
+        gap=divided(numbers.gap),
+        gap_low=divided(numbers.gap_low),
+        gap_high=divided(numbers.gap_high),
+        detectable_gap=divided(numbers.detectable_gap),
+        margin=numbers.margin / reach,
+    )

@@ -1,26 +1,25 @@
-"""Result folders: written whole or not at all, read again, checked, and held to a limit of the gap."""
+"""Result folders, written whole or not at all, read again and checked; and what a study has found."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Log, SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, atomic_folder, output_path
-from simjudge.core.progress import Log
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.method.kinds import KindDifference
 from simjudge.method.verdicts import WITHIN, Verdict, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
-from simjudge.results.result_header import ResultHeader
-from simjudge.results.stated_performance import StatedPerformance
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
+from simjudge.results.result_header import ResultHeader, StatedPerformance
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
@@ -235,3 +234,43 @@ def result_entries(numbers: ComparisonNumbers, names: Mapping[str, str]) -> tupl
     ordered = sorted(numbers.by_class.items(), key=lambda pair: int(pair[0]))
     classes = [ResultEntry(key, names.get(key) or f"class {key}", entry) for key, entry in ordered]
     return (ResultEntry(OVERALL, "all classes", numbers.overall), *classes)
+
+
+FINDINGS = "findings.json"
+"""The file in the folder of a step that finds something."""
+YES, NO, UNDECIDED = "yes", "no", "not decided"
+"""Whether what was found agrees with the source."""
+
+
+@dataclass(frozen=True)
+class StudyFinding:
+    """What the source found, and what was found here."""
+
+    name: str
+    source: str
+    here: str  # what was found here, with numbers
+    agrees: str
+    # behind `here`, by name; None where there is none
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+
+
+def write_findings(found: Sequence[StudyFinding], folder: Path) -> None:
+    """Write findings into a folder."""
+    rows = [
+        asdict(replace(finding, numbers={name: _known(n) for name, n in finding.numbers.items()})) for finding in found
+    ]
+    (folder / FINDINGS).write_text(json.dumps({"findings": rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def _known(value: float | None) -> float | None:
+    """None in place of NaN, which JSON has not."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def read_findings(folder: Path) -> list[StudyFinding]:
+    """Read findings that were written."""
+    path = folder / FINDINGS
+    try:
+        return [StudyFinding(**finding) for finding in json.loads(path.read_text(encoding="utf-8"))["findings"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SimjudgeError(f"{path}: no findings ({error}); remove the folder and run the study again") from error

@@ -9,10 +9,12 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.objects.settings import CameraObjectSettings, OccupancySettings
-from simjudge.ros import method_arguments as method
-from simjudge.ros import replay_arguments as replaying
+from simjudge.ros import image_sources, node_parameters
 from simjudge.ros import sim_arguments as simulated
 from simjudge.ros.description import (
+    OBJECTS_LAYOUT,
+    SIM_LAYOUT,
+    WATCH,
     YES_NO,
     Argument,
     Graph,
@@ -25,6 +27,8 @@ from simjudge.ros.description import (
     normalize_namespace,
     parse_bool,
     parse_float,
+    rviz_arguments,
+    viewer_processes,
     with_remappings,
 )
 from simjudge.ros.image_sources import (
@@ -57,10 +61,9 @@ from simjudge.ros.node_settings import (
     LiveObjectSettings,
     TrialsSettings,
 )
-from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.sim.driving.drive_settings import MANUAL, OTHER
 
-_OF_SETS = chosen(CompareSettings, method.OF_SETS)
+_OF_SETS = chosen(CompareSettings, node_parameters.OF_SETS)
 _OF_OBJECTS = (
     *chosen(LiveObjectSettings, without=("ends_after",)),
     *chosen(CameraObjectSettings, LIVE_FOLLOWING),
@@ -161,8 +164,8 @@ def _validate(values: Values) -> tuple[Process, ...]:
         "validation_node",
         "validation_node",
         leads=once,
-        patience=method.PATIENCE,
-        parameters={**parameters, "once": once, **method.parameters(values)},
+        patience=node_parameters.PATIENCE,
+        parameters={**parameters, "once": once, **node_parameters.parameters(values)},
     )
     return _finished(values, read_robot(values["robot"]), (judge, *viewer_processes(values)))
 
@@ -187,14 +190,14 @@ def _live(values: Values) -> tuple[Process, ...]:
         # A recording may be played faster than the detector works: what waits for detections is not given up.
         parameters |= {"wait": DRAIN, "wait_count": _WAITING}
     parameters |= {"out": values["out"]} if values["out"] else {}
-    judge = method.live_judge(values, parameters)
+    judge = node_parameters.live_judge(values, parameters)
     return _finished(values, robot, (*sources, detection, judge, *viewer_processes(values)), played)
 
 
 def _replay(values: Values) -> tuple[Process, ...]:
     robot = read_robot(values["robot"])
-    played = replaying.choose_replayed_topics(values) if values["bag"] else None
-    parameters = replaying.replay_parameters(values, played)
+    played = image_sources.choose_replayed_topics(values) if values["bag"] else None
+    parameters = image_sources.replay_parameters(values, played)
     pairs: tuple[tuple[str, str], ...] = ()
     if played is None:
         seen = "camera_info" if parameters["trigger"] == "camera_info" else "image"
@@ -355,7 +358,7 @@ VALIDATE = Graph(
         Argument("b", None, "Set that predicts, usually simulated."),
         Argument("out", "", "Folder for the result."),
         *(argument(row) for row in _OF_SETS),
-        *method.ARGUMENTS,
+        *node_parameters.ARGUMENTS,
         Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", YES_NO),
         *rviz_arguments("false"),
         *WATCH,
@@ -384,8 +387,8 @@ LIVE = Graph(
         _EVERY,
         _CAMERA,
         _CALIBRATION,
-        *method.ARGUMENTS,
-        *method.LIVE_ARGUMENTS,
+        *node_parameters.ARGUMENTS,
+        *node_parameters.LIVE_ARGUMENTS,
         *rviz_arguments("auto"),
         *WATCH,
         _AUTOSTART,
@@ -396,7 +399,7 @@ LIVE = Graph(
 REPLAY = Graph(
     "replay",
     "a simulated camera that sees what a real one saw, at the recorded poses",
-    (*replaying.ARGUMENTS, *_COMMON),
+    (*image_sources.ARGUMENTS, *_COMMON),
     _replay,
 )
 SIM = Graph(

@@ -107,7 +107,7 @@ _TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that
 _PAUSE = Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on")
 
 _WITH_DEPTH = "with a `camera` that has depth"
-# Topics of `simjudge.nodes.simulated_camera`.
+# Topics of `simjudge.nodes.simulated_car`.
 _SIMULATED_CAMERA = (
     _RAW._replace(depth=30),
     _COMPRESSED._replace(depth=30),

@@ -8,7 +8,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
 from simjudge.data.drive_logs import steering_unit
 from simjudge.data.rosbag2.writing import CAMERA, optical_frame
-from simjudge.ros import method_arguments as method
+from simjudge.ros import node_parameters
 from simjudge.ros.description import (
     YES_NO,
     Argument,
@@ -92,8 +92,8 @@ ARGUMENTS = (
     ),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
-    *(argument for argument in method.ARGUMENTS if argument.name != "seed"),
-    *method.LIVE_ARGUMENTS,
+    *(argument for argument in node_parameters.ARGUMENTS if argument.name != "seed"),
+    *node_parameters.LIVE_ARGUMENTS,
 )
 
 
@@ -220,7 +220,7 @@ def _judge(values: Values) -> Process:
         given = {**given_parameters(DRIVE_ROWS, values), "live_is": "b"}
         if steering_unit(str(values["input_type"])):
             given["input_type"] = values["input_type"]
-        return method.live_judge(values, {**given, "out": values["result"]} if values["result"] else given)
+        return node_parameters.live_judge(values, {**given, "out": values["result"]} if values["result"] else given)
     parameters: dict[str, Value] = {
         "reference": values["reference"],
         "live_is": "b",
@@ -236,7 +236,7 @@ def _judge(values: Values) -> Process:
         parameters["frame_id"] = values["frame_prefix"] + optical_frame(camera)
     if values["result"]:
         parameters["out"] = values["result"]
-    return method.live_judge(values, parameters)
+    return node_parameters.live_judge(values, parameters)
 
 
 def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:

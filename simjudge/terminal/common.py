@@ -1,4 +1,4 @@
-"""What every subcommand does the same way: options are made from settings, results go to stdout, all else to stderr.
+"""What every subcommand does the same way: options from settings, results to stdout, all else to stderr.
 
 What was left out of an input (losses) ends in exit code 3.
 """
@@ -24,15 +24,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from typer.core import TyperCommand
 
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.errors import Advance, Losses, ProgressBar, ProgressLines, UsageError
 from simjudge.core.processes import EXIT_LOST
-from simjudge.core.progress import Advance, ProgressBar, ProgressLines
 from simjudge.core.settings import LARGEST_NUMBER, Setting, Settings, declared
 from simjudge.terminal.stopping import Stopping
 
 if TYPE_CHECKING:
-    from simjudge.core.display import SummaryTable
+    from simjudge.core.arrays import SummaryTable
 
 _SETTINGS = "settings"
 # Parameters of a command that a reader takes in at once; of more, the help shows the groups as panels.
@@ -266,3 +266,26 @@ def exit_if_lost(*losses: Losses | Sequence[str]) -> None:
         print_note(f"warning: left out {line}")
     if lines:
         raise typer.Exit(EXIT_LOST)
+
+
+_BETWEEN = "--"
+_KEPT = "\0--"
+"""What stands for it while options are read: they may come after it too."""
+
+
+class TwoSides(TyperCommand):
+    """A command whose arguments are two lists with `--` between them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read options wherever they stand, and keep the place of `--`."""
+        return list(super().parse_args(ctx, [_KEPT if word == _BETWEEN else word for word in args]))
+
+
+def split_sides(arguments: list[str], command: str, what: str, example: str) -> tuple[list[str], list[str]]:
+    """The two lists; `what`: the things in them, `example`: how the command is written, for the refusal."""
+    if arguments.count(_KEPT) != 1:
+        raise UsageError(
+            f"{command}: write the real {what}, then --, then the simulated ones: simjudge {command} {example}"
+        )
+    middle = arguments.index(_KEPT)
+    return arguments[:middle], arguments[middle + 1 :]

@@ -13,9 +13,9 @@ import pychrono.sensor as sens
 
 import simjudge
 from simjudge.bridge.chrono import ChronoBridge, Pose
-from simjudge.bridge.visuals import body_mesh, copy_material
+from simjudge.bridge.live_system import body_mesh, copy_material
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.rosbag2.cloud_messages import recorded_clouds
+from simjudge.data.rosbag2.cloud_writing import recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.sim.sensors.camera.lens import lens_with_field

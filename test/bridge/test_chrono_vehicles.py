@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.vehicle.car_appearance import WHEELS
+from simjudge.sim.vehicle.vehicle import WHEELS
 
 YAW = 0.7
 SPINDLES = ((0, 0), (0, 1), (1, 0), (1, 1))

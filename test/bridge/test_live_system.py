@@ -1,4 +1,4 @@
-"""How a vehicle moves and what soil is, from bodies that are formulas."""
+"""How a vehicle moves, what it looks like and what soil is, from bodies that are formulas."""
 
 import math
 from types import SimpleNamespace
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simjudge.bridge.live_system import LiveSystem
+from simjudge.bridge.live_system import LiveSystem, ball_triangles, box_triangles, cylinder_triangles
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import Modules, Release
@@ -138,3 +138,29 @@ def test_soil_is_no_object(world):
     assert mesh.materials == []
     with pytest.raises(UsageError, match="SCMTerrain has no visual shape"):
         world.label([SCMTerrain(None)], "soil", counted=False)
+
+
+def volume(vertices, faces):
+    """By the divergence theorem: positive where faces run counter-clockwise seen from outside."""
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    return np.einsum("ni,ni->", a, np.cross(b, c)) / 6
+
+
+@pytest.mark.parametrize(
+    ("made", "true"),
+    [
+        (box_triangles(1.0, 2.0, 3.0), 6.0),
+        (cylinder_triangles(0.5, 2.0), np.pi / 4 * 2),
+        (ball_triangles(0.5), np.pi / 6),
+    ],
+    ids=["box", "cylinder", "ball"],
+)
+def test_volume_and_extent(made, true):
+    vertices, faces = made
+    assert volume(vertices, faces) == pytest.approx(true, rel=3e-3)
+    assert np.unique(faces).tolist() == list(range(len(vertices))) or len(vertices) > 1000
+
+
+def test_extents():
+    assert np.ptp(cylinder_triangles(0.5, 2.0)[0], axis=0) == pytest.approx([1, 1, 2])
+    assert np.ptp(ball_triangles(0.5)[0], axis=0) == pytest.approx([1, 1, 1])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simjudge.bridge.live_record import BridgeRecorder, BridgeSetup
+from simjudge.bridge.bridge_devices import BridgeRecorder, BridgeSetup
 from simjudge.bridge.live_system import find_wheels
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.live_recording import record_messages
@@ -15,8 +15,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.vehicle.car_joints import JOINTS
 from simjudge.sim.vehicle.vehicle import VehicleState
+from simjudge.sim.vehicle.vehicle_messages import JOINTS
 
 YAW, TURN = math.radians(90), 0.7
 CENTRES = {(0, 0): (1.2, 0.5, 0.3), (0, 1): (1.2, -0.5, 0.3), (1, 0): (-1.3, 0.5, 0.3), (1, 1): (-1.3, -0.5, 0.3)}

@@ -29,8 +29,7 @@ from simjudge.core.files import (
     read_bytes,
 )
 from simjudge.core.images import ImageError, decode_image, encode_jpeg, encode_png, image_size
-from simjudge.core.text import load_json, load_xml, read_text
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import load_json, load_xml, read_text, read_yaml
 from simjudge.data.pose_text import read_pose_text
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.recording import describe_recording

@@ -1,13 +1,16 @@
 """The shared vocabulary: tables ordered by frame, sets that fit together, names that carry stamps."""
 
+import io
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet
-from simjudge.core.images import ArrayImages
+from simjudge.core.frames import UNKNOWN, UNLABELLED, FrameSet, decode_label_colours, decode_label_numbers
+from simjudge.core.images import ArrayImages, ImageError
 from simjudge.core.names import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions, concatenate_tables, row_offsets
 
@@ -140,3 +143,48 @@ def test_the_latest_stamp_that_a_name_can_carry():
 def test_a_name_that_no_file_can_hold(names):
     with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is not valid UTF-8; rename it"):
         FrameSet.build(**{"name": "x", "size": [(4, 3)] * 2, "frame_name": ["a", "é"], **names})
+
+
+LABELS = np.arange(12, dtype=np.uint8).reshape(3, 4)
+
+
+def encoded(image, form="PNG"):
+    stream = io.BytesIO()
+    image.save(stream, form)
+    return stream.getvalue()
+
+
+def test_numbers_are_the_values_of_one_channel_and_the_indices_of_a_palette():
+    assert np.array_equal(decode_label_numbers(encoded(Image.fromarray(LABELS)), "x"), LABELS)
+    palette = Image.fromarray(LABELS, "P")
+    palette.putpalette(list(range(255, -1, -1)) * 3)
+    assert np.array_equal(decode_label_numbers(encoded(palette), "x"), LABELS)
+    assert np.array_equal(decode_label_numbers(encoded(Image.fromarray(LABELS.astype(np.uint16))), "x"), LABELS)
+
+
+def test_colours_stand_for_classes_and_an_unknown_one_is_kept_apart():
+    pixels = np.array([[[128, 64, 128], [0, 0, 0]], [[1, 2, 3], [70, 130, 180]]], np.uint8)
+    table = {(128, 64, 128): 7, (70, 130, 180): 23, (0, 0, 0): UNLABELLED}
+    found = decode_label_colours(encoded(Image.fromarray(pixels)), "x", table)
+    assert found.tolist() == [[7, UNLABELLED], [UNKNOWN, 23]]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "0 bytes"),
+        (b"\x89PNG\r\n\x1a\n", "damaged"),
+        (encoded(Image.fromarray(LABELS))[:48], "damaged"),
+        (encoded(Image.new("RGB", (2, 2))), "one channel"),
+        (encoded(Image.fromarray(np.full((2, 2), 300, np.uint16))), "class 300"),
+    ],
+)
+def test_a_picture_that_holds_no_class_numbers_is_refused_by_name(data, says):
+    with pytest.raises(ImageError, match=says) as caught:
+        decode_label_numbers(data, "a/b.png")
+    assert str(caught.value).startswith("a/b.png: ")
+
+
+def test_a_jpeg_of_colours_is_refused():
+    with pytest.raises(ImageError, match="JPEG"):
+        decode_label_colours(encoded(Image.new("RGB", (8, 8)), "JPEG"), "x.jpg", {(0, 0, 0): 1})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_writing import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 

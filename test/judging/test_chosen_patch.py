@@ -14,12 +14,12 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.judging.chosen_patch import choose_patch
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.judging.inputs import InputSet, read_input
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.session import LiveOptions, LiveSession
+from simjudge.judging.painted_masks import choose_patch
 from simjudge.judging.pair import compare_pair
 from simjudge.judging.result_writing import comparison_parameters
 from simjudge.questions.explain.run import with_patch

@@ -9,8 +9,7 @@ from red_squares import paint_red_squares
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.progress import no_log, no_progress
+from simjudge.core.errors import SimjudgeError, UsageError, no_log, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.detectors.detector_settings import renames
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.judging.unlike_objects import sample_covariates, truncated_objects
+from simjudge.judging.set_comparison import sample_covariates, truncated_objects
 
 
 def frame_set(boxes, distance=None, visible=None):

@@ -9,7 +9,7 @@ from painted_streets import paint_streets
 from scipy.stats import wasserstein_distance
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.label_pictures import UNLABELLED
+from simjudge.core.frames import UNLABELLED
 from simjudge.data.semantic_classes import street_train_id
 from simjudge.data.sets import read_set, write_set
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.judging.study_findings import FINDINGS
 from simjudge.questions.study.run import StudyRunOptions
 from simjudge.questions.study.study import PAGE, run_study
-from simjudge.results.saved_result import ABLATION, SETS, SWEEP
+from simjudge.results.saved_result import ABLATION, FINDINGS, SETS, SWEEP
 
 pytestmark = [
     pytest.mark.slow,

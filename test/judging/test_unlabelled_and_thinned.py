@@ -9,7 +9,7 @@ from own_number_sets import box_set
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import Objects
-from simjudge.data.made_labels import labels_from_predictions
+from simjudge.data.semantic_classes import labels_from_predictions
 from simjudge.data.sets import write_set
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets

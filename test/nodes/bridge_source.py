@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.bridge.bridge_devices import BridgeSetup
 from simjudge.bridge.live_camera import LiveFrame
-from simjudge.bridge.live_record import BridgeSetup
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.nodes.bridge_topics import bridge_topics
@@ -18,9 +18,8 @@ from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JointAngles, WheelFigures
-from simjudge.sim.vehicle.vehicle import VehicleState
+from simjudge.sim.vehicle.vehicle import WHEELS, VehicleState
+from simjudge.sim.vehicle.vehicle_messages import JointAngles, WheelFigures
 
 SIZE = (8, 6)
 MS = 1_000_000

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.core.object_tables import Objects
 from simjudge.nodes.runtime import SimjudgeNode, run_node
-from simjudge.nodes.simulated_camera import SimulatedCamera
+from simjudge.nodes.simulated_car import SimulatedCamera
 from simjudge.ros.node_interfaces import NODES
 from simjudge.sim.capture.capture import CapturedImage
 from simjudge.sim.engines.contract import Labels

@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from simjudge_msgs.msg import ClassSummary, ContextPerformance, ValidationSummary  # noqa: E402
 from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 
-from simjudge.nodes.recorded_topics import installed_definition  # noqa: E402
+from simjudge.nodes.qos import installed_definition  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 
 NAMES = sorted(name for name in standard_types().types if name.startswith("simjudge_msgs/msg/"))

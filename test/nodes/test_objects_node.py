@@ -15,7 +15,7 @@ from sensor_msgs.msg import PointCloud2  # noqa: E402
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray, ObjectSummary  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.data.rosbag2.cloud_messages import cloud_message  # noqa: E402
+from simjudge.data.rosbag2.cloud_writing import cloud_message  # noqa: E402
 from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402

@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from simjudge.nodes.messages import make_header
 from simjudge.nodes.sim_sensors import box_markers, imu_markers
-from simjudge.page.palette import DARK, class_colours, rgb
+from simjudge.page.chart_data import DARK, class_colours, rgb
 
 
 def test_boxes_are_cubes_with_names():

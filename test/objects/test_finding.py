@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 from moving_boxes import stamps
 
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import no_log, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.series import WHOLE

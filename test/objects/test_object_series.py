@@ -15,8 +15,7 @@ from simjudge.objects.object_series import (
     sight_changes,
     standing_frames,
 )
-from simjudge.objects.sightings import label_sightings
-from simjudge.objects.tracking import instance_tracks
+from simjudge.objects.sightings import instance_tracks, label_sightings
 
 
 def series_of(frames, start, **more):

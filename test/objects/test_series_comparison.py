@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects.series import Series
 from simjudge.objects.series_comparison import compare_series, halves_difference
-from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.metric_rows import AGAIN, DIFFERS, HALVES, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 compare = partial(compare_series, shift_limit=1.0)
 TIME = np.arange(150) / 15

@@ -9,8 +9,7 @@ from moving_boxes import moving_set, stamps, steady
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.objects.camera_series import score_tracks
-from simjudge.objects.sightings import label_sightings
-from simjudge.objects.tracking import instance_tracks
+from simjudge.objects.sightings import instance_tracks, label_sightings
 
 PATHS = [steady(100, 100, 5), steady(300, 200, 0, 4)]
 

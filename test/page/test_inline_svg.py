@@ -9,9 +9,9 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from made_results import made_contexts, made_set, write_result, write_sweep
 
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import ReportFigure
 from simjudge.page.kit import FigureEmbedder, inline_svg
-from simjudge.page.palette import LIGHT
 from simjudge.questions.compare.charts import (
     context_map,
     performance_distributions,

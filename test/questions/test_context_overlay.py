@@ -11,7 +11,7 @@ from simjudge.judging.live.judge import LiveJudge
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import Method
 from simjudge.method.verdicts import Verdict
-from simjudge.page.palette import DARK, VERDICT_COLOURS
+from simjudge.page.chart_data import DARK, VERDICT_COLOURS
 from simjudge.questions.watch import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,
@@ -20,7 +20,7 @@ from simjudge.questions.watch import (
     summary_lines,
     w1_colour,
 )
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 
 
 def test_colours_are_fixed_and_differ():

@@ -11,8 +11,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.judging.study_findings import NO, YES, read_findings
 from simjudge.questions.real_performance import CONTROL_VARIATES, estimate_real_performance
+from simjudge.results.saved_result import NO, YES, read_findings
 
 
 def drawn(count: int, domain: str, first: int = 0) -> FrameSet:

@@ -10,6 +10,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.ros.description import (
     Process,
     command_line,
+    missing_viewers,
     normalize_namespace,
     parameter_text,
     parse_arguments,
@@ -17,7 +18,6 @@ from simjudge.ros.description import (
 )
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.image_sources import choose_played_topics, read_robot
-from simjudge.ros.viewers import missing_viewers
 
 ROOT = Path(__file__).parents[2]
 BAG = str(ROOT / "bags/sim.mcap")

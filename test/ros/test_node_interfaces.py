@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simjudge.ros.description import command_line
+from simjudge.ros.description import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT, command_line
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
-from simjudge.ros.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")

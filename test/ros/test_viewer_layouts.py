@@ -11,10 +11,10 @@ from defusedxml import ElementTree
 from rosbags.interfaces import Nodetype
 
 from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.ros.description import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 from simjudge.ros.graphs import SIM
 from simjudge.ros.node_interfaces import DIAGNOSTICS, NODES
-from simjudge.ros.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
-from simjudge.sim.vehicle.car_joints import JOINTS
+from simjudge.sim.vehicle.vehicle_messages import JOINTS
 
 CONFIG = Path(__file__).parents[2] / "config"
 FIELDS = standard_types().fielddefs

@@ -16,7 +16,7 @@ from simjudge.questions.cover.settings import CoverSettings
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.explain.settings import ExplainSettings
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.questions.many_sets.settings import ManySetsSettings
+from simjudge.questions.many_sets.run import ManySetsSettings
 from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.sim.capture.capture_settings import RenderingSettings, ReplayingSettings
 from simjudge.sim.driving.drive_settings import DrivingSettings

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import ShortRepr
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.object_tables import BoolImage, Masks
 

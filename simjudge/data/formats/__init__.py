@@ -21,7 +21,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from simjudge.data.format_support.format import Format
+from simjudge.data.format_support.image_files import Format
 
 
 @cache

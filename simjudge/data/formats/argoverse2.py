@@ -20,7 +20,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_file
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
-from simjudge.data.format_support.format import Format, Source
+from simjudge.data.format_support.image_files import Format, Source
 
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose

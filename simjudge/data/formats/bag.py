@@ -7,7 +7,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import CloudSet
-from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
+from simjudge.data.format_support.image_files import Format, ReadOptions, Source, Topics
 
 
 def _sniff(source: Source) -> bool:

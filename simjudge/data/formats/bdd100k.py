@@ -29,8 +29,7 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     known_first,
 )
-from simjudge.data.format_support.format import Format, Source
-from simjudge.data.format_support.image_files import list_images
+from simjudge.data.format_support.image_files import Format, Source, list_images
 
 # In the order of BDD100K's detection benchmark of 2020; other classes follow by their names.
 CLASSES = (

@@ -13,11 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet
-from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, ColourTable, decode_label_colours
+from simjudge.core.frames import MOST_CLASSES, UNLABELLED, ColourTable, FrameSet, decode_label_colours
 from simjudge.core.text import one_line, parse_integer, read_text
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import StreetFiles, build_street_set, list_images
+from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, list_images
 
 _TABLES = ("label_colors.txt", "class_dict.csv")
 _MARK = "_L"

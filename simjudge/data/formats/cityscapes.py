@@ -20,13 +20,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, LabelPicture, decode_label_colours, decode_label_numbers
 from simjudge.core.images import LARGEST_IMAGE
-from simjudge.core.label_pictures import LabelPicture, decode_label_colours, decode_label_numbers
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import CROWD
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import StreetFiles, build_street_set, list_images
+from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, list_images
 from simjudge.data.format_support.mask_codec import MaskList, crop_mask
 from simjudge.data.format_support.raw_rows import FARTHEST_PX, RawRows, build_objects
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES

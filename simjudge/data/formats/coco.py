@@ -23,8 +23,7 @@ from simjudge.core.names import class_names_from, name_to_stamp
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import Json, load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
-from simjudge.data.format_support.format import Format, Source
-from simjudge.data.format_support.image_files import file_stems, write_images
+from simjudge.data.format_support.image_files import Format, Source, file_stems, write_images
 from simjudge.data.format_support.mask_codec import (
     DECIMALS,
     NO_MASK,

@@ -17,8 +17,8 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
-from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
+    Format,
     drop_repeated_stems,
     file_stems,
     list_images,

@@ -22,8 +22,7 @@ from simjudge.core.names import class_names_from, name_to_stamp
 from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Objects, Predictions, row_offsets
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import find_images
-from simjudge.data.format_support.format import Format, Source
-from simjudge.data.format_support.image_files import file_stems, list_images, write_images
+from simjudge.data.format_support.image_files import Format, Source, file_stems, list_images, write_images
 from simjudge.data.format_support.mask_codec import (
     DECIMALS,
     NO_MASK,

@@ -20,8 +20,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import readable_images
+from simjudge.data.format_support.image_files import Format, readable_images
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FrameSet
-from simjudge.core.label_pictures import decode_label_colours
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import StreetFiles, build_street_set, drop_repeated_stems, list_images
+from simjudge.core.frames import FrameSet, decode_label_colours
+from simjudge.data.format_support.image_files import (
+    Format,
+    StreetFiles,
+    build_street_set,
+    drop_repeated_stems,
+    list_images,
+)
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
 
 

@@ -9,8 +9,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
-from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
+    Format,
     describe_labels_left_aside,
     drop_repeated_stems,
     list_images,

@@ -34,7 +34,7 @@ from simjudge.data.format_support.annotated_frames import (
     by_alphabet,
     picture_sizes,
 )
-from simjudge.data.format_support.format import Format, Source
+from simjudge.data.format_support.image_files import Format, Source
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons, outline_box
 
 _HEAD_BYTES = 4096

@@ -18,8 +18,7 @@ from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import FLAGS, MISSING_PICTURE, NO_SHAPE, picture_sizes
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
+from simjudge.data.format_support.image_files import Format, drop_repeated_stems, list_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 _LABEL_FOLDERS = ("Annotations", "annotations", "labels", ".")

@@ -22,8 +22,7 @@ from simjudge.core.files import atomic_file, atomic_folder, read_bytes
 from simjudge.core.names import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudSet, Table, Viewpoint, write_cloud_files
-from simjudge.data.format_support.format import Format, Source, Topics
-from simjudge.data.format_support.image_files import file_stems
+from simjudge.data.format_support.image_files import Format, Source, Topics, file_stems
 
 PcdData = Literal["ascii", "binary", "binary_compressed"]
 LARGEST = 2**32  # Bytes of a file that is read whole

@@ -18,8 +18,14 @@ from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
 from simjudge.core.text import Json, load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, lies_below, write_images
+from simjudge.data.format_support.image_files import (
+    LONGEST_SIDE_PX,
+    Format,
+    file_stems,
+    image_file,
+    lies_below,
+    write_images,
+)
 from simjudge.data.format_support.raw_rows import (
     RawRows,
     build_objects,

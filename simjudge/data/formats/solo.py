@@ -24,7 +24,7 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     by_alphabet,
 )
-from simjudge.data.format_support.format import Format
+from simjudge.data.format_support.image_files import Format
 
 _CAMERA = "RGBCamera"
 _BOXES, _CUBOIDS, _OCCLUSION = "BoundingBox2DAnnotation", "BoundingBox3DAnnotation", "OcclusionMetric"

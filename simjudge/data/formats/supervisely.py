@@ -26,7 +26,7 @@ from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
-from simjudge.data.format_support.format import Format
+from simjudge.data.format_support.image_files import Format
 from simjudge.data.format_support.mask_codec import (
     NO_MASK,
     MaskCrop,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.frames import FrameSet
-from simjudge.data.format_support.format import Format
+from simjudge.data.format_support.image_files import Format
 
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".ogv")
 

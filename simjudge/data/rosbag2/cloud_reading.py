@@ -17,18 +17,19 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP, is_class_id, normalized_name, stamp_to_name
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
-from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.image_files import Topics
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.cloud_messages import (
+from simjudge.data.rosbag2.cloud_writing import (
+    CLOUDS_KEY,
     CUBOIDS,
+    FILES,
     VISION,
     choose_cloud_topic,
     detected_boxes_topic,
     read_cloud,
     read_detected_boxes,
 )
-from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import fill_in_stamps, read_recording

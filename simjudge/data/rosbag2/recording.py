@@ -26,8 +26,7 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_file
-from simjudge.core.text import Json
-from simjudge.core.yaml_file import parse_yaml
+from simjudge.core.text import Json, parse_yaml
 from simjudge.data.rosbag2.interfaces import describe_unread
 from simjudge.data.rosbag2.mcap_file import McapFile, decompress_message
 from simjudge.data.rosbag2.storage import (

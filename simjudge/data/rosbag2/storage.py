@@ -16,8 +16,7 @@ from rosbags.interfaces import MessageDefinition
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import LARGEST_TEXT, check_file, is_file, read_bytes
-from simjudge.core.text import Json, one_line, parse_integer
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import Json, one_line, parse_integer, read_yaml
 
 log = logging.getLogger(__name__)
 

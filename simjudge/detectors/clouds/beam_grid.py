@@ -18,8 +18,7 @@ import numpy as np
 from numba import njit
 from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 
 MOST_RINGS = 512
 _LEAST_POINTS = 10  # Points that a ring has, on average, where the order tells the rings

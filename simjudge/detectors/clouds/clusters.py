@@ -35,8 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.detectors.clouds.beam_grid import BeamGrid
 

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet, lidar_points
 from simjudge.data.sets import Topics, read_clouds, refuse_input_as_output, write_clouds
 from simjudge.detectors.clouds.beam_grid import (

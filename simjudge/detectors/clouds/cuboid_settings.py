@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from simjudge.core.documents import Fields, read_document
 from simjudge.core.field_types import Choice, Flag, Number, Text, Vector, Whole, conflict
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import read_yaml
 
 LIDAR_CUBOIDS = "lidar_cuboids"  # What a file's `detector` says, and the name of the file that comes with simjudge
 Metres = Annotated[float, Number(gt=0, le=1000.0)]

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from simjudge.core.arrays import BoolArray, FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import install_command
 from simjudge.core.processes import silent_output

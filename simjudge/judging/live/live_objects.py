@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Losses, no_log
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import no_log
 from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.data.set_parts import join_sets
 from simjudge.geometry.poses import Pose
@@ -27,8 +25,7 @@ from simjudge.objects.picture_series import binary_hu_series
 from simjudge.objects.series import WHOLE, Series, common_start, scan_poses, stamps_to_seconds
 from simjudge.objects.series_comparison import SeriesComparison, compare_series
 from simjudge.objects.settings import CameraObjectSettings, OccupancySettings
-from simjudge.objects.sightings import Finder, Sightings
-from simjudge.objects.tracking import FollowedObjects, follow_objects
+from simjudge.objects.sightings import Finder, FollowedObjects, Sightings, follow_objects
 
 SIDES = ("real", "virtual")
 OUTSIDE = "scans outside of the occupancy map (map_size)"

@@ -15,17 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.detectors.iou import CrowdedFrameError
-from simjudge.judging.background import ComparisonJob
-from simjudge.judging.chosen_patch import choose_patch, log_patch
 from simjudge.judging.class_numbering import ClassSelection, describe_numbers, match_predicted_classes
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import Comparison, detect_input
-from simjudge.judging.control import with_control
+from simjudge.judging.control import ComparisonJob, with_control
 from simjudge.judging.inputs import InputSet, describe_model, read_input
 from simjudge.judging.live.frame_builder import LIVE, LiveClasses, LiveFrameBuilder
 from simjudge.judging.live.journal import Journal, pack, unpack
@@ -38,6 +35,7 @@ from simjudge.judging.live.stream_matching import (
     StampTable,
     UnmatchedMessage,
 )
+from simjudge.judging.painted_masks import choose_patch, log_patch
 from simjudge.judging.pair import PairResult, compare_pair
 from simjudge.judging.result_writing import comparison_parameters, describe_units, false_positives
 from simjudge.judging.units.sampling_units import SideUnits

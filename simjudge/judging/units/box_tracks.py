@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.object_tables import row_offsets
 
 _REACH = 1.0

@@ -8,13 +8,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.object_tables import round_to_pixels
-from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.objects.series import WHOLE
 
 CHANNELS = ("hue", "saturation", "value")

@@ -18,17 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray
-from simjudge.core.digest import hash_value
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, ShortRepr, hash_value
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.core.files import atomic_file, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import FileKind, find_file
 from simjudge.core.isolated_readers import NIQE_NAMES
 from simjudge.core.processes import read_isolated
-from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
 from simjudge.objects.image_quality import piqe_class
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, BLOCK, NOISY_BLOCK, piqe_blocks

@@ -15,8 +15,7 @@ import cv2
 import numpy as np
 from scipy.special import gamma
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality import compiled_loops
 from simjudge.objects.image_quality.compiled_loops import block_sums

@@ -10,17 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.arrays import FloatArray, ShortRepr, SummaryTable
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, no_progress
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, Images, decode_values
-from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.core.thinning import ALL_FRAMES, Thinning
+from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.data.sets import as_frames, refuse_input_as_output
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import ReportFigure, add_axes, report_style
-from simjudge.page.palette import LIGHT
 from simjudge.sim.sensors.camera.noise_calibration import (
     ENCODINGS,
     Encoding,

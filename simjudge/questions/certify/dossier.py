@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError, no_log
 from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import BoolImage, Masks
-from simjudge.core.progress import Log, no_log
 from simjudge.data.sets import read_set
 from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.questions.certify import check as dossier_check

@@ -23,8 +23,8 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.installed import version
 from simjudge.method.multiple_tests import holm
 from simjudge.page import kit
+from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import element, write_page
-from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify import check_policies
 from simjudge.questions.compare.facts import where_sentence

@@ -9,11 +9,23 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from simjudge.method.method import Method
-from simjudge.page.chart_data import NothingToDrawError, OverlapPoint, axis_ticks, round_up
+from simjudge.page.chart_data import (
+    LIGHT,
+    VERDICT_COLOURS,
+    NothingToDrawError,
+    OverlapPoint,
+    axis_ticks,
+    entry_colours,
+    format_gap,
+    format_number,
+    format_p,
+    format_percent,
+    format_short,
+    round_up,
+    series_colours,
+)
 from simjudge.page.figures import LabelBox, ReportFigure, add_axes, axes_size, place_labels, plain_text, report_style
 from simjudge.page.kit import element
-from simjudge.page.number_format import format_gap, format_number, format_p, format_percent, format_short
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.class_figures import (
     DASHED,
     HEIGHT,

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from simjudge.page.chart_data import (
     HISTOGRAM_BINS,
+    LIGHT,
     PERFORMANCE_GRID,
     CellMeans,
     NothingToDrawError,
@@ -24,6 +25,9 @@ from simjudge.page.chart_data import (
     cell_means,
     compared_values,
     cumulative_shares,
+    format_number,
+    format_percent,
+    format_short,
     grid_shape,
     missed_share,
     performances,
@@ -31,8 +35,6 @@ from simjudge.page.chart_data import (
     tenth_above,
 )
 from simjudge.page.figures import ReportFigure, add_axes, axes_size, plain_text, report_style
-from simjudge.page.number_format import format_number, format_percent, format_short
-from simjudge.page.palette import LIGHT
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Result, ResultEntry

@@ -10,7 +10,7 @@ from simjudge.method.balance import UNBALANCED
 from simjudge.method.entry_numbers import Control
 from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
-from simjudge.page.number_format import NO_BREAK_SPACE, Cell, format_count, format_number, format_p, format_percent
+from simjudge.page.chart_data import NO_BREAK_SPACE, Cell, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.words import (
     SMALL_OVERLAP,
     SetNames,

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import decode_image
+from simjudge.page.chart_data import DARK, LIGHT, format_number, series_colours
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style, save_drawn
 from simjudge.page.kit import data_uri, element
-from simjudge.page.number_format import format_number
-from simjudge.page.palette import DARK, LIGHT, series_colours
 from simjudge.questions.compare.charts import (
     difference_by_kind,
     gap_by_class,

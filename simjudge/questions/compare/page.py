@@ -13,10 +13,8 @@ from markupsafe import Markup
 from simjudge.core.errors import Losses, UsageError
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page import kit
-from simjudge.page.chart_data import OverlapPoint
+from simjudge.page.chart_data import DASH, VERDICT_COLOURS, Cell, OverlapPoint, entry_colours, series_colours
 from simjudge.page.kit import FigureEmbedder, element, write_page
-from simjudge.page.number_format import DASH, Cell
-from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.charts import (
     overlap_figure,
     sweep_entries,
@@ -65,9 +63,9 @@ from simjudge.questions.compare.words import (
     worst_measure,
 )
 from simjudge.results.context_table import OVERALL
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet, ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry, load_results
-from simjudge.results.verdict_words import verdict_words
 
 
 def sweep_sections(result: Result, embedder: FigureEmbedder) -> Markup:

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
 from simjudge.core.installed import install_command, version
-from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.sets import read_set
 from simjudge.page.kit import is_report
 from simjudge.page.report_settings import FIFTYONE, HTML, RRD, Report, ReportSettings

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.arrays import Summary, SummaryTable
+from simjudge.core.errors import Log, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import Json
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
@@ -25,6 +24,7 @@ from simjudge.questions.compare.facts import balance_sentence, control_sentence,
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
 from simjudge.questions.compare.words import given_sentences, overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import (
     SWEEP,
@@ -34,7 +34,6 @@ from simjudge.results.saved_result import (
     comparison_from_content,
     sweep_from_content,
 )
-from simjudge.results.verdict_words import verdict_words
 
 if TYPE_CHECKING:
     from simjudge.page.figures import Figures, ReportFigure

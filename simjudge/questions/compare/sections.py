@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.page import kit
-from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
+from simjudge.page.chart_data import VERDICT_COLOURS, NothingToDrawError, format_percent, missed_share, performances
 from simjudge.page.kit import FigureEmbedder, element
-from simjudge.page.number_format import format_percent
-from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.charts import difference_by_kind, verdict_row
 from simjudge.questions.compare.facts import (
     ConfusionCell,

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.page.number_format import DASH, format_count, format_number, format_p, format_percent
+from simjudge.page.chart_data import DASH, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.words import undefined_reason
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Curve, Result, ResultEntry, halves_of
-from simjudge.results.verdict_words import verdict_words
 
 _COMPARISON_COLUMNS = (
     "class",

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
-from simjudge.page.number_format import (
+from simjudge.page.chart_data import (
     DASH,
     NO_BREAK_SPACE,
+    VERDICT_COLOURS,
     format_count,
     format_gap,
     format_number,
     format_p,
     format_percent,
 )
-from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.results.metric_rows import NEXT_TO_NOTHING, next_to_nothing_in, verdict_words
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
-from simjudge.results.verdict_words import NEXT_TO_NOTHING, next_to_nothing_in, verdict_words
 
 NO_GAP = "no gap estimate; compare again"
 """What is said of a result that an earlier version saved."""

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Advance
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import Advance
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.method.patches import object_contexts

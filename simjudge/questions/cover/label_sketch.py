@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.lens import Lens

@@ -10,11 +10,11 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, element, picture_uri, write_page
-from simjudge.page.palette import LIGHT
 from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 
 
 def cover_sentences(found: CoverResult) -> list[str]:

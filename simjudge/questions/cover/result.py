@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
-from simjudge.core.progress import ProgressBar
 from simjudge.detectors.detection import detect
 from simjudge.judging.compare_settings import IGNORE_MASKS, CompareSettings
 from simjudge.judging.judged_set import JudgedSet, judge_set

@@ -9,20 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_file, hash_files, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.names import normalized_name
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some
 from simjudge.data.sets import as_frames
-from simjudge.judging.chosen_patch import patch_line
 from simjudge.judging.class_numbering import ClassNumbering, match_classes
 from simjudge.judging.judged_set import require_labels
+from simjudge.judging.painted_masks import patch_line
 from simjudge.method.patch_size import default_patch
 from simjudge.questions.cover.candidates import (
     Candidate,

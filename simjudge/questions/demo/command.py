@@ -52,7 +52,7 @@ def demo(
 
 def _by_class(result: ComparisonResult) -> str:
     """What the detector does with each class in the photographs, and in the simulation."""
-    from simjudge.page.number_format import format_number
+    from simjudge.page.chart_data import format_number
 
     return ", ".join(
         f"{result.class_names[int(key)]} {format_number(entry.mean_performance_a)} /"

@@ -6,9 +6,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from simjudge.core.errors import Log, ProgressBar, no_log, no_progress
 from simjudge.core.files import check_output
 from simjudge.core.installed import DETECTOR, find_file, installed_file, installed_folder
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect, load_detector
 from simjudge.questions.compare.result import ComparisonResult, compare

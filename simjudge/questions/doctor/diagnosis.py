@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.display import Summary, SummaryRepr, SummaryTable
+from simjudge.core.arrays import Summary, SummaryRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.detectors.detector import map_classes

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import CloudSet
-from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.image_files import Topics
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS, FrameTopics, camera_topics, choose_topics
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import find_format, image_topics, read_clouds, read_set

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
-from simjudge.terminal.two_sides import split_sides
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
 
 
 @takes_settings

@@ -12,10 +12,9 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
 from simjudge.page.kit import FigureEmbedder, ResultPage
-from simjudge.page.number_format import Cell
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.drives.result import (
     COURSE,
     REAL,

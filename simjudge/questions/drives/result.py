@@ -10,17 +10,23 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, SummaryTable
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number
 from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import GAPS, Reason, Verdict
-from simjudge.results.metric_rows import COLUMNS, MetricFields, MetricWords, number, table_row, worst_of_metrics
-from simjudge.results.metric_tables import read_columns, write_columns
+from simjudge.results.context_table import read_columns, write_columns
+from simjudge.results.metric_rows import (
+    COLUMNS,
+    MetricFields,
+    MetricWords,
+    number,
+    table_row,
+    verdict_words,
+    worst_of_metrics,
+)
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import DRIVES, LINES, WINDOWS, atomic_result, write_json
-from simjudge.results.verdict_words import verdict_words
 
 REAL, SIM, COURSE = 0, 1, 2
 """Sides, as the tables number them."""

@@ -103,7 +103,7 @@ def check(
     from collections import Counter
     from contextlib import closing
 
-    from simjudge.core.display import SummaryTable
+    from simjudge.core.arrays import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks

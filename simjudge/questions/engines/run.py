@@ -18,22 +18,20 @@ import cv2
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import Objects, concatenate_tables
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.geometry.poses import Pose
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.page import kit
+from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import picture_uri, write_page
-from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results
 from simjudge.sim.capture.camera_poses import camera_mount, carrying_vehicle, choose_camera_poses

@@ -13,14 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, IntArray
-from simjudge.core.digest import hash_value
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, IntArray, ShortRepr, hash_value
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
-from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.detectors.detector import Detector, map_classes, record_detector
 from simjudge.detectors.iou import box_iou

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.frames import FrameSet
 from simjudge.method.verdicts import SIGNIFICANCE, Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import round_up
+from simjudge.page.chart_data import DASH, LIGHT, VERDICT_COLOURS, format_number, format_p, format_percent, round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
-from simjudge.page.number_format import DASH, format_number, format_p, format_percent
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.explain.result import (
     CANNOT_TELL_CAUSE,
     EXPLAINS,
@@ -28,7 +26,7 @@ from simjudge.questions.explain.result import (
     Explanation,
     Interval,
 )
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES

@@ -12,12 +12,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.digest import hash_value
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.arrays import FloatArray, ShortRepr, hash_value
+from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.judging.inputs import InputSet
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings

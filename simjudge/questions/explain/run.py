@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import hash_files, output_path
 from simjudge.core.object_tables import Predictions
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector, map_classes
-from simjudge.judging.chosen_patch import Chosen, choose_patch, log_patch
 from simjudge.judging.class_numbering import chosen_classes, match_classes
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import Source, paired_frames, read_inputs
 from simjudge.judging.inputs import InputSet, describe_model
+from simjudge.judging.painted_masks import Chosen, choose_patch, log_patch
 from simjudge.judging.result_writing import certainty_parameters, method_parameters
 from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import EntryNumbers

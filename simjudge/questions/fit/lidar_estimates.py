@@ -18,13 +18,11 @@ import yaml
 from scipy.interpolate import PchipInterpolator
 from scipy.stats import t as student
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import SENSORS, find_file
-from simjudge.core.text import Json
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import Json, read_yaml
 from simjudge.judging.comparison import Source
 from simjudge.sim.sensors.lidar.beam_estimation import ObjectPoints, RingSamples, RingStatistics
 from simjudge.sim.sensors.lidar.lidar import LidarSpec

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector
@@ -18,10 +17,9 @@ from simjudge.judging.compare_settings import LIDAR
 from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, format_number, format_p
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
-from simjudge.page.number_format import format_number, format_p
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.fit.result import (
     BEFORE_AND_AFTER,
     COURSE,
@@ -35,7 +33,7 @@ from simjudge.questions.fit.result import (
 from simjudge.questions.fit.run import fit_camera
 from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
 
 _WIDTH, _HEIGHT = 640.0, 280.0

@@ -9,12 +9,11 @@ from typing import ClassVar
 
 import yaml
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import CAMERA, find_file, version
-from simjudge.core.text import Json
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import Json, read_yaml
 from simjudge.method.certainty import Certainty
 from simjudge.questions.fit.lidar_estimates import DivergenceFit, LidarFile, RingDistributions
 from simjudge.results.saved_result import write_json

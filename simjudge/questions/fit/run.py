@@ -13,9 +13,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Advance, Log, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.installed import install_command
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
 from simjudge.judging.compare_settings import CompareSettings

@@ -11,14 +11,13 @@ import numpy as np
 from scipy.stats import t as student
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import hash_files
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudBoxes, CloudSet
-from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.image_files import Topics
 from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.sets import read_clouds
 from simjudge.detectors.clouds.cuboid_detection import detect_clouds

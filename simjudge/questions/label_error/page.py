@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.judging.label_noise import PricedLabels
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.label_error.result import SavedLabelError, load_label_error
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 
 _SIZE = (680.0, 320.0)
 _COLUMNS = ("labels", "W1", "noise", "gap", "95 %", "p", "verdict")

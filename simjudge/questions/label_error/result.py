@@ -14,10 +14,10 @@ from simjudge.core.text import JsonMapping
 from simjudge.judging.label_noise import LabelError, LevelEstimate, PricedLabels
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import MARGIN, Verdict
-from simjudge.page.number_format import DASH, format_number, format_p
+from simjudge.page.chart_data import DASH, format_number, format_p
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_fields import EntryFields, InputsFields, OpenFields, ParameterFields, Value, read_checked
 from simjudge.results.saved_result import LABEL_ERROR, atomic_result, write_json
-from simjudge.results.verdict_words import verdict_words
 
 
 class LevelFields(OpenFields):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.errors import Log, Losses, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
-from simjudge.judging.chosen_patch import choose_patch, log_patch
 from simjudge.judging.compare_settings import LIDAR, SEMANTIC, CompareSettings
 from simjudge.judging.comparison import Source, paired_frames, read_inputs
 from simjudge.judging.inputs import describe_model
 from simjudge.judging.label_noise import LabelError, price_labels
+from simjudge.judging.painted_masks import choose_patch, log_patch
 from simjudge.judging.pair import judge_sets
 from simjudge.judging.result_writing import comparison_parameters, false_positives
 from simjudge.method.compiled import choose_loops

@@ -19,10 +19,17 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.data.sets import read_set
-from simjudge.page.chart_data import NothingToDrawError, round_up
+from simjudge.page.chart_data import (
+    LIGHT,
+    NothingToDrawError,
+    format_gap,
+    format_number,
+    format_p,
+    format_percent,
+    round_up,
+    series_colours,
+)
 from simjudge.page.figures import Figures, ReportFigure, add_axes, axes_size, file_name, plain_text, report_style
-from simjudge.page.number_format import format_gap, format_number, format_p, format_percent
-from simjudge.page.palette import LIGHT, series_colours
 from simjudge.questions.compare.class_figures import set_axes
 from simjudge.questions.compare.figures import alone_figures, neighbour_figures
 from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison

@@ -10,17 +10,24 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.chart_data import (
+    DASH,
+    NO_BREAK_SPACE,
+    VERDICT_COLOURS,
+    Cell,
+    NothingToDrawError,
+    format_number,
+    format_p,
+    format_percent,
+)
 from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage, data_uri, element
-from simjudge.page.number_format import DASH, NO_BREAK_SPACE, Cell, format_number, format_p, format_percent
-from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import alone_figures, neighbour_figures
 from simjudge.questions.many_sets.figures import (
@@ -42,9 +49,9 @@ from simjudge.questions.many_sets.result import (
     study_verdict,
 )
 from simjudge.results.gallery import HIGHEST, LOWEST
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet
 from simjudge.results.saved_result import Result, ResultEntry, load_result
-from simjudge.results.verdict_words import verdict_words
 
 KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""

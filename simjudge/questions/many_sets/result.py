@@ -15,7 +15,6 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, Text
 from simjudge.core.files import atomic_folder
 from simjudge.core.text import JsonMapping
-from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.verdicts import GAPS, MARGIN, Verdict
 from simjudge.results.context_table import OVERALL
@@ -23,13 +22,18 @@ from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, O
 from simjudge.results.result_header import ComparedSet, ResultParameters
 from simjudge.results.saved_result import (
     EXAMPLES,
+    NO,
     SETS,
     SETS_TABLE,
+    UNDECIDED,
+    YES,
     Result,
     ResultEntry,
+    StudyFinding,
     atomic_result,
     load_result,
     result_entries,
+    write_findings,
     write_json,
     write_rows,
 )

@@ -1,37 +1,45 @@
 """Many sets, many nets: every set predicts every other one, and the certainty is that of the whole study.
 
 Which contexts are similar depends on labels alone. So one join a pair of sets serves all nets and both directions.
+
+The settings of a comparison of many sets (see `simjudge.core.settings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.arrays import IntArray, hash_value
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.names import DetectorRecord
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.settings import takes_setting_keywords
+from simjudge.core.settings import ReadSettings, takes_setting_keywords
 from simjudge.core.text import nearest_name
 from simjudge.data.semantic_classes import common_classes
-from simjudge.judging.chosen_patch import choose_patch, log_patch
+from simjudge.detectors.detector_settings import RenameSettings
 from simjudge.judging.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
-from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings
+from simjudge.judging.compare_settings import (
+    PATCH_METRICS,
+    SEMANTIC,
+    CertaintySettings,
+    ClassSettings,
+    CompareSettings,
+    ContextSettings,
+    SemanticSettings,
+    UnitSettings,
+)
 from simjudge.judging.comparison import Comparison
-from simjudge.judging.frame_pairs import comparable_pairs
-from simjudge.judging.inputs import InputSet, read_input, with_pixels_judged
-from simjudge.judging.judged_patches import judge_patches, take_frames
-from simjudge.judging.judged_set import JudgedSet, judge_set
-from simjudge.judging.painted_masks import PaintedGeometry
+from simjudge.judging.inputs import InputSet, comparable_pairs, read_input, with_pixels_judged
+from simjudge.judging.judged_set import JudgedSet, judge_patches, judge_set, take_frames
+from simjudge.judging.painted_masks import PaintedGeometry, choose_patch, log_patch
 from simjudge.judging.pair import add_pointwise, compare_judged, entry_numbers, painted_sets, side_numbers
 from simjudge.judging.result_writing import (
     certainty_parameters,
@@ -47,9 +55,26 @@ from simjudge.method.method import MOST_DRAWS
 from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
-from simjudge.questions.many_sets.settings import ManySetsSettings
 from simjudge.results.gallery import PER_KIND
 from simjudge.results.saved_result import check_result_place
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManySetsSettings(
+    ReadSettings, RenameSettings, ClassSettings, ContextSettings, SemanticSettings, CertaintySettings, UnitSettings
+):
+    """The settings of all comparisons of many sets: who sees them, and which are pairs, is said set by set."""
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.comparison
+
+    @cached_property
+    def comparison(self) -> CompareSettings:
+        """How two of the sets are compared."""
+        return self.as_settings(CompareSettings)
+
 
 DOMAINS = ("real", "sim")
 """What a set may be of."""

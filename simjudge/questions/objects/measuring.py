@@ -10,12 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.clouds import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording

@@ -26,10 +26,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.series import common_times
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, Cell
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
 from simjudge.page.kit import FigureEmbedder, ResultPage, data_uri, element, shrunk
-from simjudge.page.number_format import Cell
-from simjudge.page.palette import LIGHT
 from simjudge.questions.objects.result import (
     ColourDifferenceFields,
     FactFields,
@@ -59,8 +58,8 @@ from simjudge.questions.recording.cloud_pictures import (
     draw_points,
     draw_segments,
 )
+from simjudge.results.metric_rows import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 from simjudge.results.saved_result import PICTURES
-from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 TRUE: tuple[int, int, int] = (255, 255, 255)
 REAL: tuple[int, int, int] = (111, 177, 245)

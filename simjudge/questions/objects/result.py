@@ -14,17 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr, SummaryTable
+from simjudge.core.arrays import FloatArray, ShortRepr, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.images import RgbImage, encode_png
 from simjudge.core.text import JsonMapping
 from simjudge.objects.image_quality import piqe_class
 from simjudge.results.context_table import column_numbers, number_column, unreadable_table
+from simjudge.results.metric_rows import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import OBJECTS, PICTURES, SERIES, atomic_result, write_json
-from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
 Sensor = Literal["camera", "lidar"]
 _SERIES_COLUMNS = ("row", "time", "real", "virtual")

@@ -14,14 +14,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from simjudge.core.arrays import BoolArray
+from simjudge.core.arrays import BoolArray, ShortRepr, SummaryTable
 from simjudge.core.box_drawing import class_colour, draw_boxes
-from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings

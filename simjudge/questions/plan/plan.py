@@ -9,17 +9,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.arrays import FloatArray, SummaryTable
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
-from simjudge.judging.chosen_patch import choose_patch, log_patch
 from simjudge.judging.class_numbering import match_classes
 from simjudge.judging.compare_settings import PlanSettings
 from simjudge.judging.comparison import Source, paired_frames, read_inputs
 from simjudge.judging.judged_set import JudgedSet, judge_set
-from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.painted_masks import choose_patch, log_patch, painted_geometry
 from simjudge.judging.set_comparison import SetComparison
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
@@ -29,7 +26,7 @@ from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.small_batches import shortfall
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
-from simjudge.page.number_format import DASH, format_number, format_percent
+from simjudge.page.chart_data import DASH, format_number, format_percent
 from simjudge.questions.policies.cells import find_cells
 from simjudge.questions.policies.few_real import counted_trials, expected_regret
 from simjudge.questions.policies.ranking import ranked_cells

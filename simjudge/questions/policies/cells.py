@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import erf
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.text import Json, list_some
 from simjudge.method.algorithm import ClassComparison

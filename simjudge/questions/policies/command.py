@@ -8,7 +8,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
-from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
 

@@ -13,10 +13,9 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kit import FigureEmbedder, ResultPage, element
-from simjudge.page.number_format import Cell
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.result import (
     COLUMNS,

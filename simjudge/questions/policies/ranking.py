@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import erfc
 from scipy.stats import kendalltau, rankdata
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.multiple_tests import holm
 from simjudge.questions.policies.cells import JEFFREYS, units_are_trials

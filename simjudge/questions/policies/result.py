@@ -10,21 +10,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
 from simjudge.core.text import Json, JsonMapping, list_some
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
-from simjudge.page.number_format import DASH, format_number, format_p, format_percent
+from simjudge.page.chart_data import DASH, format_number, format_p, format_percent
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.results.gate import NamedComparison
+from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import POLICIES, TRIALS, ResultEntry, atomic_result, write_json
-from simjudge.results.verdict_words import verdict_words
 
 Row = JsonMapping
 

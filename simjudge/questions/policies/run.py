@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, SummaryTable
+from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import Json
 from simjudge.data.sets import find_format

@@ -25,7 +25,7 @@ from simjudge.core.files import plain_os_errors
 from simjudge.core.text import JsonMapping, list_some, load_json
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.questions.policies.sequence import StreamedTrial
+from simjudge.questions.policies.few_real import StreamedTrial
 from simjudge.questions.policies.tables import ALIASES, read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials
 

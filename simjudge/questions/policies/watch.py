@@ -11,23 +11,21 @@ from typing import Annotated
 
 import numpy as np
 
-from simjudge.core.display import SummaryTable
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.arrays import SummaryTable
+from simjudge.core.errors import Log, SimjudgeError, no_log
 from simjudge.core.field_types import Choice, Number
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import Json, JsonMapping, read_text
 from simjudge.method.betting import SequenceVerdict
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, format_percent
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import FigureEmbedder, ResultPage
-from simjudge.page.number_format import format_percent
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
+from simjudge.questions.policies.few_real import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.page import compose_policies_page, drawn_part
-from simjudge.questions.policies.sequence import SequenceState, StreamedTrial, TrialStream
 from simjudge.questions.policies.settings import PolicyWatchSettings, TrialTableSettings
 from simjudge.questions.policies.tables import parse_table, read_policy_table
 from simjudge.questions.policies.trials import PolicyTrials

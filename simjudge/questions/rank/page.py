@@ -7,17 +7,16 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.method.gap_difference import Nearness
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
+from simjudge.page.chart_data import DASH, LIGHT, VERDICT_COLOURS, Cell, format_number, format_p, format_percent
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage
-from simjudge.page.number_format import DASH, Cell, format_number, format_p, format_percent
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.rank.result import RankedSimulation, SavedRanking, SimulationPair, load_ranking
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
 
 _WIDTH, _ROW = 680.0, 30.0
 _COLOURS = {

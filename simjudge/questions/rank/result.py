@@ -14,7 +14,7 @@ from simjudge.core.field_types import Choice, Number, Text
 from simjudge.core.text import JsonMapping
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.gap_difference import GapDifference, Nearness
-from simjudge.page.number_format import format_number, format_p, format_percent
+from simjudge.page.chart_data import format_number, format_p, format_percent
 from simjudge.results.result_fields import (
     ClassKey,
     EntryFields,

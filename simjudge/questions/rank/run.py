@@ -10,18 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
-from simjudge.judging.chosen_patch import choose_patch, log_patch
 from simjudge.judging.compare_settings import CAMERA, SEMANTIC, CompareSettings
 from simjudge.judging.comparison import Source, read_inputs
-from simjudge.judging.frame_pairs import comparable_pairs
-from simjudge.judging.inputs import InputSet, describe_model
+from simjudge.judging.inputs import InputSet, comparable_pairs, describe_model
 from simjudge.judging.joint_comparison import compare_jointly
 from simjudge.judging.judged_set import JudgedSet
+from simjudge.judging.painted_masks import choose_patch, log_patch
 from simjudge.judging.pair import judge_sets
 from simjudge.judging.result_writing import comparison_parameters, false_positives
 from simjudge.method.compiled import choose_loops

@@ -13,28 +13,28 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.box_drawing import draw_boxes
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, SERIES, class_colours
 from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, element, is_report, picture_uri, write_page
-from simjudge.page.palette import LIGHT, SERIES, class_colours
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import (
     HEIGHT_COLOURS,
     CloudScale,
+    RecordedLidar,
+    RecordedSensors,
     box_corners,
     cloud_pictures,
     grid_places,
+    read_recorded_sensors,
 )
-from simjudge.questions.recording.recorded_sensors import RecordedLidar, RecordedSensors, read_recorded_sensors
 from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries
 from simjudge.sim.sensors.inertial.motion import SECOND
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes

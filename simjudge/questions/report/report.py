@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from simjudge.core.errors import UsageError
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings

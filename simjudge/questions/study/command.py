@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.core.errors import UsageError
-from simjudge.core.progress import format_seconds_left
-from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.core.errors import UsageError, format_seconds_left
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:

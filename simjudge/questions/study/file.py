@@ -33,11 +33,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from simjudge.core.documents import Document, Fields, read_document
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError
 from simjudge.core.field_types import Text
 from simjudge.core.files import is_file
 from simjudge.core.installed import STUDY, find_file
-from simjudge.core.progress import Log, ProgressBar
 from simjudge.core.text import list_some, nearest_name, one_line
 
 FORMAT = "to"

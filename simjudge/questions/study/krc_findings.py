@@ -13,20 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_png
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import read_clouds, read_set
 from simjudge.detectors.detection import detect
-from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.occupancy import MapPair, OccupancyMap, agreement_picture, occupancy_maps
 from simjudge.objects.series import Series
 from simjudge.objects.settings import FOLLOW_PREDICTIONS, CameraObjectSettings
+from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 

@@ -16,22 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.files import atomic_file, atomic_folder
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.text import JsonMapping
-from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.method.betting import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import pearson, rank_policies, ranked_cells
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
+from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.sim.driving.closed_loop import DriveOutcome
-from simjudge.sim.driving.learnt_driver import LearntDriver
 from simjudge.sim.driving.trial_drives import TRIAL_DRIVERS, TrialCourse, TrialStart, TrialWorld
-from simjudge.sim.driving.trial_pilots import DetectorErrors
+from simjudge.sim.driving.trial_pilots import DetectorErrors, LearntDriver
 
 COLUMNS = (
     "policy",

@@ -18,12 +18,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.arrays import hash_value
+from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError, format_seconds_left, no_log, no_progress
 from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_errors
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
-from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
-from simjudge.judging.study_findings import FINDINGS, StudyFinding, read_findings
 from simjudge.questions.study.file import ANY_NAME, NEVER, StepReference, Study, Verbs, put_paths, steps_behind
 from simjudge.questions.study.work import (
     RUNNING,
@@ -44,6 +42,7 @@ from simjudge.questions.study.work import (
     write_plan,
 )
 from simjudge.questions.study.workers import Workers, open_workers
+from simjudge.results.saved_result import FINDINGS, StudyFinding, read_findings
 from simjudge.sim.engines.registry import check_engine
 from simjudge.sim.scene.read import read_scene, scene_digest
 

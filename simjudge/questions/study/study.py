@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from simjudge.core.errors import Log, ProgressBar, no_log, no_progress
 from simjudge.core.files import output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.text import list_some
 from simjudge.data.set_parts import join, split
 from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
-from simjudge.judging.study_findings import StudyFinding
 from simjudge.page import kit
+from simjudge.page.chart_data import Cell
 from simjudge.page.kit import FigureEmbedder, ResultPage, data_uri, element, write_page
-from simjudge.page.number_format import Cell
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import ablation_sections, compare_variants, is_ablation, load_ablation
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
@@ -51,8 +50,8 @@ from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, k
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
 from simjudge.results.gallery import HIGHEST
 from simjudge.results.gate import NamedComparison
-from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, Result, load_result
-from simjudge.results.verdict_words import verdict_words
+from simjudge.results.metric_rows import verdict_words
+from simjudge.results.saved_result import POLICIES, RESULT, SETS, SWEEP, Result, StudyFinding, load_result
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive

@@ -22,11 +22,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.arrays import hash_value
+from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError, no_log
 from simjudge.core.files import atomic_file, hash_files, plain_os_errors
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, ProgressBar, no_log
 from simjudge.core.text import Json
 from simjudge.questions.study.file import Study, StudyStep, Verb, do_step
 from simjudge.results.saved_result import STUDY_FILE

@@ -23,10 +23,9 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, Any, Protocol, cast
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Advance, Log, ProgressBar, ProgressLines, SimjudgeError, UsageError
 from simjudge.core.files import disk_trouble, is_disk_full
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.core.progress import Advance, Log, ProgressBar, ProgressLines
 from simjudge.core.text import one_line
 from simjudge.judging.join_cluster import DASK_MISSING, connect_to_scheduler, silence_dask
 from simjudge.questions.study.work import StepRecord, StepTask, do_task, log_path

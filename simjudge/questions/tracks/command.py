@@ -6,10 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.questions.tracks.settings import TrackSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
-from simjudge.terminal.two_sides import split_sides
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
 
 
 @takes_settings
@@ -29,7 +28,7 @@ def compare_tracks(
 ) -> None:
     """Compare a multi-object tracker (HOTA, MOTA, IDF1) in simulation and in reality, like object with like object."""
     from simjudge.questions.tracks.run import compare_tracks as compare
-    from simjudge.results.metric_entries import compared_metrics
+    from simjudge.results.gate import compared_metrics
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     example = "real/gt.txt,real/tracks.txt -- sim/gt.txt,sim/tracks.txt --out result"

@@ -11,10 +11,9 @@ from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.installed import version
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kit import FigureEmbedder, ResultPage
-from simjudge.page.number_format import Cell
-from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.tracks.result import (
     REAL,
     SEQUENCE_COLUMNS,

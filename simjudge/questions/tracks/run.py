@@ -8,15 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import FloatArray, ShortRepr, SummaryTable
+from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import JsonMapping
-from simjudge.detectors.track_pairs import SequenceSource, TrackPair, read_track_pair
-from simjudge.detectors.tracking_scores import ScoredTracks, TrackBoxes, TrackingCounts, score_tracks
+from simjudge.detectors.tracking_scores import (
+    ScoredTracks,
+    SequenceSource,
+    TrackBoxes,
+    TrackingCounts,
+    TrackPair,
+    read_track_pair,
+    score_tracks,
+)
 from simjudge.judging.point_metrics import (
     MOST_SAMPLES,
     JudgedMetric,

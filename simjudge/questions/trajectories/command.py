@@ -6,10 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.questions.trajectories.settings import TrajectorySettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
-from simjudge.terminal.two_sides import split_sides
+from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
 
 
 @takes_settings
@@ -29,7 +28,7 @@ def compare_trajectories(
 ) -> None:
     """Compare errors of a localization (APE, RPE) in simulation and in reality, like stretch with like stretch."""
     from simjudge.questions.trajectories.run import compare_trajectories as compare
-    from simjudge.results.metric_entries import compared_metrics
+    from simjudge.results.gate import compared_metrics
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     example = "truth.tum,estimate.tum -- sim_truth.tum,sim_estimate.tum --out result"

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, SummaryTable
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, SummaryTable
+from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, no_log
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.text import JsonMapping
-from simjudge.data.trajectory_pairs import PoseTopics, TrajectoryPair, TrajectorySource, read_trajectory_pair
+from simjudge.data.pose_text import PoseTopics, TrajectoryPair, TrajectorySource, read_trajectory_pair
 from simjudge.geometry.error_names import NONE, SE3
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectory_errors import (

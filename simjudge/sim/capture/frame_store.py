@@ -20,12 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Advance, Log, SimjudgeError
 from simjudge.core.files import atomic_file, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import Advance, Log
 from simjudge.core.text import Json, JsonMapping, list_some
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.sensors.camera.camera import MeteredFrame

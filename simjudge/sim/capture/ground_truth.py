@@ -19,8 +19,7 @@ import numpy.typing as npt
 from numba import njit
 from scipy import ndimage
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.object_tables import Masks, Objects
 from simjudge.core.settings import LabelSettings

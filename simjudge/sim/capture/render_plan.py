@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.digest import hash_value
+from simjudge.core.arrays import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import version
 from simjudge.data.rosbag2.writing import CAMERA

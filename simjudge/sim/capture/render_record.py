@@ -28,7 +28,7 @@ from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.capture.replaying import replay_record_path
-from simjudge.sim.capture.sensors_on_path import FIXED_FRAME, RenderedSensors
+from simjudge.sim.capture.sensor_record import FIXED_FRAME, RenderedSensors
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset, middle_stamp
 from simjudge.sim.sensors.camera.depth_filters import encode_depth_png

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import cv2
 
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.processes import serve_parent
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
@@ -37,7 +36,7 @@ from simjudge.sim.capture.frame_store import FrameStore, describe_metering, mete
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.sim.capture.render_record import render_record_path, write_rendering
-from simjudge.sim.capture.sensors_on_path import check_rendered_sensors
+from simjudge.sim.capture.sensor_record import check_rendered_sensors
 from simjudge.sim.engines.registry import limit_threads
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera

@@ -22,10 +22,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.errors import Log, Losses, UsageError, no_log
 from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.installed import version
-from simjudge.core.progress import Log, no_log
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.capture.camera_poses import CameraPath
 from simjudge.sim.capture.replay_plan import CameraPathOptions, ReplaySource, read_camera_path

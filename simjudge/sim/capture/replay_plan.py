@@ -9,9 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.digest import hash_value
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import IntArray, ShortRepr, hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.installed import version
 from simjudge.core.names import NO_STAMP, stamp_to_name

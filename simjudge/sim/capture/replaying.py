@@ -13,11 +13,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.arrays import hash_value
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import check_output, output_path, record_beside
 from simjudge.core.installed import version
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.data.rosbag2.interfaces import standard_types
@@ -39,9 +38,9 @@ from simjudge.sim.capture.replay_plan import (
     read_source_poses,
 )
 from simjudge.sim.capture.sensor_feed import SensorEvent
-from simjudge.sim.capture.sensor_record import SensorMessages
-from simjudge.sim.capture.sensors_on_path import (
+from simjudge.sim.capture.sensor_record import (
     MessagesByFrame,
+    SensorMessages,
     SensorReplay,
     SensorTransforms,
     body_in_scene,

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import near_name
 from simjudge.geometry.keyframes import Keyframes

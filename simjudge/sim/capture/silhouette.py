@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Poses, SceneState
 from simjudge.sim.engines.ray_search import DEPTH, grow_forest, make_ray, search_thing

@@ -27,16 +27,19 @@ from simjudge.sim.sensors.camera.camera import SECOND, Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
-from simjudge.sim.vehicle.car_joints import BODY_LINK, JointTracker, robot_description, wheel_links
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import (
+    BODY_LINK,
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
     JOINTS_TOPIC,
     MAP_FRAME,
     ODOMETRY_TOPIC,
     Frames,
+    JointTracker,
     VehicleMessages,
+    robot_description,
+    wheel_links,
 )
 
 DEFAULT_LIMIT = 180.0  # Simulated seconds that a drive may take, for each lap, unless somebody says otherwise

@@ -19,8 +19,16 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.centre_line import LEFT, RIGHT, rotate_points
-from simjudge.sim.driving.cones import CameraModel, ConeObservations, ConeShape, DetectionUncertainty, locate_cones
+from simjudge.sim.driving.cones import (
+    LEFT,
+    RIGHT,
+    CameraModel,
+    ConeObservations,
+    ConeShape,
+    DetectionUncertainty,
+    locate_cones,
+    rotate_points,
+)
 from simjudge.sim.driving.line_follower import FollowerParameters, LineFollower, SpeedController, pose_at
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 

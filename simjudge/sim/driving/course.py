@@ -18,7 +18,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import ConeShape
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.scene.model import NO_INSTANCE, Course, Scene, Thing
-from simjudge.sim.vehicle.car_appearance import PARTS
+from simjudge.sim.vehicle.vehicle import PARTS
 
 # Metres of line before the last position within which the car is searched: a line may pass itself nearby.
 SEARCH_BACK = 1.0

@@ -11,11 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import UsageError
+from simjudge.core.arrays import hash_value
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
 from simjudge.data.rosbag2.writing import CAMERA
@@ -26,7 +25,6 @@ from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
-from simjudge.sim.driving.barrier_driver import BarrierDriver
 from simjudge.sim.driving.closed_loop import (
     DEFAULT_LIMIT,
     LONGEST_DRIVE,
@@ -38,7 +36,7 @@ from simjudge.sim.driving.closed_loop import (
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT, DrivingSettings
-from simjudge.sim.driving.line_follower import StraightDriver
+from simjudge.sim.driving.line_follower import BarrierDriver, StraightDriver
 from simjudge.sim.driving.manual import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.pilots import (
     GROUND_TRUTH,

@@ -13,16 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.images import RgbImage
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome, Referee
 from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive import DriveOptions, check_laps, read_drive_setup
-from simjudge.sim.driving.learnt_driver import START, LearntDriver, detection_rows
 from simjudge.sim.driving.pilots import GROUND_TRUTH, FrameDetector, load_frame_detector
+from simjudge.sim.driving.trial_pilots import START, LearntDriver, detection_rows
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig

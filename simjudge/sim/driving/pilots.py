@@ -17,11 +17,10 @@ from simjudge.detectors.detector import Detections, Detector, map_classes
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorEvent
-from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive_settings import DEFAULT_LIDAR
-from simjudge.sim.driving.line_follower import StraightDriver
+from simjudge.sim.driving.line_follower import BarrierDriver, ScanPoints, StraightDriver
 from simjudge.sim.driving.manual import Keyboard, ManualDriver
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND

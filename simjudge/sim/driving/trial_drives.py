@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.progress import Log, no_log
+from simjudge.core.errors import Log, no_log
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.ground_truth import Labelling
@@ -23,12 +23,12 @@ from simjudge.sim.driving.cone_driver import Driver, DriverParameters, scale_to_
 from simjudge.sim.driving.cones import locate_cones
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course
 from simjudge.sim.driving.drive import DriveOptions, read_drive_setup
-from simjudge.sim.driving.learnt_driver import LearntDriver
 from simjudge.sim.driving.line_follower import LookAhead, SpeedController
 from simjudge.sim.driving.pilots import ConePilot, GroundTruthDetector, Pilot, driving_lidar, load_frame_detector
 from simjudge.sim.driving.trial_pilots import (
     DelayedPilot,
     DetectorErrors,
+    LearntDriver,
     LearntPilot,
     LidarConePilot,
     MeasuredConePilot,

@@ -18,8 +18,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose

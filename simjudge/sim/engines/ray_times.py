@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.engines.contract import Labels, Poses
 from simjudge.sim.sensors.camera.lens import Lens

@@ -15,8 +15,7 @@ from numba import njit
 from scipy.interpolate import CubicSpline
 from scipy.spatial import ConvexHull
 
-from simjudge.core.arrays import BoolArray, FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
 from simjudge.core.documents import Location
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose

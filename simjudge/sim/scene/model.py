@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.geometry.poses import Pose
 
 if TYPE_CHECKING:

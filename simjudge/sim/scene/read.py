@@ -32,8 +32,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.digest import hash_value
+from simjudge.core.arrays import FloatArray, hash_value
 from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files

@@ -33,8 +33,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.files import is_file
 from simjudge.core.installed import SCENE, find_file
-from simjudge.core.text import Json, one_line
-from simjudge.core.yaml_file import YamlFile, read_yaml
+from simjudge.core.text import Json, YamlFile, one_line, read_yaml
 
 FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
 _DEEPEST = 8  # Files that extend one another at most

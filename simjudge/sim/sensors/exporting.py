@@ -27,8 +27,7 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.inertial.noise import NoiseModel
-from simjudge.sim.sensors.inertial.sensor_tables import ImuSpec
+from simjudge.sim.sensors.inertial.sensor_tables import ImuSpec, NoiseModel
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec

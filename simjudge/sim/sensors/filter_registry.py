@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.text import Json, JsonMapping, near_name, nearest_name, one_line
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
 from simjudge.data.clouds import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.cloud_messages import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
+from simjudge.data.rosbag2.cloud_writing import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.progress import Advance
+from simjudge.core.errors import Advance
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import camera_mount, choose_camera_poses
 from simjudge.sim.engines.contract import Engine, SceneState

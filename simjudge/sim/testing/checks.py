@@ -23,8 +23,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine, NotOfferedError, SceneState
 from simjudge.sim.scene.model import Collider, Colour, Motion, PointLight, Scene, Surface, Thing
 from simjudge.sim.sensors.camera.lens import lens_with_field
-from simjudge.sim.vehicle.car_appearance import MeshBuilder
-from simjudge.sim.vehicle.vehicle import Vehicle
+from simjudge.sim.vehicle.vehicle import MeshBuilder, Vehicle
 
 Part = Literal["scene", "light", "rays", "timed rays", "physics", "car"]
 # Parts of the contract that an engine may leave out by `NotOfferedError`.

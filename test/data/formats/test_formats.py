@@ -19,7 +19,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.format_support.format import Format
+from simjudge.data.format_support.image_files import Format
 
 def read(source, options):
     rows = [line.split() for line in (source.path / "boxes.txt").read_text().splitlines()]

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.label_pictures import UNLABELLED
+from simjudge.core.frames import UNLABELLED
 from simjudge.data.formats.camvid import read_class_table
 from simjudge.data.semantic_classes import STREET_CLASSES, TRAIN_NAMES, common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format

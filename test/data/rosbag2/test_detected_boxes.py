@@ -9,7 +9,7 @@ from cloud_samples import cloud_set, ground, table
 
 import simjudge as sj
 from simjudge.data.clouds import CloudBoxes, CloudPredictions
-from simjudge.data.rosbag2 import cloud_messages
+from simjudge.data.rosbag2 import cloud_writing
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D, VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
@@ -68,7 +68,7 @@ def test_finding_nothing_is_not_the_same_as_not_looking(tmp_path):
 
 
 def test_vision_msgs_has_the_same_and_they_are_no_labels(tmp_path, monkeypatch):
-    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: SimpleNamespace())
+    monkeypatch.setattr(cloud_writing, "find_spec", lambda _name: SimpleNamespace())
     sj.write_clouds(clouds(), tmp_path / "a.mcap")
     recording = Recording(tmp_path / "a.mcap")
     topics = {info.topic: info.type for info in recording.topic_infos()}

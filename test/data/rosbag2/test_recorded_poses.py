@@ -6,7 +6,7 @@ from pose_samples import odometry, transforms
 
 import simjudge as sj
 from simjudge.data.formats.kitti.dataset import read_kitti_clouds
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_writing import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import standing_links, standing_pose

@@ -7,7 +7,7 @@ import pytest
 
 import simjudge as sj
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
-from simjudge.data.rosbag2 import cloud_messages, cloud_writing
+from simjudge.data.rosbag2 import cloud_writing
 from simjudge.data.rosbag2.interfaces import VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
@@ -40,11 +40,11 @@ def clouds():
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: SimpleNamespace())
+    monkeypatch.setattr(cloud_writing, "find_spec", lambda _name: SimpleNamespace())
 
 
 def test_nothing_where_it_is_not_installed(monkeypatch, tmp_path):
-    monkeypatch.setattr(cloud_messages, "find_spec", lambda _name: None)
+    monkeypatch.setattr(cloud_writing, "find_spec", lambda _name: None)
     sj.write_clouds(clouds(), tmp_path / "a.mcap")
     assert set(Recording(tmp_path / "a.mcap").topics) == {"/scan/points", "/scan/points/boxes"}
 
@@ -72,13 +72,13 @@ def test_those_of_others_are_read(tmp_path):
     made = clouds()
     maker = cloud_writing._CloudMaker(made)
     arrays = [maker._boxes(maker._header(10**9, "lidar_link"), made.read(0), 0) for _ in range(2)]
-    vision = cloud_messages.vision_boxes(find, arrays[0])
+    vision = cloud_writing.vision_boxes(find, arrays[0])
     first, second = vision.detections
-    other = cloud_messages.vision_boxes(find, arrays[1]).detections[0]
+    other = cloud_writing.vision_boxes(find, arrays[1]).detections[0]
     other.results[0].hypothesis.class_id = "barrier"
-    none = cloud_messages.vision_boxes(find, arrays[1]).detections[0]
+    none = cloud_writing.vision_boxes(find, arrays[1]).detections[0]
     none.results = []
-    wild = cloud_messages.vision_boxes(find, arrays[1]).detections[1]
+    wild = cloud_writing.vision_boxes(find, arrays[1]).detections[1]
     wild.bbox.size.x = float("nan")
     vision.detections = [first, second, other, none, wild]
     with record_messages(tmp_path / "a.mcap") as out:

@@ -15,15 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_frames import made
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.progress import no_log, no_progress
 from simjudge.data.sets import write_set
-from simjudge.judging.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
-from simjudge.judging.control import with_control
+from simjudge.judging.control import BackgroundComparison, ComparisonJob, compare_directions, with_control
 from simjudge.judging.inputs import read_input
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.journal import Journal
@@ -384,7 +382,7 @@ def test_apart_says_why_it_failed(side):
 HOLDER = """
 import sys, time
 from simjudge.data.sets import read_set
-from simjudge.judging.background import BackgroundComparison, ComparisonJob
+from simjudge.judging.control import BackgroundComparison, ComparisonJob
 from simjudge.judging.compare_settings import CompareSettings
 
 if __name__ == "__main__":

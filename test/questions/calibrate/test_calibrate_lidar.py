@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_writing import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions

@@ -19,9 +19,8 @@ from matplotlib.colors import to_hex
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
+from simjudge.page.chart_data import DARK, LIGHT, SERIES, NothingToDrawError, OverlapPoint, series_colours
 from simjudge.page.figures import ReportFigure, plain_text, spread_positions
-from simjudge.page.palette import DARK, LIGHT, SERIES, series_colours
 from simjudge.questions.compare import charts as figures
 from simjudge.questions.compare.class_figures import MAP_COLUMNS
 from simjudge.questions.compare.figures import save_figures

@@ -9,7 +9,7 @@ import pytest
 from made_results import made_contexts, made_set, write_result
 
 import simjudge as sj
-from simjudge.core.display import SummaryTable
+from simjudge.core.arrays import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.questions.compare.tables import latex_table, latex_text
 

@@ -6,8 +6,7 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.page.number_format import format_number, format_p, format_percent
-from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS
+from simjudge.page.chart_data import DARK, LIGHT, VERDICT_COLOURS, format_number, format_p, format_percent
 from simjudge.questions.compare.tables import GROUPS, Footnotes, format_cell
 from simjudge.questions.compare.words import (
     SetNames,

@@ -14,9 +14,8 @@ from scipy.stats import wasserstein_distance
 
 import simjudge as sj
 from simjudge.cli import main
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError, no_progress
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import no_progress
 from simjudge.detectors.assignment import assign
 from simjudge.questions.cover.result import (
     CLASS_MISSING,

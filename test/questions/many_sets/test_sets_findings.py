@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.judging.study_findings import NO, UNDECIDED, YES
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.result import (
     ManySetsResult,
@@ -23,7 +22,7 @@ from simjudge.questions.many_sets.result import (
     two_nets_findings,
 )
 from simjudge.results.result_header import ResultParameters
-from simjudge.results.saved_result import Curve, Result, ResultEntry
+from simjudge.results.saved_result import NO, UNDECIDED, YES, Curve, Result, ResultEntry
 
 NETS = StudiedNets("net_sim", "net_real")
 

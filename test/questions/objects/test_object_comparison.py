@@ -19,7 +19,7 @@ from simjudge.objects.occupancy import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
 from simjudge.questions.objects.result import load_object_result
 from simjudge.questions.objects.run import compare_by_objects, object_pictures
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN
+from simjudge.results.metric_rows import AGAIN, DIFFERS, HALVES, NOT_SHOWN
 
 
 def compared(real, virtual, again=None, **settings):

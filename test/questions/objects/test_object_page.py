@@ -23,7 +23,7 @@ from simjudge.questions.objects.result import (
     save_object_result,
     signed,
 )
-from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.metric_rows import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 TIME = np.arange(12) / 10
 PICTURE = ResultPicture("occupancy_map", "Both maps", "red: real", np.zeros((4, 5, 3), np.uint8))

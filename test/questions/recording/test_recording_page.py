@@ -9,8 +9,8 @@ from drive_recordings import CLOUDS, METRES_NORTH, MOUNT, OFFSETS, START, cloud,
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.page.report_settings import ReportSettings
+from simjudge.questions.recording.cloud_pictures import read_recorded_sensors
 from simjudge.questions.recording.page import MOST_POINTS, choose_clouds, envelope, make_recording_view, thinned
-from simjudge.questions.recording.recorded_sensors import read_recorded_sensors
 from simjudge.questions.report.report import report
 
 

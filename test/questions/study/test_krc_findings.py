@@ -9,7 +9,6 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.judging.study_findings import StudyFinding, read_findings, write_findings
 from simjudge.objects.occupancy import MapExtent, OccupancyMap, map_agreement
 from simjudge.objects.settings import OccupancySettings
 from simjudge.questions.study.krc_findings import (
@@ -25,6 +24,7 @@ from simjudge.questions.study.krc_findings import (
     pole_finding,
     poles_shown,
 )
+from simjudge.results.saved_result import StudyFinding, read_findings, write_findings
 from simjudge.sim.scene.read import read_scene
 
 STAMPS = 1_700_000_000_000_000_000 + 100_000_000 * np.arange(60)

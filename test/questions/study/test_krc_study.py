@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.installed import STUDY, find_file
 from simjudge.data.sets import read_clouds, read_set
-from simjudge.judging.study_findings import read_findings
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.study import VERBS
+from simjudge.results.saved_result import read_findings
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

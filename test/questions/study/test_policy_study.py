@@ -9,11 +9,11 @@ from simjudge_command import SIMJUDGE
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import STUDY, find_file
-from simjudge.judging.study_findings import read_findings
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.policy_study import drive_trials, find_policies
 from simjudge.questions.study.run import step_digests
 from simjudge.questions.study.study import VERBS
+from simjudge.results.saved_result import read_findings
 from simjudge.sim.driving.trial_drives import TrialStart
 from simjudge.sim.engines.registry import engine_availability
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from simjudge.core.digest import hash_value
+from simjudge.core.arrays import hash_value
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, encode_png
 from simjudge.core.object_tables import Objects

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.sim.capture.sensor_feed import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.chrono.other_sensors import Reading
-from simjudge.sim.sensors.inertial.noise import NoiseModel
+from simjudge.sim.sensors.inertial.sensor_tables import NoiseModel
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 SECOND = 1_000_000_000

@@ -8,14 +8,14 @@ import yaml
 from render_scenes import COURSE, camera_file, scene_file
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import CoursePoses, RandomPoses
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.capture.rendering import render
-from simjudge.sim.capture.sensors_on_path import RenderedSensors
+from simjudge.sim.capture.sensor_record import RenderedSensors
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_writing import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
@@ -15,7 +15,7 @@ from simjudge.data.sets import read_clouds, read_set
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.sim.capture.replaying import replay
-from simjudge.sim.capture.sensors_on_path import (
+from simjudge.sim.capture.sensor_record import (
     WITHOUT_POSES,
     MessagesByFrame,
     SensorReplay,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.barrier_driver import (
+from simjudge.sim.driving.cones import LEFT, RIGHT, LineModel, straight_line
+from simjudge.sim.driving.line_follower import (
     BarrierDriver,
     BarrierParameters,
     ScanPoints,
@@ -16,7 +17,6 @@ from simjudge.sim.driving.barrier_driver import (
     lane_width,
     standing_points,
 )
-from simjudge.sim.driving.centre_line import LEFT, RIGHT, LineModel, straight_line
 from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")

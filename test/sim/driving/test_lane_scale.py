@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.centre_line import LEFT, RIGHT, LineModel, fit_centre_line, straight_line
 from simjudge.sim.driving.cone_driver import DriverParameters, lane_scale, lane_speeds, scale_to_lane
-from simjudge.sim.driving.cones import ConeShape
+from simjudge.sim.driving.cones import LEFT, RIGHT, ConeShape, LineModel, fit_centre_line, straight_line
 from simjudge.sim.driving.course import lane_classes, lane_cones
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.driving.line_follower import SpeedController

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.centre_line import LineModel, _Curve, straight_line
+from simjudge.sim.driving.cones import LineModel, _Curve, straight_line
 from simjudge.sim.driving.line_follower import LookAhead, Pid, PidGains, SpeedController
 
 MODEL = LineModel()

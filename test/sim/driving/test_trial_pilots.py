@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from simjudge.sim.driving.course import LaneClasses
-from simjudge.sim.driving.learnt_driver import LearntDriver
 from simjudge.sim.driving.pilots import Pilot
-from simjudge.sim.driving.trial_pilots import DelayedPilot, DetectorErrors, scan_cones
+from simjudge.sim.driving.trial_pilots import DelayedPilot, DetectorErrors, LearntDriver, scan_cones
 from simjudge.sim.vehicle.vehicle import Command
 
 CLASSES = LaneClasses(right=1, left=2)

@@ -12,7 +12,7 @@ from physics_scenes import cone_mesh, points
 
 from simjudge.sim.engines.default.bodies import horizontal_slices, whole_hull
 from simjudge.sim.scene.model import Mesh
-from simjudge.sim.vehicle.car_appearance import MeshBuilder
+from simjudge.sim.vehicle.vehicle import MeshBuilder
 
 
 def as_mesh(shape):

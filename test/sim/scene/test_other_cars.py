@@ -9,8 +9,7 @@ pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed"
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import Command, read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, car_things, read_vehicle
 
 ROUND = {"waypoints": [[3, 1], [3, -1], [-2, -1], [-2, 1]], "speed": 1, "smooth": True, "closed": True}
 

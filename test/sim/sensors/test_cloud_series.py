@@ -8,7 +8,7 @@ from bag_samples import SECOND, TYPES
 from drive_recordings import CLOUDS, START, boxes, cloud, points_of, write_drive
 
 from simjudge.core.errors import Losses
-from simjudge.data.rosbag2.cloud_messages import vision_boxes
+from simjudge.data.rosbag2.cloud_writing import vision_boxes
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.transforms import TransformTree
 from simjudge.sim.sensors.recorded_readings import (

@@ -8,8 +8,8 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import (
+from simjudge.sim.vehicle.vehicle import WHEELS, VehicleState, read_vehicle
+from simjudge.sim.vehicle.vehicle_messages import (
     JOINTS,
     JointAngles,
     JointTracker,
@@ -17,7 +17,6 @@ from simjudge.sim.vehicle.car_joints import (
     sensor_links,
     wheel_links,
 )
-from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CARS = ["art1", "compact", "hmmwv"]
 STILL = VehicleState(0.0, Pose(), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, 0.0, (0.0,) * 4)

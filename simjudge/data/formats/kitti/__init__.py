@@ -7,7 +7,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import CloudSet
-from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
+from simjudge.data.format_support.image_files import Format, ReadOptions, Source, Topics
 from simjudge.data.formats.kitti.layout import CAMERA, camera_number, find_cameras, has_scans, is_kitti
 
 

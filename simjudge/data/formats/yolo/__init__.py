@@ -18,13 +18,18 @@ import yaml
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, LabelFiles, LabelPictures, decode_label_numbers
 from simjudge.core.images import FileImages, encode_png
-from simjudge.core.label_pictures import LabelFiles, LabelPictures, decode_label_numbers
 from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import Predictions
-from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import file_stems, list_images, readable_images, same_size, write_images
+from simjudge.data.format_support.image_files import (
+    Format,
+    file_stems,
+    list_images,
+    readable_images,
+    same_size,
+    write_images,
+)
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, mend_foreign_labels, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.yolo.labels import (

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.object_tables import Objects, Predictions, row_offsets

@@ -16,8 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file, is_folder
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.names import class_names_from
-from simjudge.core.text import Json, near_name, one_line, parse_integer, read_text
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import Json, near_name, one_line, parse_integer, read_text, read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.formats.yolo.labels import read_label_rows
 

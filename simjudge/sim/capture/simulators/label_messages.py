@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, IntArray, ShortRepr
 from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Flag, Label, Text, Vector, Whole, conflict

@@ -11,8 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess

@@ -17,7 +17,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError
 from simjudge.core.installed import SIMULATOR, shipped_files
 from simjudge.core.object_tables import Objects
-from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.image_files import Topics
 from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.image_geometry import flip_vertically
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, LABELS, VISION_BOXES, VISION_BOXES_3D

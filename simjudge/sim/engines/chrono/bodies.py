@@ -21,8 +21,7 @@ from simjudge.sim.engines.chrono.modules import STEP, Modules, Release, frame_po
 from simjudge.sim.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
 from simjudge.sim.engines.contract import Poses
 from simjudge.sim.scene.model import NO_INSTANCE, Scene
-from simjudge.sim.vehicle.car_appearance import VEHICLE
-from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle import VEHICLE, Command, Vehicle, VehicleState
 
 GRAVITY = 9.81  # m/s^2
 # Metres: outward collision envelope (ChCollisionModel::SetDefaultSuggestedEnvelope; Chrono's default is 30 mm).

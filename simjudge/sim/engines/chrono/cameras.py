@@ -26,8 +26,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono import buffers
-from simjudge.sim.engines.chrono.buffers import linear
+from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import (
     DIRECT_LIMIT,
     FULL,
@@ -48,6 +47,7 @@ from simjudge.sim.engines.chrono.modules import (
     Release,
     Sensor,
     identify_release,
+    linear,
     load_modules,
 )
 from simjudge.sim.engines.chrono.scenes import ChronoScene, PlannedBody, PlannedMaterial, ScenePlan

@@ -28,7 +28,6 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.json_car import json_car
 from simjudge.sim.engines.chrono.modules import ARTCAR_WHEELBASE, STEP, Modules, Release, frame_pose
 from simjudge.sim.engines.chrono.scenes import PlannedBody, wavefront
 from simjudge.sim.engines.chrono.wheeled_car import (
@@ -38,6 +37,7 @@ from simjudge.sim.engines.chrono.wheeled_car import (
     Point,
     Stance,
     bicycle_angle,
+    json_car,
     measure_stance,
     steering_input,
     wheel_angles,
@@ -45,8 +45,7 @@ from simjudge.sim.engines.chrono.wheeled_car import (
 )
 from simjudge.sim.engines.contract import NotOfferedError
 from simjudge.sim.scene.model import Mesh
-from simjudge.sim.vehicle.car_appearance import PARTS, VEHICLE, body_box
-from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle import PARTS, VEHICLE, Command, Vehicle, VehicleState, body_box
 
 # Steps of Chrono's in one of ours. At 1 ms TMeasy's forces flip between their limits, and little grip is left beside:
 # in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0.5 ms, and by 1.3 to 1.4 at 0.25 and

@@ -23,8 +23,7 @@ from simjudge.sim.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
-from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import Vehicle
+from simjudge.sim.vehicle.vehicle import Vehicle, car_things
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ What is corrected (src/chrono_sensor at 9.0.1, 10.0.0 and head):
 * ChFilterMagnetometerUpdate turns the field the wrong way round, and gives it as north, east, down, in gauss, where the
   GPS has x east and y north.
 * ChFilterGPSUpdate stamps readings with the time of the key frame before: 0 without a window.
-* Of ChLidarSensor, `own_lidar.py` says it.
+* Of ChLidarSensor, `lenses.py` says it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.sim.engines.chrono.chrono_engine import ChronoEngine
+from simjudge.sim.engines.chrono.lenses import asked_scans, check_own_lidar, check_own_returns, points
 from simjudge.sim.engines.chrono.modules import STEP
-from simjudge.sim.engines.chrono.own_lidar import asked_scans, check_own_lidar, check_own_returns, points
-from simjudge.sim.sensors.inertial.noise import NoiseSource
-from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec
+from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec, NoiseSource
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 

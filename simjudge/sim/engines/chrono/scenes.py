@@ -31,11 +31,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.sim.engines.chrono.buffers import GAMMA
-from simjudge.sim.engines.chrono.modules import Age, Modules, Release
+from simjudge.sim.engines.chrono.modules import GAMMA, Age, Modules, Release
 from simjudge.sim.engines.chrono.views import ChronoViews, check_cameras
 from simjudge.sim.scene.model import Collider, Colour, Mesh, PointLight, Scene, Sun, Surface, Thing
 

@@ -27,16 +27,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono import buffers
+from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import (
     PhysCamera,
     SensorRequest,
+    lidar_arguments,
     make_deep_camera,
     make_phys_camera,
     saved_values,
 )
 from simjudge.sim.engines.chrono.modules import Modules, Release, camera_arguments
-from simjudge.sim.engines.chrono.own_lidar import lidar_arguments
 from simjudge.sim.sensors.camera.camera import ChronoNoise
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.lidar.lidar import LidarSpec

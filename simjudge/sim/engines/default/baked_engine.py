@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default import shading
-from simjudge.sim.engines.default.camera_rays import Spot
 from simjudge.sim.engines.default.default_engine import DefaultEngine
 from simjudge.sim.engines.default.integrator import Integrator
 from simjudge.sim.engines.default.light import Light
 from simjudge.sim.engines.default.lookups import OFFSET, SunLight
 from simjudge.sim.engines.default.packed import Floats, Integers, Packed
-from simjudge.sim.engines.default.tracer import Hit, Tracer
+from simjudge.sim.engines.default.tracer import Hit, Spot, Tracer
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Thing
 from simjudge.sim.sensors.camera.lens import Lens

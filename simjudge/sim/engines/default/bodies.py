@@ -21,8 +21,7 @@ from simjudge.sim.engines.contract import Poses
 from simjudge.sim.engines.default.car import FIRM, FREE, GROUND, STATIC, THINGS, Car, add_car, collision_bits
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, Scene, Thing
-from simjudge.sim.vehicle.car_appearance import PARTS, VEHICLE
-from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle import PARTS, VEHICLE, Command, Vehicle, VehicleState
 
 _LOOSE = 0.1  # Share of volume that may be added when two slices are put together into one hull
 _MOST_LEVELS = 24  # Heights at which a mesh is cut, at most

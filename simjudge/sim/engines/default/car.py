@@ -19,8 +19,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.tyres import Tyres, pack_grounds
 from simjudge.sim.scene.model import Thing
-from simjudge.sim.vehicle.car_appearance import VEHICLE, WHEELS, body_box
-from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle import VEHICLE, WHEELS, Command, Vehicle, VehicleState, body_box
 
 STATIC = 1  # Bit of static things
 FREE = 2  # Bit of free things

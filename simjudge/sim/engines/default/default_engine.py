@@ -22,8 +22,7 @@ from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import Vehicle
+from simjudge.sim.vehicle.vehicle import Vehicle, car_things
 
 
 class DefaultEngine(BodyEngine[Bodies]):

@@ -14,7 +14,6 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.sim.engines.default import shading
-from simjudge.sim.engines.default.camera_rays import Rays, Spot, View
 from simjudge.sim.engines.default.lookups import (
     BOUNCE_SPREAD,
     OFFSET,
@@ -37,7 +36,7 @@ from simjudge.sim.engines.default.packed import (
     Floats,
     Packed,
 )
-from simjudge.sim.engines.default.tracer import Hit, Tracer
+from simjudge.sim.engines.default.tracer import Hit, Rays, Spot, Tracer, View
 
 _GLIMPSED = 4  # Surfaces of glass that a mirrored ray passes at most
 _FADE = (0.3, 0.5)  # Roughness from which mirrored rays give way to ambient light, and where nothing is left of them

@@ -16,11 +16,19 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.default.camera_rays import Rays, View, grain, grain_shift, image_from_parts, pixel_order
 from simjudge.sim.engines.default.integrator import Integrator
 from simjudge.sim.engines.default.open_cells import NO_CELLS, find_open_cells
 from simjudge.sim.engines.default.packed import Floats, Integers, pack, world_vertices
-from simjudge.sim.engines.default.tracer import NumpyTracer, Tracer
+from simjudge.sim.engines.default.tracer import (
+    NumpyTracer,
+    Rays,
+    Tracer,
+    View,
+    grain,
+    grain_shift,
+    image_from_parts,
+    pixel_order,
+)
 from simjudge.sim.engines.default.variant import choose_variant, describe_variant, load_mitsuba
 from simjudge.sim.engines.ray_times import TimedExposure, place_rays
 from simjudge.sim.scene.model import Scene, Thing

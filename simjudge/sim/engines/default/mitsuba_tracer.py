@@ -21,10 +21,9 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.default.camera_rays import Rays, View
 from simjudge.sim.engines.default.integrator import Integrator
 from simjudge.sim.engines.default.packed import Faces, Floats, pack, world_vertices
-from simjudge.sim.engines.default.tracer import Hit, Input, Output
+from simjudge.sim.engines.default.tracer import Hit, Input, Output, Rays, View
 from simjudge.sim.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
 _LINE = 16  # Numbers in a cache line

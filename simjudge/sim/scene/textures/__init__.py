@@ -15,9 +15,7 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.text import one_line
 from simjudge.sim.scene.scene_fields import parse_srgb, to_linear
-from simjudge.sim.scene.textures.floors_and_walls import FLOORS, WALLS
-from simjudge.sim.scene.textures.noise import Image
-from simjudge.sim.scene.textures.objects import OBJECTS
+from simjudge.sim.scene.textures.patterns import FLOORS, OBJECTS, WALLS, Image
 
 Pattern = Callable[..., Image]
 _PATTERNS: dict[str, Pattern] = {function.__name__: function for function in (*FLOORS, *WALLS, *OBJECTS)}

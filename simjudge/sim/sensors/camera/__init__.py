@@ -2,5 +2,4 @@
 
 import simjudge.sim.sensors.camera.adaptation
 import simjudge.sim.sensors.camera.filters
-import simjudge.sim.sensors.camera.isp
-import simjudge.sim.sensors.camera.processor  # noqa: F401 - their filters join those of `filters`
+import simjudge.sim.sensors.camera.isp  # noqa: F401 - their filters join those of `filters`

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.errors import Losses, ProgressBar, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import Images
-from simjudge.core.progress import ProgressBar
 from simjudge.data.frame_sequences import pair_frames
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, frame_seed
 from simjudge.sim.sensors.camera.filters import (

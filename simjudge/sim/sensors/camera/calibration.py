@@ -14,16 +14,14 @@ import cv2
 import numpy as np
 from pydantic import ConfigDict, model_validator
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, Label, NumberList, Vector, Whole, conflict
 from simjudge.core.images import RgbImage
 from simjudge.core.isolated_readers import OPENCV_NAMES
 from simjudge.core.processes import read_isolated
-from simjudge.core.text import read_text
-from simjudge.core.yaml_file import YamlFile, read_yaml
+from simjudge.core.text import YamlFile, read_text, read_yaml
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recording import Recording

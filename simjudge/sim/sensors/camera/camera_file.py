@@ -55,8 +55,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
-from simjudge.core.text import JsonMapping
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import JsonMapping, read_yaml
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera import AutoExposureFields, Camera, ChronoFields

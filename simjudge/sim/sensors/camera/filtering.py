@@ -15,16 +15,13 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.errors import Advance, Log, Losses, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_file, hash_files
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, LabelPicture, LabelPictures
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.installed import version
-from simjudge.core.label_pictures import LabelPicture, LabelPictures
 from simjudge.core.object_tables import Objects
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.sets import as_frames, read_set, refuse_input_as_output, write_where_asked
 from simjudge.sim.sensors.camera.adaptation import (

@@ -33,8 +33,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Label, Number, Text, conflict
 from simjudge.core.installed import CAMERA as CAMERA_FILES
 from simjudge.core.installed import RIG, find_file, shipped_files
-from simjudge.core.text import list_some, nearest_name, one_line
-from simjudge.core.yaml_file import read_yaml
+from simjudge.core.text import list_some, nearest_name, one_line, read_yaml
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import MountFields, Pose

@@ -15,8 +15,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import least_squares
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.camera.filters import motion_kernel
 from simjudge.sim.sensors.camera_matching.cause_names import CAMERA_CAUSES

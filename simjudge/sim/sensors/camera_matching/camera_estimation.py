@@ -22,12 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.errors import Advance, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
-from simjudge.core.progress import Advance
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera.isp import linear_light
 from simjudge.sim.sensors.camera_matching.camera_difference import (

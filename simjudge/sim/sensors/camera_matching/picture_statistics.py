@@ -18,8 +18,7 @@ from scipy.fft import dctn, rfft2
 from scipy.ndimage import maximum_filter1d
 from scipy.optimize import least_squares
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 

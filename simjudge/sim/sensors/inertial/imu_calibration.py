@@ -18,11 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.sensors.inertial.motion import GRAVITY, SECOND
-from simjudge.sim.sensors.inertial.noise import FLATNESS
+from simjudge.sim.sensors.inertial.sensor_tables import FLATNESS
 
 _FEWEST_CLUSTERS = 9  # Clusters that do not overlap and yet are averaged: fewer tell a variance to a factor of two only
 _PER_DECADE = 10

@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.filter_registry import STAGES, FilterChain, SensorReading
 from simjudge.sim.sensors.inertial.motion import (
@@ -37,7 +36,6 @@ from simjudge.sim.sensors.inertial.motion import (
     specific_force,
     turn_rate,
 )
-from simjudge.sim.sensors.inertial.noise import NoiseSource
 from simjudge.sim.sensors.inertial.sensor_tables import (
     IDENTITY,
     WHEELS,
@@ -46,6 +44,7 @@ from simjudge.sim.sensors.inertial.sensor_tables import (
     ImuSpec,
     InertialSpec,
     MagnetometerSpec,
+    NoiseSource,
     Wheel,
 )
 from simjudge.sim.sensors.sensor_spec import SensorSpec

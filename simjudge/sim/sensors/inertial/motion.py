@@ -29,14 +29,13 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation, RotationSpline
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command
 from simjudge.core.text import one_line
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
-from simjudge.sim.sensors.inertial.noise import Triple
+from simjudge.sim.sensors.inertial.sensor_tables import Triple
 
 SECOND = 1_000_000_000
 _FEWEST = 4  # Poses that a smooth motion needs

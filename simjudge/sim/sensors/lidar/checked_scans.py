@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import CloudSet, Table, lidar_points
-from simjudge.data.format_support.format import Topics
-from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic
+from simjudge.data.format_support.image_files import Topics
+from simjudge.data.rosbag2.cloud_writing import choose_cloud_topic
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import find_format, read_clouds

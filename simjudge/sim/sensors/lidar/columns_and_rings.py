@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.sim.sensors.lidar.measured_turns import MeasuredTurn
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict

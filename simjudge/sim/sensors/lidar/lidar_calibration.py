@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
-from simjudge.core.text import Json
-from simjudge.core.yaml_file import parse_yaml
+from simjudge.core.text import Json, parse_yaml
 from simjudge.data.sets import refuse_input_as_output
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.beam_estimation import BeamEstimate, estimate_beams

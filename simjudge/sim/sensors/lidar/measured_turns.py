@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import read_bytes
 from simjudge.data.clouds import LATE_POINTS, RINGS, LidarPoints, Table, late_points, lidar_points
 from simjudge.data.formats.argoverse2 import feather_columns
-from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic, recorded_clouds
+from simjudge.data.rosbag2.cloud_writing import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.keyframes import Keyframes

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.sensors.lidar.lidar import Lidar, Returns, lidar_beams
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono import buffers
+from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import PhysCamera, saved_values
 from simjudge.sim.sensors.camera.lens import lens_with_field
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono.json_car import check_chrono_files
 from simjudge.sim.engines.chrono.modules import vehicle_data
+from simjudge.sim.engines.chrono.wheeled_car import check_chrono_files
 from simjudge.sim.vehicle.vehicle import ChronoParts
 
 PARTS = ChronoParts("car/car.json", "car/engine.json", "car/gears.json", "car/tire.json")

@@ -9,7 +9,7 @@ import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.own_lidar import (
+from simjudge.sim.engines.chrono.lenses import (
     asked_scans,
     beam_angles,
     check_own_lidar,

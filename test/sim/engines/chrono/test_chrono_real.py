@@ -25,7 +25,7 @@ from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
 from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
-from simjudge.sim.sensors.inertial.noise import NoiseModel
+from simjudge.sim.sensors.inertial.sensor_tables import NoiseModel
 from simjudge.sim.sensors.lidar.lidar import LidarNoise, LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.testing.checks import contract_scene

@@ -11,8 +11,8 @@ from pychrono import core as chrono
 from scipy.spatial.transform import Rotation
 
 from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.chrono.lenses import asked_scans, beam_angles, points
 from simjudge.sim.engines.chrono.other_sensors import straight_acceleration
-from simjudge.sim.engines.chrono.own_lidar import asked_scans, beam_angles, points
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Mesh, Scene, Surface, Thing
 from simjudge.sim.scene.read import read_scene

@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.sim.scene.scene_fields import to_linear
 from simjudge.sim.scene.textures import _PATTERNS, _painted, make_texture, patterns
-from simjudge.sim.scene.textures.noise import (
+from simjudge.sim.scene.textures.patterns import (
     blend,
     blur,
     draw_lines,

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import EncodedLabels, FrameSet
 from simjudge.core.images import ArrayImages, encode_png
-from simjudge.core.label_pictures import EncodedLabels
 from simjudge.core.object_tables import Objects
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.filtering import Bend, bent, filter_images

@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries, calibrate_series
-from simjudge.sim.sensors.inertial.noise import NoiseModel, NoiseSource
+from simjudge.sim.sensors.inertial.sensor_tables import NoiseModel, NoiseSource
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 RATE = 100.0

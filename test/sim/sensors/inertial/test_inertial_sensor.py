@@ -13,8 +13,7 @@ from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.sim.sensors.filter_registry import FilterStep
 from simjudge.sim.sensors.inertial.inertial_sensor import HeldReadings, InertialSensor
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory
-from simjudge.sim.sensors.inertial.noise import NoiseModel
-from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec, ImuSpec, InertialSpec, MagnetometerSpec
+from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec, ImuSpec, InertialSpec, MagnetometerSpec, NoiseModel
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 BASE = Pose()

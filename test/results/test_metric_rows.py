@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.method.verdicts import Verdict
-from simjudge.results.verdict_words import VERDICT_WORDS, verdict_with_blind_set, verdict_words
+from simjudge.results.metric_rows import VERDICT_WORDS, verdict_with_blind_set, verdict_words
 
 
 def test_the_margin_stands_in_the_words():

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import EncodedLabels, FrameSet
 from simjudge.core.images import ArrayImages, encode_png
-from simjudge.core.label_pictures import EncodedLabels
 from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import Predictions
-from simjudge.data.made_labels import labels_from_pictures, labels_from_predictions
+from simjudge.data.semantic_classes import labels_from_pictures, labels_from_predictions
 from simjudge.data.set_parts import convert, join_sets
 from simjudge.data.sets import read_set, write_set
 

@@ -7,8 +7,7 @@ import pytest
 from naive_method import naive_patch, naive_similar
 from random_frames import made
 
-from simjudge.judging.live.anytime import LiveSequence
-from simjudge.judging.live.judge import LiveJudge
+from simjudge.judging.live.judge import LiveJudge, LiveSequence
 from simjudge.method.betting import BettingSequence, SequenceVerdict
 from simjudge.method.method import Method
 from simjudge.method.similarity_join import Neighbours

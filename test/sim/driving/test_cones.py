@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.centre_line import (
+from simjudge.sim.driving.cones import (
     LEFT,
     RIGHT,
     LineModel,

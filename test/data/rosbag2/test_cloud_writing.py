@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.cloud_messages import cloud_message, read_cloud
+from simjudge.data.rosbag2.cloud_writing import cloud_message, read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.sim.sensors.lidar.scan import POINT
 

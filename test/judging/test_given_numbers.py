@@ -15,7 +15,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.data.sets import write_set
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
-from simjudge.judging.own_performance import JudgedObject
+from simjudge.judging.given_numbers import JudgedObject
 from simjudge.judging.performance_source import OwnPerformance, parse_performance
 
 SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, draws=60)

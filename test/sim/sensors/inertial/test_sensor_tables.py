@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.sim.sensors.inertial.imu_calibration import allan_deviation, fit_noise
-from simjudge.sim.sensors.inertial.noise import NoiseModel, NoiseSource, walk_of_instability
+from simjudge.sim.sensors.inertial.sensor_tables import NoiseModel, NoiseSource, walk_of_instability
 
 RATE = 100.0
 

@@ -8,8 +8,7 @@ import pytest
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.lens import lens_with_field
-from simjudge.sim.vehicle.car_appearance import PARTS, MeshBuilder, body_box, car_things, wheel_poses
-from simjudge.sim.vehicle.vehicle import read_vehicle
+from simjudge.sim.vehicle.vehicle import PARTS, MeshBuilder, body_box, car_things, read_vehicle, wheel_poses
 
 trimesh = pytest.importorskip("trimesh")
 CAR = read_vehicle("art1")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import simjudge
-from simjudge.core.display import ShortRepr, Summary, SummaryTable
+from simjudge.core.arrays import ShortRepr, Summary, SummaryTable
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
 

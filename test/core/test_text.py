@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.yaml_file import MOST_LEVELS, read_yaml
+from simjudge.core.text import MOST_LEVELS, read_yaml
 
 BILLION = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     f"{after}: &{after} [{', '.join([f'*{before}'] * 10)}]\n"

@@ -6,7 +6,7 @@ corrected by Holm over the metrics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,6 +94,27 @@ def joined_runs(tables: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray
     """Tables of several runs below each other, with the number of the run."""
     run = np.concatenate([np.full(len(table["slot"]), float(number)) for number, table in enumerate(tables)])
     return {"run": run, **{name: np.concatenate([table[name] for table in tables]) for name in tables[0]}}
+
+
+def point_side(
+    table: Mapping[str, FloatArray], context: FloatArray, values: FloatArray, earlier: IntArray | None = None
+) -> PointSide:
+    """One side of joined runs; contexts (N, D) in units of the tolerances, values (N, M) by metric."""
+    return PointSide(table["run"].astype(np.int64), table["slot"].astype(np.int64), context, values, earlier)
+
+
+def thinning_notes(sides: Sequence[PointSide], samples: str, others: str) -> list[str]:
+    """What is said where not all samples are compared; `others`: what all of them are still in."""
+    return [
+        f"{words}: every {-(-len(side) // MOST_SAMPLES)}. of {len(side)} {samples} is compared; {others}"
+        for side, words in zip(sides, ("real", "simulated"), strict=True)
+        if len(side) > MOST_SAMPLES
+    ]
+
+
+def are_whole_runs(results: Sequence[JudgedMetric]) -> bool:
+    """Whether whole runs are drawn, not blocks of them."""
+    return results[0].units.lengths == (0, 0)
 
 
 def sample_table(

@@ -11,7 +11,7 @@ import typer
 from simjudge.core.errors import UsageError
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.questions.compare.gate import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.questions.label_error.page import LabelErrorResult
@@ -30,7 +30,7 @@ def sweep(
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     exit_if_lost(result.losses)
 
 
@@ -101,7 +101,7 @@ def compare(
     if where := where_sentence(result.where):
         print_note(where)
     print_note(f"next: {result.next_step}")
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     gate.finish("simjudge compare", [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)
 
@@ -125,5 +125,5 @@ def _print_result(result: RankingResult | LabelErrorResult, out: Path) -> None:
     print_table(result.table)
     for line in result.lines:
         print_note(line)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     exit_if_lost(result.losses)

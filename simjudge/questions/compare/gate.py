@@ -18,9 +18,10 @@ from simjudge.core.processes import (
     EXIT_NOT_EVERYWHERE,
     EXIT_TOO_FEW,
 )
-from simjudge.terminal.common import print_note
+from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table
 
 if TYPE_CHECKING:
+    from simjudge.judging.metric_comparison import MetricComparisonResult
     from simjudge.results.gate import Gate, NamedComparison
 
 _PANEL = "Checks"
@@ -130,3 +131,18 @@ class GateOptions:
         if not cases:
             print_note(f"{self.gate}: nothing was compared")
         raise typer.Exit(codes.get(worst, EXIT_NO_OVERLAP))
+
+
+def finish_metrics(
+    result: MetricComparisonResult[Any], command: str, out: Path, gate: GateOptions | None = None
+) -> None:
+    """Print a comparison of metrics, and check it where that was asked for."""
+    from simjudge.results.metric_entries import compared_metrics  # noqa: PLC0415 - see above
+
+    print_table(result.table)
+    print_note(result.meaning)
+    print_result_place(out)
+    if gate is not None:
+        compared = [compared_metrics(result.name, result.metrics)] if gate.asked else []
+        gate.finish(f"simjudge {command}", compared, result.losses)
+    exit_if_lost(result.losses)

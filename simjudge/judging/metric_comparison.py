@@ -37,7 +37,7 @@ Tables = Mapping[str, Mapping[str, FloatArray]]
 Side = TypeVar("Side")
 
 
-class SidesFields(OpenFields, Generic[Side]):
+class BothSides(OpenFields, Generic[Side]):
     """What each side has."""
 
     real: Side

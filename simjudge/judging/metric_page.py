@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.installed import version
-from simjudge.judging.metric_comparison import REAL, SIM, File, MetricQuestion, SavedMetrics, Side, SidesFields
+from simjudge.judging.metric_comparison import REAL, SIM, BothSides, File, MetricQuestion, SavedMetrics, Side
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.figures import Figures
@@ -77,7 +77,7 @@ def input_section(heading: str, result: SavedMetrics[File], *content: object) ->
     return kit.section(heading, *content, kit.bullets(result.file.notes), settings)
 
 
-def by_side(sides: SidesFields[list[Side]], row: Callable[[Side], list[str]]) -> list[list[str] | str]:
+def by_side(sides: BothSides[list[Side]], row: Callable[[Side], list[str]]) -> list[list[str] | str]:
     """Rows of each side below a heading."""
     return ["real", *map(row, sides.real), "simulated", *map(row, sides.sim)]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.field_types import Choice, Number
-from simjudge.judging.metric_comparison import MetricQuestion, MetricsFile, SavedMetrics, SidesFields
+from simjudge.judging.metric_comparison import BothSides, MetricQuestion, MetricsFile, SavedMetrics
 from simjudge.method.verdicts import GAPS, Reason, Verdict
 from simjudge.results.metric_rows import MetricWords, number
 from simjudge.results.result_fields import Count, OpenFields, Value
@@ -43,7 +43,7 @@ class CourseFields(OpenFields):
 class DrivesFile(MetricsFile):
     """A drives.json."""
 
-    inputs: SidesFields[list[str]]
+    inputs: BothSides[list[str]]
     course: CourseFields
     units_real: Count
     units_sim: Count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from simjudge.judging.metric_comparison import MetricQuestion, MetricsFile, SavedMetrics, SidesFields
+from simjudge.judging.metric_comparison import BothSides, MetricQuestion, MetricsFile, SavedMetrics
 from simjudge.method.verdicts import Reason
 from simjudge.questions.tracks.settings import CONTEXTS, METRICS, SCORES
 from simjudge.results.metric_rows import MetricWords, number
@@ -30,8 +30,8 @@ class SequenceFields(OpenFields):
 class TracksFile(MetricsFile):
     """A tracks.json."""
 
-    inputs: SidesFields[list[SequenceFields]]
-    scores: SidesFields[dict[str, Value]]
+    inputs: BothSides[list[SequenceFields]]
+    scores: BothSides[dict[str, Value]]
 
 
 SavedTracks: TypeAlias = SavedMetrics[TracksFile]

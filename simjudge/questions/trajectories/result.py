@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.field_types import Number
-from simjudge.judging.metric_comparison import MetricQuestion, MetricsFile, SavedMetrics, SidesFields
+from simjudge.judging.metric_comparison import BothSides, MetricQuestion, MetricsFile, SavedMetrics
 from simjudge.method.verdicts import Reason
 from simjudge.questions.trajectories.settings import METRICS
 from simjudge.results.metric_rows import MetricWords, number
@@ -51,7 +51,7 @@ class RunFields(OpenFields):
 class TrajectoriesFile(MetricsFile):
     """A trajectories.json."""
 
-    inputs: SidesFields[list[RunFields]]
+    inputs: BothSides[list[RunFields]]
 
 
 def error_statistics(errors: FloatArray) -> dict[str, float]:

@@ -480,6 +480,20 @@ class CompareSettings(MethodSettings, OwnPerformanceSettings, CertaintySettings,
         return super().chooses_patch and self.contexts != WHOLE_FRAMES
 
 
+class AsksComparisons(Settings):
+    """A question that compares sets again and again, by the settings that it has in common with a comparison."""
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.comparison
+
+    @cached_property
+    def comparison(self) -> CompareSettings:
+        """How two sets are compared."""
+        return self.as_settings(CompareSettings)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings(MethodSettings, UnitSettings, PairSettings):
     """The settings of a plan: how many frames show a gap."""

@@ -140,10 +140,10 @@ def judge_metrics(
 ) -> list[JudgedMetric]:
     """Compare two sides by each metric."""
     found = [_judge(sides, column, metrics, draws, seed) for column in range(len(metrics))]
-    corrected = holm([each.certainty.p_adjusted if each.certainty.verdict in _TESTED else None for each in found])
+    corrected = holm([judged.certainty.p_adjusted if judged.certainty.verdict in _TESTED else None for judged in found])
     return [
-        replace(each, certainty=_with_p(each.certainty, p)) if p is not None else each
-        for each, p in zip(found, corrected, strict=True)
+        replace(judged, certainty=_with_p(judged.certainty, p)) if p is not None else judged
+        for judged, p in zip(found, corrected, strict=True)
     ]
 
 

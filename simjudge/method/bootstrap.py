@@ -432,13 +432,12 @@ class Bootstrap(ShortRepr):
         if not parts or not total:
             return None
         share = [part.contexts / total for part in parts]
-        weight = np.concatenate([part.weight * each for part, each in zip(parts, share, strict=True)])
+        weight = np.concatenate([part.weight * own for part, own in zip(parts, share, strict=True)])
         units, w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
         chance, around, around_square, extreme = (
-            np.sum([getattr(part, name) * each for part, each in zip(parts, share, strict=True)], 0)
-            for name in _BY_DRAW
+            np.sum([getattr(part, name) * own for part, own in zip(parts, share, strict=True)], 0) for name in _BY_DRAW
         )
-        error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
+        error = float(np.sqrt(sum((part.row_error * own) ** 2 for part, own in zip(parts, share, strict=True))))
         drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
             total,
@@ -454,6 +453,6 @@ class Bootstrap(ShortRepr):
             drawn,
             error,
             largest,
-            sum(part.told * each for part, each in zip(parts, share, strict=True)),
+            sum(part.told * own for part, own in zip(parts, share, strict=True)),
             min(part.degrees for part in parts),
         )

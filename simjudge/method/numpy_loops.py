@@ -263,7 +263,7 @@ def fold(gap, noise, out):
 
 def fill_batch(rank, samples, expected, adjusted):
     """Values, signed weights, distribution functions and side of a batch."""
-    residual, found, found_share, from_a = (each[rank] for each in samples[:4])
+    residual, found, found_share, from_a = (column[rank] for column in samples[:4])
     moved = np.clip(residual + expected[0], 0.0, 1.0) if adjusted else residual
     value = np.where(found, moved, 0.0)
     weight = np.where(found, expected[1] / found_share, (1 - expected[1]) / (1 - found_share))
@@ -275,7 +275,7 @@ def fill_batch(rank, samples, expected, adjusted):
 
 
 def _count_distinct(*numbers):
-    return min(len(set(each.tolist())) for each in numbers)
+    return min(len(set(column.tolist())) for column in numbers)
 
 
 def crossed_scale(rank, samples, blocks, value, weight, from_a):
@@ -387,8 +387,8 @@ def add_kinds(
     unit, block, time = samples[4:7]
     kinds = len(contexts)
     is_of, own_is_of = (
-        np.unpackbits(each.view(np.uint8), axis=1, bitorder="little")[:, :kinds].astype(np.bool_)
-        for each in (bits, own_bits)
+        np.unpackbits(packed.view(np.uint8), axis=1, bitorder="little")[:, :kinds].astype(np.bool_)
+        for packed in (bits, own_bits)
     )
     for r in range(len(start) - 1):
         near = rank[start[r] : start[r + 1]]

@@ -68,6 +68,6 @@ def precision_influence(hit: BoolArray, objects: float, weight: FloatArray | Non
     weighted = heavy * hit
     by_hit = np.bincount(reached, weighted / total[reached], count)
     by_all = np.bincount(reached, weighted * best / total[reached], count)
-    more, less = (np.cumsum(each[::-1])[::-1] for each in (by_hit, by_all))
+    more, less = (np.cumsum(counts[::-1])[::-1] for counts in (by_hit, by_all))
     area = float(weighted @ best) / objects
     return heavy * (hit * (best + more) - less) / objects, -area / objects

@@ -280,8 +280,8 @@ def _joined(boxes: PlacedBoxes, track: IntArray, first: IntArray, second: IntArr
         a, b = boxes.rows(f), boxes.rows(g)
         a, b = a[track[a] >= 0], b[track[b] >= 0]
         for side, frame in ((a, f), (b, g)):
-            for each in track[side].tolist():
-                taking_part.setdefault(each, set()).add(frame)
+            for member in track[side].tolist():
+                taking_part.setdefault(member, set()).add(frame)
         i, j = boxes.match(a, b, _REACH)
         for one, other in zip(track[a[i]].tolist(), track[b[j]].tolist(), strict=True):
             votes[one, other] = votes.get((one, other), 0) + 1

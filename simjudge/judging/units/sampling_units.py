@@ -364,7 +364,7 @@ def _numbered_units(
         blocks[1] = blocks[1] + int(blocks[0].max(initial=-1)) + 1
     numbers = np.unique(np.concatenate(blocks))
     numbers = numbers[numbers >= 0]
-    numbered = [np.where(each >= 0, np.searchsorted(numbers, each), -1) for each in blocks]
+    numbered = [np.where(block >= 0, np.searchsorted(numbers, block), -1) for block in blocks]
     frame_units, frame_count = _frame_units(sides, units, paired=paired)
     described = [
         _describe(side, own, block, effect)

@@ -42,25 +42,10 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     return np.array([len(set(plane[rows].tolist())) for rows in parts], np.int64)
 
 
-def fill_planes(
-    frame,
-    first_row,
-    shown,
-    plane,
-    plane_count,
-    origin,
-    window,
-    width,
-    mask_origin,
-    mask_shape,
-    mask_bits,
-    mask_start,
-    start,
-    plane_class,
-    words,
-    plane_area,
-):
-    del plane_count
+def fill_planes(scene, width, pixels, planes):
+    frame, first_row, shown, plane, _, origin, window = scene
+    mask_origin, mask_shape, mask_bits, mask_start = pixels
+    start, plane_class, words, plane_area = planes
     height = int(window[:, 3].max(initial=0))
     for i in range(len(frame)):
         rows, low, high = _shown_parts(frame, first_row, shown, origin, window, i)

@@ -61,13 +61,15 @@ def common_mix(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b:
     for k in np.unique(kind):
         rows = np.flatnonzero(kind == k)
         bins = int(np.clip(len(rows) // _IN_BIN, 1, _MOST_BINS))
+        # Bins of the same number of objects, within each class.
         edges = np.quantile(size[rows], np.arange(1, bins) / bins)
         cell[rows] = cell.max(initial=0) + 1 + np.searchsorted(edges, size[rows], side="right")
     of_a, of_b = np.split(cell, [counts[0]])
     held = [np.bincount(side, minlength=int(cell.max()) + 1).astype(np.float64) for side in (of_a, of_b)]
     both = (held[0] >= _FEWEST) & (held[1] >= _FEWEST)
+    # Bins that both hold, in A's proportions; bins that one side hardly has weigh nothing.
     factor = [np.where(both, held[0] / np.maximum(counts, 1), 0.0) for counts in held]
-    weights = [each[cells] for each, cells in zip(factor, (of_a, of_b), strict=True)]
+    weights = [by_cell[cells] for by_cell, cells in zip(factor, (of_a, of_b), strict=True)]
     # As many as there are objects, so that weighted and plain counts can stand together.
     scaled = [w * (len(w) / w.sum()) if w.sum() else w for w in weights]
     return CommonMix(scaled[0], scaled[1], of_a, of_b, adjusted=True)
@@ -337,10 +339,12 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
             # A mean over k units is itself moved by each of them.
             grown = math.sqrt(side.even_units / max(side.even_units - 1, 1e-9)) if side.units > 1 else 1.0
             moved[:, column] += sign * grown * np.bincount(number[held], side.influence[held], count)
+        # Sums of products of influences by unit, and by block: each is independent of all others.
         covariance += moved.T @ moved
         third += (moved**3).sum(0)
     for column, (_, side) in zip(columns, sides, strict=True):
         covariance[column, column] += side.event**2 + _ROUNDING**2
+    # The symmetric root; of a covariance without full rank Cholesky would fail.
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))

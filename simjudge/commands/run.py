@@ -14,7 +14,7 @@ import typer
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import need_ros
 from simjudge.core.processes import DONE
-from simjudge.terminal.common import print_note, print_table
+from simjudge.terminal.common import print_note, print_result_place, print_table
 
 if TYPE_CHECKING:
     from simjudge.ros.description import Graph
@@ -73,7 +73,7 @@ def _show_result(out: Path) -> None:
     from simjudge.questions.report.kinds import load_result
 
     print_table(load_result(out, ComparisonResult).table)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
 
 
 def line_printer(names: list[str]) -> Callable[[str, str], None]:

@@ -118,7 +118,7 @@ class Setting:
     high: float | None = None
     choices: Choices = ()  # the texts it may be, or a function that returns them; empty for any
     # What "not given" means, by name of the preset; empty where it does not depend on one.
-    by_preset: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    by_preset: Mapping[str, object] = dataclasses.field(default_factory=dict)
     form: TextForm | None = None  # how its text is written, where it is no plain value
     many: bool = False  # a tuple of values rather than one
     optional: bool = False  # None is a value: "not given"
@@ -264,7 +264,7 @@ class Settings:
         for row in declared(type(self)):
             object.__setattr__(self, row.name, row.check(getattr(self, row.name)))
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, object]:
         """By name, the values that differ from the default."""
         rows = declared(type(self))
         return {row.name: getattr(self, row.name) for row in rows if getattr(self, row.name) != row.default}
@@ -388,7 +388,7 @@ def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
     return "\n".join(lines)
 
 
-def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
+def json_schema(rows: Iterable[Setting], title: str) -> dict[str, object]:
     """The JSON schema of an object that holds settings by name."""
     rows = tuple(rows)
     return {
@@ -401,16 +401,16 @@ def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
     }
 
 
-def _property(row: Setting) -> dict[str, Any]:
+def _property(row: Setting) -> dict[str, object]:
     kind = "string" if row.form else _JSON_TYPES[row.kind]
-    item: dict[str, Any] = {"type": kind}
+    item: dict[str, object] = {"type": kind}
     if row.allowed:
         item["enum"] = list(row.allowed)
     if row.low is not None:
         item["minimum"] = row.low
     if row.high is not None:
         item["maximum"] = row.high
-    out = {"type": "array", "items": item} if row.many and not row.form else item
+    out: dict[str, object] = {"type": "array", "items": item} if row.many and not row.form else item
     if row.optional:
         # "enum" would refuse null even where "type" admits it.
         out = {"anyOf": [out, {"type": "null"}]}

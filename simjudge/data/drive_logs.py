@@ -227,7 +227,7 @@ def _in_time(time: FloatArray) -> BoolArray:
     return kept
 
 
-def _csv_row(path: Path, number: int, row: dict[str, Any]) -> list[float]:
+def _csv_row(path: Path, number: int, row: Mapping[str, str | None]) -> list[float]:
     numbers = []
     for name in COLUMNS:
         text = (row.get(name) or "").strip()

@@ -65,6 +65,7 @@ def _match(
     at, label, iou = at[near], label[near], iou[near]
     matched = np.full((len(THRESHOLDS), len(found)), -1, np.int64)
     level = np.minimum(THRESHOLDS, _MOST)[:, None]
+    # Pairs that compete with no other need no greedy pass; most are such.
     alone = (np.bincount(at, minlength=len(found))[at] == 1) & (
         np.bincount(label, minlength=len(object_box))[label] == 1
     )
@@ -99,9 +100,11 @@ def _precision(hit: BoolArray, objects: int) -> FloatArray:
     """Precision at COCO's recalls, (T, 101), of hits by falling score (T, P) among so many objects."""
     true = np.cumsum(hit, axis=1, dtype=np.float64)
     false = np.cumsum(~hit, axis=1, dtype=np.float64)
+    # The highest precision at this recall or beyond, as COCO interpolates; spacing(1) as pycocotools has it.
     envelope = np.maximum.accumulate((true / (false + true + np.spacing(1)))[:, ::-1], axis=1)[:, ::-1]
     out = np.zeros((len(THRESHOLDS), len(RECALLS)))
     for number, recall in enumerate(true / objects):
+        # The first place at which each recall is reached; recalls never reached count 0.
         at = np.searchsorted(recall, RECALLS, side="left")
         reached = at < hit.shape[1]
         out[number, reached] = envelope[number, at[reached]]
@@ -185,6 +188,7 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
     partner = np.full(len(objects), -1, np.int64)
     performance = np.zeros(len(objects))
     free_rows, free_columns = np.ones(len(objects), np.bool_), np.ones(len(predictions), np.bool_)
+    # The last key is the first: IoU falling, then prediction, then object.
     for i in np.lexsort((rows, columns, -iou)):
         row, column = rows[i], columns[i]
         if iou[i] < _SMALLEST_CPD_IOU or not (free_rows[row] and free_columns[column]):
@@ -234,6 +238,7 @@ def _best_one_to_one(
     crowded = np.ones(len(rows), np.bool_)
     for hub, spoke in ((rows, columns), (columns, rows)):
         most = np.zeros(max(row_count, column_count), np.int64)
+        # For each hub, how many hubs its busiest spoke has: 1 means a star, where the best pair is the answer.
         np.maximum.at(most, hub, np.bincount(spoke, minlength=len(most))[spoke])
         star = np.flatnonzero(crowded & (most[hub] == 1))
         order = star[np.lexsort((spoke[star], -iou[star], hub[star]))]
@@ -248,6 +253,7 @@ def _best_one_to_one(
 
     rows, columns, iou = rows[crowded], columns[crowded], iou[crowded]
     shape = (row_count + column_count,) * 2
+    # Objects and predictions as nodes of one graph; predictions are numbered behind objects.
     graph = coo_matrix((np.ones(len(rows), np.int8), (rows, row_count + columns)), shape)
     _, group = connected_components(graph, directed=False)
     pair_group = group[rows]
@@ -284,6 +290,7 @@ def _sparse_assignment(i: IntArray, j: IntArray, iou: FloatArray) -> IntArray:
     entries = np.append(iou + 1, np.ones(row_count)), (np.append(i, free), np.append(j, column_count + free))
     shape = (row_count, column_count + row_count)
     chosen_i, chosen_j = min_weight_full_bipartite_matching(coo_matrix(entries, shape).tocsr(), maximize=True)
+    # Numbers from 1 on: a sparse 0 would be absent.
     number = coo_matrix((np.arange(1, len(iou) + 1), (i, j)), (row_count, column_count)).tocsr()
     matched = chosen_j < column_count
     found: IntArray = np.asarray(number[chosen_i[matched], chosen_j[matched]]).reshape(-1) - 1

@@ -48,11 +48,13 @@ def overlapping_cuboids(
     a: FloatArray, b: FloatArray, keys: tuple[IntArray, IntArray], kind: str = IOU_3D
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """All pairs of cuboids of one key that overlap: P rows of a (a (N, 7); b (M, 7); keys: int64 (N,) and (M,))."""
+    # Sorted once, the partners of a key are one run: a join without a loop over keys.
     order = np.argsort(keys[1], kind="stable")
     ordered = keys[1][order]
     begin = np.searchsorted(ordered, keys[0])
     count = np.searchsorted(ordered, keys[0], "right") - begin
     rows = np.repeat(np.arange(len(a)), count)
+    # Places 0, 1, ... within the run of each row.
     within = np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count)
     columns = order[np.repeat(begin, count) + within]
     iou = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, columns, kind == IOU_BEV)
@@ -77,7 +79,9 @@ def upright_cuboids(centre: FloatArray, orientation: FloatArray, size: FloatArra
     """Cuboids (N, 7) turned about the vertical only, and their tilts, of centre, quaternion x, y, z, w and size."""
     x, y, z, w = np.moveaxis(np.asarray(orientation, np.float64).reshape(-1, 4), 1, 0)
     norm = x * x + y * y + z * z + w * w
+    # Heading of the turned x axis; both terms have the factor 1 / norm, which the quotient loses.
     yaw = np.arctan2(2 * (x * y + w * z), w * w + x * x - y * y - z * z)
+    # The z component of the turned z axis, that is the cosine of the tilt.
     upward = (w * w - x * x - y * y + z * z) / norm
     return np.column_stack([centre, size, yaw]), np.arccos(np.clip(upward, -1, 1))
 
@@ -102,6 +106,7 @@ def _iou_of_pairs(a, b, rows, columns, from_above):  # type: ignore[no-untyped-d
         if not from_above:
             height = min(p[2] + p[5] / 2, q[2] + q[5] / 2) - max(p[2] - p[5] / 2, q[2] - q[5] / 2)
             size_p, size_q = size_p * p[5], size_q * q[5]
+        # Half diagonals: farther apart the circles around both do not meet, and clipping can be spared.
         reach = (math.hypot(p[3], p[4]) + math.hypot(q[3], q[4])) / 2
         if height <= 0 or size_p <= 0 or size_q <= 0 or math.hypot(p[0] - q[0], p[1] - q[1]) >= reach:
             continue
@@ -117,9 +122,11 @@ def _overlap_area(p, q, corners, clipped):  # type: ignore[no-untyped-def]
     """Area that two rectangles share: the second is clipped by the four sides of the first (Sutherland and Hodgman)."""
     cos, sin = math.cos(p[6]), math.sin(p[6])
     dx, dy = q[0] - p[0], q[1] - p[1]
+    # In the frame of the first one its sides are parallel to the axes, and clipping is a comparison.
     x, y = cos * dx + sin * dy, cos * dy - sin * dx
     cos, sin = math.cos(q[6] - p[6]), math.sin(q[6] - p[6])
     for k in range(4):
+        # Counter-clockwise, so that the area below is positive.
         along = q[3] / 2 if k in (1, 2) else -q[3] / 2
         across = q[4] / 2 if k > 1 else -q[4] / 2
         corners[k, 0] = x + cos * along - sin * across
@@ -133,6 +140,7 @@ def _overlap_area(p, q, corners, clipped):  # type: ignore[no-untyped-def]
     area = 0.0
     for k in range(count):
         following = (k + 1) % count
+        # The shoelace formula: twice the signed area.
         area += corners[k, 0] * corners[following, 1] - corners[following, 0] * corners[k, 1]
     return area / 2
 
@@ -144,6 +152,7 @@ def _clip(corners, count, axis, sign, half, out):  # type: ignore[no-untyped-def
     for k in range(count):
         following = (k + 1) % count
         here, there = half - sign * corners[k, axis], half - sign * corners[following, axis]
+        # A corner on the side is kept, and makes no second one: the test below is strict.
         if here >= 0:
             out[kept, 0], out[kept, 1] = corners[k, 0], corners[k, 1]
             kept += 1
@@ -171,6 +180,7 @@ def iou_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
 
 def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
     """Whether the cuboid's centre lies in the box, as seen from above; better near the box's own."""
+    # Offsets in the frame of each box, where its footprint is a plain interval on each axis.
     apart = cuboids[None, :, :2] - boxes[:, None, :2]
     cosine, sine = np.cos(boxes[:, 6, None]), np.sin(boxes[:, 6, None])
     along, across = (apart[..., 0] * cosine + apart[..., 1] * sine, apart[..., 1] * cosine - apart[..., 0] * sine)

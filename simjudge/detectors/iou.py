@@ -49,12 +49,14 @@ def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArra
 
 def pixel_counts(masks: Masks) -> IntArray:
     """Count the pixels that each mask sets: int64 (N,)."""
+    # Bits of all masks lie behind each other, so that a difference of running sums counts each one.
     total = np.concatenate([[0], np.cumsum(_BITS_SET[masks.bits])])
     return np.diff(total[masks.start])
 
 
 def _crops_meet(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> BoolArray:
     begin_a, begin_b = a.origin[rows], b.origin[columns]
+    # Shapes are rows by columns, origins x by y.
     end_a, end_b = begin_a + a.shape[rows][:, ::-1], begin_b + b.shape[columns][:, ::-1]
     meet: npt.NDArray[np.bool_] = np.all(np.minimum(end_a, end_b) > np.maximum(begin_a, begin_b), axis=1)
     return meet
@@ -63,6 +65,7 @@ def _crops_meet(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> BoolAr
 def _common_pixels(a: Masks, b: Masks, row: int, column: int) -> int:
     crops = a.crop(row), b.crop(column)
     origins = a.origin[row].astype(int), b.origin[column].astype(int)
+    # Only the rectangle that both crops cover is unpacked and compared.
     x0, y0 = np.maximum(*origins)
     x1, y1 = np.minimum(*(o + c.shape[::-1] for o, c in zip(origins, crops, strict=True)))
     first, second = (c[y0 - o[1] : y1 - o[1], x0 - o[0] : x1 - o[0]] for c, o in zip(crops, origins, strict=True))
@@ -91,6 +94,7 @@ def overlapping_pairs(
     classes = np.unique(np.concatenate([objects.class_id, predictions.class_id]))
     key_rows, key_columns = objects.frame[rows], predictions.frame[columns]
     if by_class:
+        # Frame and class as one key: pairs of one key are candidates.
         key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
         key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
     if objects.cuboid is not None and predictions.cuboid is not None:
@@ -132,6 +136,7 @@ def _candidates(
     rows, key_rows, key_columns = _by_strip(objects, predictions, chosen, keys)
     columns = chosen[1]
     (left_rows, right_rows), (left, right) = _extents(objects, rows, 0), _extents(predictions, columns, 0)
+    # By key, then by left edge: what may reach an object is one run of columns.
     order = np.lexsort((left, key_columns))
     ordered, key_columns, left = columns[order], key_columns[order], left[order]
     # Of the columns of a strip, ordered by their left edge, only a run can reach a row: none is wider than the widest.
@@ -151,6 +156,7 @@ def _larger_half(predictions: Predictions, columns: IntArray) -> BoolArray:
     """Which are at least half as wide as the widest; where all are, which are at least half as high as the highest."""
     for axis in (0, 1):
         low, high = _extents(predictions, columns, axis)
+        # Halving the widest again and again takes as many rounds as sizes differ by factors of two.
         large: BoolArray = 2 * (high - low) >= (high - low).max(initial=0)
         if not large.all():
             return large
@@ -182,8 +188,10 @@ def _by_strip(
     def strip(edge: FloatArray) -> IntArray:
         return np.clip(np.floor(edge / highest), -_MOST_STRIPS, _MOST_STRIPS).astype(np.int64)
 
+    # A prediction is in the one strip of its upper edge, so that no pair is listed twice.
     of_column = strip(top)
     lowest, last = of_column.min(initial=_MOST_STRIPS), of_column.max(initial=-_MOST_STRIPS)
+    # An object looks into all strips from which a prediction can reach it.
     first = np.maximum(strip(above - highest - _SLACK_PX), lowest)
     count = np.maximum(np.minimum(strip(below), last) - first + 1, 0)
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
@@ -204,6 +212,7 @@ def _extents(table: Objects | Predictions, rows: IntArray, axis: int) -> tuple[F
 
 def _first_not_before(keys: IntArray, places: FloatArray, key: IntArray, place: FloatArray) -> IntArray:
     """Of pairs (key, place) in ascending order, the first that is not before each of the given pairs."""
+    # Sorted together, asked pairs before equal known ones: the known ones so far are the place.
     both = np.lexsort((np.repeat([1, 0], [len(keys), len(key)]), np.append(places, place), np.append(keys, key)))
     known = both < len(keys)
     out = np.empty(len(key), np.int64)
@@ -218,6 +227,7 @@ def _blocks(candidates: _Candidates) -> Iterator[tuple[IntArray, IntArray]]:
     begin = 0
     while begin < len(count):
         before = total[begin - 1] if begin else 0
+        # One row at least, even if it alone has more pairs than a block.
         end = max(begin + 1, int(np.searchsorted(total, before + _PAIRS_AT_ONCE, "right")))
         part = slice(begin, end)
         row = np.repeat(candidates.rows[part], count[part])

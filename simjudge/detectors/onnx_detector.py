@@ -162,6 +162,7 @@ class OnnxDetector(ShownDetector):
         parts = []
         for begin in range(0, len(pixels), fixed):
             part = pixels[begin : begin + fixed]
+            # A fixed batch is filled up with black images, whose answers are dropped.
             filled = np.concatenate([part, np.zeros((fixed - len(part), *part.shape[1:]), part.dtype)])
             output = np.asarray(self.session.run(None, {entry.name: filled.astype(kind)})[0])
             if output.ndim == 0 or len(output) != len(filled):
@@ -177,6 +178,7 @@ class OnnxDetector(ShownDetector):
         box, score, class_id = _candidates(raw, self.head, self.min_score)
         check_answer(self.name, image, self.class_names, class_id, box, score)
         class_id = class_id.astype(np.int64)
+        # End-to-end heads have suppressed duplicates themselves; a second time would lose crowds.
         if self.head != "end to end":
             if len(score) > MAX_CANDIDATES:
                 best = np.argsort(-score, kind="stable")[:MAX_CANDIDATES]
@@ -202,6 +204,7 @@ def _candidates(raw: Any, head: Head, min_score: float) -> tuple[Any, Any, Any]:
         return kept[:, :4], kept[:, 4], kept[:, 5]
     rows = raw.T if head == "classes" else raw
     if head == "objectness":
+        # The product with a probability is never above the objectness: what is too low here goes at once.
         rows = rows[rows[:, 4] > min_score]
         scores = rows[:, 5:] * rows[:, 4:5]
     else:
@@ -243,6 +246,7 @@ def _head(path: Path, shape: tuple[int, ...], classes: int, *, end_to_end: bool)
         _, first, last = shape
         if last == 6 and (end_to_end or first <= _END_TO_END_ROWS):
             return "end to end"
+        # Without names the shorter axis is that of the numbers of a box: there are thousands of boxes.
         if first >= 5 and (first == 4 + classes or (not classes and first < last)):
             return "classes"
         if last >= 6 and (last == 5 + classes or (not classes and last < first)):

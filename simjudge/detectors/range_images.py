@@ -59,6 +59,7 @@ class RangeGrid(ShortRepr):
         """The pixel of each point: rows, int64 (N,); points (N, 3), metres, from the lidar."""
         elevation = np.arctan2(points[:, 2], np.hypot(points[:, 0], points[:, 1]))
         ascending = self.elevation[::-1]
+        # A row reaches half-way to its neighbours; the outer ones reach as far outwards as inwards.
         between = (ascending[1:] + ascending[:-1]) / 2
         ends = [ascending[0] - (between[0] - ascending[0]), ascending[-1] + (ascending[-1] - between[-1])]
         place = np.searchsorted(np.concatenate([ends[:1], between, ends[1:]]), elevation, "right") - 1
@@ -68,6 +69,7 @@ class RangeGrid(ShortRepr):
 
     def column(self, azimuth: FloatArray) -> IntArray:
         """The columns of azimuths (azimuth: radians, counter-clockwise from ahead)."""
+        # Columns run clockwise from behind, so that the picture has left on the left.
         number = np.floor((math.pi - np.asarray(azimuth)) * (self.columns / (2 * math.pi)))
         return number.astype(np.int64) % self.columns
 
@@ -133,9 +135,11 @@ def _ring_elevations(ring: IntArray, elevation: FloatArray) -> FloatArray | None
         return None
     each = [elevation[row == number] for number in range(len(numbers))]
     middle = np.array([np.median(values) for values in each])
+    # Median deviations: a few points of another ring must not decide.
     spread = np.array([np.median(np.abs(values - m)) for values, m in zip(each, middle, strict=True)])
     order = np.argsort(-middle)
     step = -np.diff(middle[order])
+    # To the nearer of both neighbouring rings; the outer rings have one.
     nearest = np.minimum(np.append(step, np.inf), np.append(np.inf, step))
     return None if (spread[order] > _STEADY * nearest).any() else middle[order]
 
@@ -177,6 +181,7 @@ def own_pixels(cuboid: FloatArray, grid: RangeGrid) -> tuple[IntArray, IntArray]
 def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
     """The cuboid (K, 7) that the nearest point (N, 3) of each pixel lies in, faces included; of several the nearer."""
     thing = np.full(len(points), NOBODY, np.int64)
+    # Far to near: where cuboids overlap, the nearer one writes last.
     for k in np.argsort(-np.linalg.norm(cuboids[:, :3], axis=1), kind="stable"):
         thing[_inside(points, cuboids[k])] = k
     rows, columns = grid.pixels(points)
@@ -202,6 +207,7 @@ def _columns_around(cuboid: FloatArray, grid: RangeGrid) -> IntArray:
     distance, radius = math.hypot(cuboid[0], cuboid[1]), math.hypot(cuboid[3], cuboid[4]) / 2
     if distance <= radius:
         return np.arange(grid.columns)
+    # The tangent from the lidar to the circle around the footprint; one column more for rounding.
     half = math.ceil(math.asin(radius / distance) / (2 * math.pi) * grid.columns) + 1
     middle = int(grid.column(np.array(math.atan2(cuboid[1], cuboid[0]))))
     count = min(2 * half + 1, grid.columns)
@@ -210,6 +216,7 @@ def _columns_around(cuboid: FloatArray, grid: RangeGrid) -> IntArray:
 
 def _distances(cuboid: FloatArray, grid: RangeGrid, columns: IntArray) -> FloatArray:
     """How far away the rays of some columns meet a cuboid, (R, columns); inf where they do not (slab method)."""
+    # Rays turned into the frame of the cuboid, whose faces then are planes of one coordinate.
     relative = grid.azimuth[columns] - cuboid[6]
     level, rise = np.cos(grid.elevation)[:, None], np.sin(grid.elevation)[:, None]
     direction = (level * np.cos(relative), level * np.sin(relative), np.broadcast_to(rise, (len(rise), len(columns))))
@@ -222,6 +229,7 @@ def _distances(cuboid: FloatArray, grid: RangeGrid, columns: IntArray) -> FloatA
             # A ray in the plane of a face: 0 / 0, which limits nothing.
             near = np.fmax(near, np.fmin(one, other))
             far = np.fmin(far, np.fmax(one, other))
+    # A lidar inside of a cuboid sees no face of it from outside: near is negative then.
     return np.where((near <= far) & (near > 0), near, np.inf)
 
 

@@ -175,10 +175,12 @@ def _hota(
     """The counts of HOTA, and the association of each labelled box."""
     potential = np.zeros((len(sizes[0]), len(sizes[1])))
     for frame in frames:
+        # Union over all partners: a box with several candidates votes for each by its share of overlap.
         either = frame.iou.sum(0) + frame.iou.sum(1)[:, np.newaxis] - frame.iou
         share = np.divide(frame.iou, either, out=np.zeros_like(frame.iou), where=either > _EPS)
         potential[np.ix_(frame.truth, frame.found)] += share
     both = sizes[0][:, np.newaxis] + sizes[1]
+    # Jaccard alignment of whole tracks; it decides which of several overlapping boxes is matched.
     alignment = potential / (both - potential)
     matched = np.zeros((len(ALPHAS), len(sizes[0]), len(sizes[1])))
     partner, iou = np.full(count, -1, np.int64), np.full(count, -1.0)
@@ -187,6 +189,7 @@ def _hota(
         partner[frame.rows[one]], iou[frame.rows[one]] = frame.found[other], frame.iou[one, other]
         held = frame.iou[one, other] >= ALPHAS[:, np.newaxis] - _EPS
         matched[:, frame.truth[one], frame.found[other]] += held
+    # A(c) = TPA / (TPA + FNA + FPA), by threshold.
     overlap = matched / np.maximum(1.0, both - matched)
     track_of = np.empty(count, np.int64)
     for frame in frames:
@@ -217,6 +220,7 @@ def _clear(
     for frame in frames:
         if not len(frame.found):
             continue
+        # Added as a large bonus: a match of the frame before is kept wherever it is still allowed.
         goes_on = before[frame.truth][:, np.newaxis] == frame.found
         score = np.where(frame.iou < THRESHOLD - _EPS, 0.0, _GO_ON * goes_on + frame.iou)
         one, other = linear_sum_assignment(-score)
@@ -224,6 +228,7 @@ def _clear(
         one, other = one[kept], other[kept]
         truth, found = frame.truth[one], frame.found[other]
         switches += float(((last[truth] >= 0) & (last[truth] != found)).sum())
+        # A switch is against the last known partner, however long ago; a continued match only against the frame before.
         last[truth] = found
         before[:] = -1
         before[truth] = found

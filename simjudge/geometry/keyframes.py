@@ -62,6 +62,7 @@ class Keyframes(ShortRepr):
 def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-untyped-def]
     """Write the pose of a body at a time into `rotation` (3, 3) and `position` (3,) (time: seconds)."""
     x, y, z, w = _interpolate(keyframes, body, time, position)
+    # By the squared length, so that quaternions of any length give a rotation.
     double = 2 / (x * x + y * y + z * z + w * w)
     rotation[0, 0], rotation[1, 1] = 1 - double * (y * y + z * z), 1 - double * (x * x + z * z)
     rotation[2, 2] = 1 - double * (x * x + y * y)
@@ -75,6 +76,7 @@ def _interpolate(keyframes, body, time, position):  # type: ignore[no-untyped-de
     """Write where a body is at a time into `position` (3,); returns its orientation x, y, z, w, of any length."""
     times, positions, orientations = keyframes
     last = len(times) - 1
+    # The keyframe before, and at the ends one that has a neighbour.
     row = min(max(np.searchsorted(times, time, side="right") - 1, 0), max(last - 1, 0))
     following = min(row + 1, last)
     share = 0.0 if following == row else (time - times[row]) / (times[following] - times[row])
@@ -86,6 +88,7 @@ def _interpolate(keyframes, body, time, position):  # type: ignore[no-untyped-de
         cosine += orientations[row, body, k] * orientations[following, body, k]
     one, other = 1 - share, share
     if abs(cosine) < _STRAIGHT:
+        # Slerp (Shoemake, 1985); near 0 the sine in the denominator would be rounding, and lines do as well.
         angle = math.acos(min(abs(cosine), 1.0))
         scale = 1 / math.sin(angle)
         one, other = math.sin((1 - share) * angle) * scale, math.sin(share * angle) * scale

@@ -64,6 +64,7 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
         )
     kept = kept[np.argsort(stamp[kept], kind="stable")]
     repeated = np.r_[False, np.diff(stamp[kept]) == 0]
+    # For each row the first one of its stamp: repeated rows carry the last place that is no repeat.
     first = kept[np.maximum.accumulate(np.where(repeated, 0, np.arange(len(kept))))]
     differs = (pose[kept] != pose[first]).any(axis=1)
     _count(losses, f"{what} that contradict another one of the same stamp", kept[repeated & differs], where)
@@ -120,6 +121,7 @@ class TrajectoryInterpolator:
         """Rows int64 (K,) of the poses that cannot be reached from the pose before at `max_speed` and `max_turn`."""
         t = self.trajectory
         seconds = np.diff(t.stamp) / _SECOND
+        # A constant beside the speed: noise of poses close in time is no jump.
         far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
         rotation = Rotation.from_quat(t.orientation)
         angle = (rotation[:-1].inv() * rotation[1:]).magnitude()
@@ -138,6 +140,7 @@ class TrajectoryInterpolator:
             return placed, turned.as_quat()
         row, share = self._find(at)
         position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
+        # The rotation from one pose to the next, in the axes of the first; a part of its vector is slerp.
         arc = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
         between = orientation[row] * Rotation.from_rotvec(arc * share[:, None])
         # This form gives the ends back to the last bit.
@@ -152,6 +155,7 @@ class TrajectoryInterpolator:
     def _find(self, at: IntArray) -> tuple[IntArray, FloatArray]:
         """The pose before each time, and how far it is on the way to the next: 0 to 1."""
         stamps = self.trajectory.stamp
+        # The last pose is the end of the segment before it.
         row = np.clip(np.searchsorted(stamps, at, "right") - 1, 0, len(stamps) - 2)
         return row, (at - stamps[row]) / (stamps[row + 1] - stamps[row])
 
@@ -167,6 +171,7 @@ def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[Flo
         its_position, its_rotation = _link_poses(link.trajectory, stamp)
         if link.is_upward:
             back = its_rotation.inv()
+            # The inverse of x -> R x + t is x -> R^-1 x - R^-1 t.
             its_position, its_rotation = -back.apply(its_position), back
         position, rotation = position + rotation.apply(its_position), rotation * its_rotation
     return position, rotation

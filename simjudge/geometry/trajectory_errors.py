@@ -40,12 +40,14 @@ def associate_poses(truth: Trajectory, estimate: Trajectory, longest: int) -> tu
 
     `longest`: nanoseconds that two stamps of one time may differ by.
     """
+    # As evo: each pose of the shorter trajectory gets the nearest of the longer one.
     swapped = len(truth) < len(estimate)
     few, many = (truth.stamp, estimate.stamp) if swapped else (estimate.stamp, truth.stamp)
     after = np.clip(np.searchsorted(many, few, side="right"), 1, max(1, len(many) - 1))
     after = np.minimum(after, len(many) - 1)
     before = np.maximum(after - 1, 0)
     later, earlier = np.abs(many[after] - few), np.abs(few - many[before])
+    # Of equally near ones the earlier.
     nearest = np.where(later < earlier, after, before)
     kept = np.flatnonzero(np.minimum(later, earlier) <= longest)
     rows = (kept.astype(np.int64), nearest[kept].astype(np.int64))
@@ -73,6 +75,7 @@ def align_poses(truth: Trajectory, estimate: Trajectory, kind: str) -> Alignment
         return Alignment(Rotation.identity(), np.zeros(3))
     x, y = estimate.position, truth.position
     mean_x, mean_y = x.mean(0), y.mean(0)
+    # Umeyama, Least-squares estimation of transformation parameters, IEEE PAMI 13 (1991), equations 38 to 42.
     covariance = (y - mean_y).T @ (x - mean_x) / len(x)
     left, singular, right = np.linalg.svd(covariance)
     if np.count_nonzero(singular > _FLAT) < 2:
@@ -80,8 +83,10 @@ def align_poses(truth: Trajectory, estimate: Trajectory, kind: str) -> Alignment
             f"{estimate.name}: its poses lie at one place or on one line, which no rotation follows from;"
             f" align by the origin, or not at all (--align {ORIGIN})"
         )
+    # The last axis is flipped where the best orthogonal matrix would be a reflection.
     mirror = np.array([1.0, 1.0, np.sign(np.linalg.det(left) * np.linalg.det(right)) or 1.0])
     rotation = left @ np.diag(mirror) @ right
+    # Trace of the singular values over the variance of the estimate.
     scale = float(singular @ mirror / ((x - mean_x) ** 2).sum(1).mean()) if kind == SIM3 else 1.0
     return Alignment(Rotation.from_matrix(rotation), mean_y - scale * rotation @ mean_x, scale)
 
@@ -99,6 +104,7 @@ def relative_errors(truth: Trajectory, estimate: Trajectory, pairs: IntArray) ->
     `pairs`: int64 (P, 2), rows of the first and the last pose.
     """
     (moved, turned), (seemed, felt) = _motion(truth, pairs), _motion(estimate, pairs)
+    # Inverse of the true motion times the estimated one; its rotation changes no length.
     metres = np.linalg.norm(turned.inv().apply(seemed - moved), axis=1)
     return np.column_stack([metres, np.degrees((turned.inv() * felt).magnitude())])
 

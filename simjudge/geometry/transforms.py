@@ -67,6 +67,7 @@ class TransformTree:
     def forget(self, before: int) -> None:
         """Drop old transforms (before: nanoseconds)."""
         for link in self.links.values():
+            # The newest of the old ones stays: between it and the next one poses are still asked for.
             count = max(sum(1 for stamp in link.stamp if stamp < before) - 1, 0)
             if not link.static and count:
                 del link.stamp[:count], link.position[:count], link.orientation[:count]
@@ -261,6 +262,7 @@ class LivePoses:
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
         """Cut out the poses around an interval: see `PoseBuffer.segment`."""
+        # One nanosecond more: a pose at the begin itself is the one before.
         first = max(bisect_left(self._rows, begin + 1, key=_stamp) - 1, 0)
         rows = self._rows[first : bisect_left(self._rows, end, key=_stamp) + 1]
         if len(rows) < 2:

@@ -346,6 +346,22 @@ def some_draws(low: int = 1) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunDrawSettings(Settings, panel="Certainty"):
+    """How often runs are drawn again."""
+
+    draws: int = setting(
+        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
+    )
+    seed: int = setting(0, "Seed of the draws.", low=0)
+
+
+def check_contexts(given: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names of what contexts are alike in that a question does not know."""
+    if not given or set(given) - set(known):
+        raise UsageError(f"--contexts {','.join(given)}: name one or more of {', '.join(known)}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class CertaintySettings(Settings, panel="Certainty"):
     """How large a gap must be to matter, and how its noise is found."""
 
@@ -462,6 +478,20 @@ class CompareSettings(MethodSettings, OwnPerformanceSettings, CertaintySettings,
     def chooses_patch(self) -> bool:
         """Whether the patch follows the sets: of whole frames it is the grid onto which they are scaled."""
         return super().chooses_patch and self.contexts != WHOLE_FRAMES
+
+
+class AsksComparisons(Settings):
+    """A question that compares sets again and again, by the settings that it has in common with a comparison."""
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together."""
+        super().__post_init__()
+        _ = self.comparison
+
+    @cached_property
+    def comparison(self) -> CompareSettings:
+        """How two sets are compared."""
+        return self.as_settings(CompareSettings)
 
 
 @dataclass(frozen=True, kw_only=True)

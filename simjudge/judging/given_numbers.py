@@ -90,7 +90,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> GivenTable:
     )
 
 
-def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any]]]]:
+def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, object]]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -99,7 +99,7 @@ def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, A
     heads = [head.strip() for head in reader.fieldnames or ()]
     reader.fieldnames = heads
 
-    def rows() -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def rows() -> Iterator[tuple[int, Mapping[str, object]]]:
         for row in reader:
             if "" in row or None in row.values():
                 raise SimjudgeError(f"{path}: row {reader.line_num}: does not have {len(heads)} cells")
@@ -108,7 +108,7 @@ def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, A
     return heads, rows()
 
 
-def _parquet_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any]]]]:
+def _parquet_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, object]]]]:
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ corrected by Holm over the metrics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,6 +95,27 @@ def joined_runs(tables: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray
     return {"run": run, **{name: np.concatenate([table[name] for table in tables]) for name in tables[0]}}
 
 
+def point_side(
+    table: Mapping[str, FloatArray], context: FloatArray, values: FloatArray, earlier: IntArray | None = None
+) -> PointSide:
+    """One side of joined runs; contexts (N, D) in units of the tolerances, values (N, M) by metric."""
+    return PointSide(table["run"].astype(np.int64), table["slot"].astype(np.int64), context, values, earlier)
+
+
+def thinning_notes(sides: Sequence[PointSide], samples: str, others: str) -> list[str]:
+    """What is said where not all samples are compared; `others`: what all of them are still in."""
+    return [
+        f"{words}: every {-(-len(side) // MOST_SAMPLES)}. of {len(side)} {samples} is compared; {others}"
+        for side, words in zip(sides, ("real", "simulated"), strict=True)
+        if len(side) > MOST_SAMPLES
+    ]
+
+
+def are_whole_runs(results: Sequence[JudgedMetric]) -> bool:
+    """Whether whole runs are drawn, not blocks of them."""
+    return results[0].units.lengths == (0, 0)
+
+
 def sample_table(
     sides: Sequence[tuple[dict[str, FloatArray], FloatArray]], results: Sequence[JudgedMetric]
 ) -> dict[str, FloatArray]:
@@ -118,10 +139,10 @@ def judge_metrics(
 ) -> list[JudgedMetric]:
     """Compare two sides by each metric."""
     found = [_judge(sides, column, metrics, draws, seed) for column in range(len(metrics))]
-    corrected = holm([each.certainty.p_adjusted if each.certainty.verdict in _TESTED else None for each in found])
+    corrected = holm([judged.certainty.p_adjusted if judged.certainty.verdict in _TESTED else None for judged in found])
     return [
-        replace(each, certainty=_with_p(each.certainty, p)) if p is not None else each
-        for each, p in zip(found, corrected, strict=True)
+        replace(judged, certainty=_with_p(judged.certainty, p)) if p is not None else judged
+        for judged, p in zip(found, corrected, strict=True)
     ]
 
 

@@ -26,6 +26,7 @@ def covariate_spread(covariates: FloatArray, in_b: BoolArray) -> FloatArray:
     """
     if in_b.all() or not in_b.any():
         return np.full(covariates.shape[1], np.nan)
+    # The pooled deviation of Cohen's d with equal weights of both sets.
     spread = np.sqrt((covariates[~in_b].var(axis=0) + covariates[in_b].var(axis=0)) / 2)
     return np.where(spread > 1e-9 * (1 + np.abs(covariates).max(axis=0)), spread, np.nan)
 
@@ -38,6 +39,7 @@ def unlike(a: FloatArray, b: FloatArray, units: tuple[IntArray, IntArray] | None
     if min(len(a), len(b)) < _FEWEST:
         return False
     spread = float(np.sqrt((a.var() + b.var()) / 2))
+    # Influence of each value on its mean; summed by unit, squares give the cluster-robust variance.
     parts = [(a - a.mean()) / len(a), (b - b.mean()) / len(b)]
     if units is not None:
         parts = [np.bincount(unit, part) for unit, part in zip(units, parts, strict=True)]

@@ -85,6 +85,7 @@ def estimate_block_length(
     if count < _FEWEST:
         follow = count > 1 and np.count_nonzero(np.diff(place) == 1) >= _WHOLE * (count - 1)
         return BlockLength(1, limited=True, worth=0.0) if follow and not independent else BlockLength(1)
+    # K_N of Politis and White: so many correlations in a row must be within chance.
     tried = max(5, math.ceil(math.sqrt(math.log10(count))))
     covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
     if not covariance[0] > 0:
@@ -113,6 +114,7 @@ def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
     # Random frames of a long sequence have few neighbours among them; that is no short recording.
     if pairs < _WHOLE * (count - 1):
         return BlockLength(1)
+    # Estimates of few frames are too low by (1 + 3 r) / N on average.
     unbiased = min(max(_without_bias(correlation, count), 0.0), _HIGHEST)
     most, design_effect = longest_block(count), _design_effect(unbiased)
     if independent_frames(correlation, count) < LEAST_UNITS:
@@ -132,6 +134,7 @@ def longest_block(count: int) -> int:
 def _design_effect(correlation: float) -> float:
     """Frames of an AR(1) series that are worth one."""
     bounded = min(max(correlation, 0.0), _HIGHEST)
+    # The sum of c^|k| over all lags.
     return (1 + bounded) / (1 - bounded)
 
 
@@ -146,6 +149,7 @@ def independent_frames(correlation: float, count: int) -> float:
         count (1 - r) / (1 + r), r the end of the one-sided 95 % interval.
     """
     unbiased = _without_bias(correlation, count)
+    # Bartlett: variance (1 - r^2) / N of the first autocorrelation of an AR(1) series.
     error = math.sqrt(max(1 - unbiased**2, 1 - _HIGHEST**2) / count)
     highest = min(unbiased + _ONE_SIDED * error, _HIGHEST)
     return count * (1 - highest) / (1 + highest)
@@ -160,12 +164,14 @@ def _go_together(correlation: FloatArray, pairs: IntArray, count: int) -> bool:
     """Whether the nearest neighbours are more alike than independent frames are, by the mean over all their pairs."""
     lags = np.arange(1, _NEAREST + 1)
     near = pairs[1 : _NEAREST + 1]
+    # Back from the shrunken correlation to the sum of products, which has variance 1 a pair.
     products = correlation[1 : _NEAREST + 1] * near / (1 - lags / count)
     return bool(products.sum() > _ALARM * math.sqrt(max(int(near.sum()), 1)))
 
 
 def _on_one_axis(run: IntArray, slot: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
     """Sequences behind each other, too far apart to be neighbours; frames of one slot are one, with their mean."""
+    # More than any lag that is looked at.
     apart = len(value) + 1
     numbers, of_run = np.unique(run, return_inverse=True)
     first, last = np.full(len(numbers), np.iinfo(np.int64).max), np.full(len(numbers), np.iinfo(np.int64).min)
@@ -187,6 +193,7 @@ def _autocovariance(place: IntArray, series: FloatArray, lags: int) -> tuple[Flo
         pairs[lag] = np.count_nonzero(there)
         if pairs[lag]:
             total = float(series[there] @ series[partner[there]])
+            # The mean over the pairs that exist, shrunk as the usual estimator is: that one is never indefinite.
             covariance[lag] = total / pairs[lag] * (1 - lag / count)
     return covariance, pairs
 
@@ -194,6 +201,7 @@ def _autocovariance(place: IntArray, series: FloatArray, lags: int) -> tuple[Flo
 def _last_correlated(correlation: FloatArray, pairs: IntArray, count: int, tried: int) -> int:
     """The lag before `tried` correlations in a row that are within chance; the last one outside if there is none."""
     lag = np.arange(1, len(correlation))
+    # As many frames as would have so many pairs, so that gaps widen the band.
     whole = np.maximum(pairs[1:], 1) / (1 - lag / count)
     outside = np.abs(correlation[1:]) >= 2 * np.sqrt(math.log10(count) / whole)
     for first in range(max(1, len(outside) - tried + 1)):
@@ -205,11 +213,14 @@ def _last_correlated(correlation: FloatArray, pairs: IntArray, count: int, tried
 def _optimal_length(covariance: FloatArray, window: int, count: int) -> tuple[float, float]:
     """(2 G^2 / D)^(1/3) N^(1/3), with a flat-top lag window (Politis and White 2004, section 3); the design effect."""
     lag = np.arange(1, window + 1)
+    # Flat up to half of the window, then falling to 0 (trapezoid of Politis and Romano).
     weight = np.clip(2 * (1 - lag / window), 0, 1)
+    # G = sum |k| R(k), of both signs of the lag.
     bias = 2 * float((weight * lag * covariance[1 : window + 1]).sum())
     spectrum = float(covariance[0] + 2 * (weight * covariance[1 : window + 1]).sum())
     most = min(3 * math.sqrt(count), count / 3)
     if not spectrum > 0:
         return most, 1.0
+    # D = 4/3 g(0)^2, the constant of the circular bootstrap.
     best = min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most)
     return float(best), max(1.0, spectrum / float(covariance[0]))

@@ -83,6 +83,7 @@ class DrawSchedule:
     def __init__(self, units: int, blocks: int, draws: int, seed: int, deadline: float | None = None) -> None:
         """Plan all draws."""
         self._sizes, self.draws, self._deadline = (units, blocks), draws, deadline
+        # Streams of their own: the numbers of units do not depend on whether blocks are drawn too.
         self._random = [np.random.default_rng([seed, part]) for part in range(2)]
         self._seed = seed
         self._most = max(1, BATCH_BYTES // (4 * max(1, units + blocks)))
@@ -105,6 +106,7 @@ class DrawSchedule:
     def doubt(self, degrees: int) -> FloatArray:
         """By what to multiply W* of each draw made so far: normal numbers are Student's then, with these degrees."""
         random = np.random.default_rng([self._seed, DOUBT_STREAM])
+        # A normal number over sqrt(chi2 / degrees) is Student's.
         return np.asarray(np.sqrt(degrees / random.chisquare(degrees, self.done)))
 
     def _in_time(self) -> int:
@@ -175,9 +177,11 @@ class DrawnSamples(ShortRepr):
         count = len(performance)
         if expected is None:
             residual, found = performance, np.ones(count, bool)
+            # Any share below 1 does: it is divided by itself for every found sample.
             expectation = np.tile([0.0, 0.5], (count, 1))
         else:
             found = performance > 0
+            # Missed samples sort before all found ones, and are set to 0 wherever they are used.
             residual = np.where(found, performance - expected.found_mean, -np.inf)
             expectation = np.stack([expected.found_mean, expected.found_share], 1)
         order = np.argsort(residual, kind="stable")
@@ -217,8 +221,10 @@ class DrawnSamples(ShortRepr):
             if not len(both):
                 return DrawnCells(self.unit, normals.of_unit)
             sign = normals.of_unit.copy()
+            # Pairs change places as wholes: a sign is the exact null distribution, a normal number only its limit.
             sign[both] = np.where(sign[both] < 0, np.float32(-1), np.float32(1))
             return DrawnCells(self.unit, normals.of_unit, sign)
+        # One row of numbers for each unit and block that occur together, not for each product of both.
         pairs, cell = np.unique(np.stack([self.unit, self.block]), axis=1, return_inverse=True)
         of_block = np.where(pairs[1][:, np.newaxis] < 0, np.float32(0), normals.of_block[pairs[1]])
         return DrawnCells(cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block)
@@ -280,6 +286,7 @@ class DrawnRows(ShortRepr):
         expected = np.zeros((len(near.row), 2))
         for column in range(2):
             values = samples.expectation[members.item[of_a], column]
+            # One row stands for identical contexts, whose mean expectation is that of the row.
             expected[:, column] = np.bincount(row[of_a], values, len(near.row)) / np.maximum(own, 1)
         block = samples.counted_block
         arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cells.cell)
@@ -393,6 +400,7 @@ class Bootstrap(ShortRepr):
         chance, around, around_square = (
             drawn.mean() + (drawn - drawn.mean()) * spread for drawn in (chance, around, around_square)
         )
+        # Variance of a weighted mean; the factor is the share of the contexts that is not drawn.
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
@@ -423,13 +431,12 @@ class Bootstrap(ShortRepr):
         if not parts or not total:
             return None
         share = [part.contexts / total for part in parts]
-        weight = np.concatenate([part.weight * each for part, each in zip(parts, share, strict=True)])
+        weight = np.concatenate([part.weight * own for part, own in zip(parts, share, strict=True)])
         units, w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
         chance, around, around_square, extreme = (
-            np.sum([getattr(part, name) * each for part, each in zip(parts, share, strict=True)], 0)
-            for name in _BY_DRAW
+            np.sum([getattr(part, name) * own for part, own in zip(parts, share, strict=True)], 0) for name in _BY_DRAW
         )
-        error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
+        error = float(np.sqrt(sum((part.row_error * own) ** 2 for part, own in zip(parts, share, strict=True))))
         drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
             total,
@@ -445,6 +452,6 @@ class Bootstrap(ShortRepr):
             drawn,
             error,
             largest,
-            sum(part.told * each for part, each in zip(parts, share, strict=True)),
+            sum(part.told * own for part, own in zip(parts, share, strict=True)),
             min(part.degrees for part in parts),
         )

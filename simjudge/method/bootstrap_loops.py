@@ -22,6 +22,7 @@ def fill_batch(first, last, rank, samples, expected, adjusted, value, weight, sh
     `samples` is (residual, found, found_share, from_a, unit, block, cell) by rank; `expected` is (m, pi) at the
     context, to which performance is adjusted or not. Returns how many samples are A's and B's.
     """
+    # Inverse probability weights: each batch is reweighted to the shares of found and missed expected at its context.
     residual, found, found_share, from_a = samples[0], samples[1], samples[2], samples[3]
     total_a, total_b, n_a, n_b = 0.0, 0.0, 0, 0
     for k in range(first, last):
@@ -42,6 +43,7 @@ def fill_batch(first, last, rank, samples, expected, adjusted, value, weight, sh
     for k in range(first, last):
         i = k - first
         if from_a[rank[k]]:
+            # A weighs +1 in all and B -1, so that running sums of the weights are F_a - F_b, of which W1 is the area.
             weight[i] /= total_a
             sum_a += weight[i]
         else:
@@ -61,6 +63,7 @@ def count_units(first, last, rank, from_a, of_a, unit, seen):
             seen[unit[j]] = True
             count += 1
     for k in range(first, last):
+        # Clearing by the batch costs its size; clearing the whole array would cost the number of units.
         seen[unit[rank[k]]] = False
     return count
 
@@ -70,6 +73,7 @@ def sum_of_squares(first, last, rank, number, of_block, blocks, share, total):
     """The squares of what the samples of each number sum to; those of no block are left out. `total` is all zeros."""
     square = 0.0
     for k in range(first, last):
+        # Numbers from `blocks` on stand for samples without a block (`DrawnSamples.counted_block`).
         if of_block[rank[k]] < blocks:
             total[number[rank[k]]] += share[k - first]
     for k in range(first, last):
@@ -95,11 +99,14 @@ def crossed_scale(first, last, rank, samples, blocks, value, weight, share, tota
         else:
             mean_b -= weight[k - first] * value[k - first]
     for k in range(first, last):
+        # The influence of a sample on the difference of the weighted means.
         share[k - first] = weight[k - first] * (value[k - first] - (mean_a if from_a[rank[k]] else mean_b))
+    # No block number reaches this limit: every sample counts towards its unit.
     all_numbers = len(totals[1])
     by_unit = sum_of_squares(first, last, rank, unit, block, all_numbers, share, totals[0])
     by_block = sum_of_squares(first, last, rank, block, block, blocks, share, totals[1])
     by_both = sum_of_squares(first, last, rank, cell, block, blocks, share, totals[2])
+    # The draws add normals of units and of blocks, so their variance is this sum; what both hold was counted twice.
     both = by_unit + by_block
     return math.sqrt(max(both - by_both, by_unit, by_block) / both) if both > 0 else 1.0
 
@@ -117,6 +124,7 @@ def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_f
         i = k - first
         numbers, step = sign[cell[rank[k]]], value[i + 1] - value[i]
         for d in range(draws):
+            # D*(v) = sum s g ([y <= v] - F(v)): the part so far, less F(v) times the whole.
             so_far[d] += weight[i] * numbers[d]
             area[d] += abs(so_far[d] - pooled[i] * whole[d]) * step
 
@@ -176,11 +184,13 @@ def add_drawn(
     share, totals = np.empty(longest), (np.zeros(len(seen_unit)), np.zeros(len(seen_block)), np.zeros(len(normal)))
     for r in range(len(start) - 1):
         first, last = start[r], start[r + 1]
+        # A row of B alone stands for no context of A; another may be left out of the part that carries the draws.
         if own[r] == 0 or last - first < 2:
             continue
         n_a, n_b = fill_batch(first, last, rank, samples, expected[r], adjusted, value, weight, share_a, share_b)
         if n_a < min_batch or n_b < min_batch or n_a == 0 or n_b == 0:
             continue
+        # Blocks may be fewer than units: what is scarcer limits what the draws can show.
         units_a = min(
             count_units(first, last, rank, from_a, 1, unit, seen_unit),
             count_units(first, last, rank, from_a, 1, block, seen_block),
@@ -208,8 +218,10 @@ def add_drawn(
         scale = crossed_scale(first, last, rank, samples, blocks, value, weight, share, totals)
         row_scale[r] = scale
         more_a, more_b, more_chance = scale * more_a, scale * more_b, scale * more_chance
+        # NaN marks a row that was not compared; sums go on over batches of draws.
         row_noise[r] = 0.0 if math.isnan(row_noise[r]) else row_noise[r]
         row_square[r] = 0.0 if math.isnan(row_square[r]) else row_square[r]
+        # Draws innermost and contiguous: the compiler vectorizes over them, and a block of sums stays in cache.
         for begin in range(0, draws, lanes):
             count = min(lanes, draws - begin)
             all_a[:], all_b[:], so_far_a[:], so_far_b[:] = 0.0, 0.0, 0.0, 0.0
@@ -232,6 +244,7 @@ def add_drawn(
                     for d in range(count):
                         so_far_b[d] += s * numbers[d]
                 step = value[i + 1] - value[i]
+                # Equal values enclose no area, and performances of 0 and 1 are many.
                 if step > 0:
                     together, f_a, f_b = part_a * share_a[i] + (1 - part_a) * share_b[i], share_a[i], share_b[i]
                     apart = share_a[i] - share_b[i]
@@ -243,6 +256,7 @@ def add_drawn(
             for d in range(count):
                 around[begin + d] += own[r] * redrawn[d]
                 around_square[begin + d] += own[r] * redrawn[d] * redrawn[d]
+                # With A at 0 and B at 1 there is one step of length 1, where D* = S_a - p (S_a + S_b).
                 extreme[begin + d] += own[r] * abs((1 - part_a) * all_a[d] - part_a * all_b[d])
                 row_noise[r] += more * within[d]
                 row_square[r] += more_square * within[d] * within[d]

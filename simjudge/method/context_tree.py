@@ -132,6 +132,7 @@ def _block_layout(patch: tuple[int, int]) -> tuple[int, int, int]:
     """Counts of blocks of a plane, up to whole cache lines; blocks of a cell; pixels that 1 stands for in a cell."""
     height, width = patch
     length = whole_lines(-(-width // BLOCK) * -(-height // BLOCK), 1)
+    # Rounded up; and a unit such that the fullest cell still fits a byte.
     run = -(-length // CELLS)
     return length, run, -(-run * BLOCK * BLOCK // 255)
 
@@ -143,6 +144,7 @@ def _fill_cells(blocks, run, unit, cells):
         count = 0
         for k in range(cell * run, min((cell + 1) * run, len(blocks))):
             count += blocks[k]
+        # Rounded up: bounds must not fall below the truth.
         cells[cell] = (count + unit - 1) // unit
 
 
@@ -165,6 +167,7 @@ def _group_bounds(planes: Planes, size: int) -> Bounds:
     """Bounds of each `size` contexts in a row."""
     count = len(planes.area)
     first = np.arange(0, count, size)
+    # Group and class as one key: the planes of a group are the classes that any of its contexts has.
     group = np.repeat(np.arange(count) // size, np.diff(planes.start))
     classes, class_number = np.unique(planes.plane_class, return_inverse=True)
     key, plane_of = np.unique(group * len(classes) + class_number.reshape(-1), return_inverse=True)
@@ -191,6 +194,7 @@ def _features(parts: Sequence[Contexts], rows: IntArray) -> npt.NDArray[np.float
 
     What leads to them is made for one plane at a time: for all planes it would take memory that the contexts need.
     """
+    # Random projections keep distances (Johnson and Lindenstrauss); the seed is fixed, so that trees are too.
     random = np.random.default_rng(0).normal(size=(CELLS, PROJECTIONS)).astype(np.float32)
     features = np.zeros((len(rows), 2 * PROJECTIONS), np.float32)
     layout = (*parts[0].patch, *_block_layout(parts[0].patch))
@@ -233,6 +237,7 @@ def _main_direction(features, part):
         sample[r] = features[part[r * step]]
         mean += sample[r]
     mean /= rows
+    # The sample farthest from the mean is a start that is not orthogonal to the answer.
     direction, largest = np.zeros(features.shape[1], np.float32), np.float32(-1)
     for r in range(rows):
         sample[r] -= mean
@@ -242,6 +247,7 @@ def _main_direction(features, part):
     for _ in range(4):
         turned = np.zeros(features.shape[1], np.float32)
         for r in range(rows):
+            # The covariance times the direction, without forming the covariance.
             turned += sample[r] * (sample[r] * direction).sum()
         norm = np.sqrt((turned * turned).sum())
         if norm == 0:
@@ -269,8 +275,11 @@ def _sort_by_likeness(features, area, order):
             direction = _main_direction(features, part)
             for k in range(count):
                 key[k] = (features[part[k]] * direction).sum()
+        # A stable sort: ties keep their order on every machine.
         order[first:end] = part[np.argsort(key, kind="mergesort")]
+        # Halves are whole nodes or leaves, so that groups of fixed size never straddle a cut.
         unit = NODE if count > NODE else LEAF
         middle = first + max(unit, count // 2 // unit * unit)
+        # The first half is pushed last and comes next: memory stays at the depth of the tree.
         stack.append((middle, end))
         stack.append((first, middle))

@@ -123,14 +123,18 @@ def estimate_real_mean(real: UnitTotals, twins: UnitTotals, further: UnitTotals)
     both = UnitTotals(
         np.concatenate([twins.performance, further.performance]), np.concatenate([twins.objects, further.objects])
     )
+    # Ratio estimators linearized: each unit's residual stands for what it does to the mean over objects.
     f, residuals = real.residuals(real.mean), both.residuals(both.mean)
     g = residuals[:n]
     spread = g - g.mean()
     squares = float(spread @ spread)
     slope = float(spread @ f) / squares if squares > 0 else 0.0
     left = f - f.mean() - slope * spread
+    # Two parameters, mean and slope, are fitted.
     variance = float(left @ left) / (n - 2)
+    # Variance of the regression line at the mean of all simulated units (residuals around it are 0 there).
     of_mean = variance * (1 / n + (float(g.mean()) ** 2 / squares if squares > 0 else 0.0))
+    # The further simulated units know that mean with an error of their own.
     of_mean += slope**2 * float(residuals.var(ddof=1)) / len(residuals)
     total = float(np.sqrt(squares * (f @ f)))
     return ControlVariateEstimate(

@@ -8,14 +8,14 @@ influence: that is linear, so all measures together are jointly normal, and thei
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.string_enum import StrEnum
+from simjudge.core.text import JsonMapping
 from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down
@@ -60,13 +60,15 @@ def common_mix(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b:
     for k in np.unique(kind):
         rows = np.flatnonzero(kind == k)
         bins = int(np.clip(len(rows) // _IN_BIN, 1, _MOST_BINS))
+        # Bins of the same number of objects, within each class.
         edges = np.quantile(size[rows], np.arange(1, bins) / bins)
         cell[rows] = cell.max(initial=0) + 1 + np.searchsorted(edges, size[rows], side="right")
     of_a, of_b = np.split(cell, [counts[0]])
-    held = [np.bincount(each, minlength=int(cell.max()) + 1).astype(np.float64) for each in (of_a, of_b)]
+    held = [np.bincount(side, minlength=int(cell.max()) + 1).astype(np.float64) for side in (of_a, of_b)]
     both = (held[0] >= _FEWEST) & (held[1] >= _FEWEST)
-    factor = [np.where(both, held[0] / np.maximum(each, 1), 0.0) for each in held]
-    weights = [each[cells] for each, cells in zip(factor, (of_a, of_b), strict=True)]
+    # Bins that both hold, in A's proportions; bins that one side hardly has weigh nothing.
+    factor = [np.where(both, held[0] / np.maximum(counts, 1), 0.0) for counts in held]
+    weights = [by_cell[cells] for by_cell, cells in zip(factor, (of_a, of_b), strict=True)]
     # As many as there are objects, so that weighted and plain counts can stand together.
     scaled = [w * (len(w) / w.sum()) if w.sum() else w for w in weights]
     return CommonMix(scaled[0], scaled[1], of_a, of_b, adjusted=True)
@@ -202,7 +204,7 @@ class DetectorMeasure:
         return verdict_by_margin(min(1.0, p * comparisons), least, most, margin)
 
     @classmethod
-    def from_json(cls, measure: str, content: Mapping[str, Any]) -> DetectorMeasure:
+    def from_json(cls, measure: str, content: JsonMapping) -> DetectorMeasure:
         """Read an entry of a result file.
 
         Args:
@@ -261,8 +263,8 @@ def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tupl
     Args:
         draws: how many to make; 0 for none: nothing is tested then.
     """
-    stated = [_stated(each) for each in found]
-    whole = [i for i, each in enumerate(found) if each.a is not None and each.b is not None]
+    stated = [_stated(values) for values in found]
+    whole = [i for i, values in enumerate(found) if values.a is not None and values.b is not None]
     if not whole or not draws:
         return tuple(stated)
     drawn = _draw([found[i] for i in whole], draws, seed)
@@ -324,7 +326,7 @@ def _skewed(quantile: float, skewness: float) -> float:
 
 def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Standard error and skewness of each difference, and its size (measures, draws) by chance."""
-    sides = [(sign, side) for each in found for sign, side in ((-1, each.a), (1, each.b)) if side is not None]
+    sides = [(sign, side) for values in found for sign, side in ((-1, values.a), (1, values.b)) if side is not None]
     columns = np.repeat(np.arange(len(found)), 2)
     covariance, third = np.zeros((len(found), len(found))), np.zeros(len(found))
     for name in ("unit", "block"):
@@ -336,10 +338,12 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
             # A mean over k units is itself moved by each of them.
             grown = math.sqrt(side.even_units / max(side.even_units - 1, 1e-9)) if side.units > 1 else 1.0
             moved[:, column] += sign * grown * np.bincount(number[held], side.influence[held], count)
+        # Sums of products of influences by unit, and by block: each is independent of all others.
         covariance += moved.T @ moved
         third += (moved**3).sum(0)
     for column, (_, side) in zip(columns, sides, strict=True):
         covariance[column, column] += side.event**2 + _ROUNDING**2
+    # The symmetric root; of a covariance without full rank Cholesky would fail.
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.text import JsonMapping
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.certainty import Certainty
 from simjudge.method.detector_measures import DetectorMeasure
@@ -154,14 +154,14 @@ class EntryNumbers:
     verdict_study: Verdict | None = None
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> EntryNumbers:
+    def from_json(cls, content: JsonMapping) -> EntryNumbers:
         """Read an entry of a result file.
 
         Args:
             content: by field; what is missing or null, as in results of earlier versions, is undefined. Further fields
                 are left out.
         """
-        known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
+        known = {row.name: content[row.name] for row in fields(cls) if content.get(row.name) is not None}
         for name, kind in _CODES:
             if name in known:
                 known[name] = kind(known[name])
@@ -170,7 +170,7 @@ class EntryNumbers:
     def to_json(self) -> dict[str, object]:
         """An entry of a result file: flat, without what was not computed."""
         left_out = {name for first, group in _GROUPS if getattr(self, first) is None for name in group}
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out} | {
+        return {row.name: getattr(self, row.name) for row in fields(self) if row.name not in left_out} | {
             "w1_quantiles": dict(self.w1_quantiles)
         }
 
@@ -215,7 +215,7 @@ class Control:
     gaps: int
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Control:
+    def from_json(cls, content: JsonMapping) -> Control:
         """Read the control of a result file."""
         return cls(EntryNumbers.from_json(content["entry"]), int(content["splits"]), int(content["gaps"]))
 
@@ -241,7 +241,7 @@ class ComparisonNumbers:
     measures: tuple[DetectorMeasure, ...] = ()
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> ComparisonNumbers:
+    def from_json(cls, content: JsonMapping) -> ComparisonNumbers:
         """Read the numbers of a result file."""
         by_class = {key: EntryNumbers.from_json(entry) for key, entry in content["by_class"].items()}
         control = {side: Control.from_json(found) for side, found in (content.get("control") or {}).items()}

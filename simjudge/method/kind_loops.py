@@ -84,6 +84,7 @@ def add_kinds(
                 times += _is_of(own_bits, own[m], k)
             if times == 0:
                 continue
+            # A new mark empties `seen` without clearing it.
             mark += 1
             total[:], mean[:], count[:], units[:], blocks[:], kept = 0.0, 0.0, 0, 0, 0, 0
             for i in range(last - first):
@@ -98,6 +99,7 @@ def add_kinds(
                 count[side] += 1
                 units[side] += _count(unit[j], seen_unit[side], mark)
                 blocks[side] += _count(block[j], seen_block[side], mark)
+            # Things and blocks of time both limit how much is independent; the scarcer counts.
             for side in range(2):
                 units[side] = min(units[side], blocks[side])
             # A single unit tells no noise from a gap.
@@ -115,10 +117,12 @@ def add_kinds(
                 i = inside[n]
                 j = rank[first + i]
                 side = 0 if from_a[j] else 1
+                # A weighs positive and B negative: the sign makes sums B less A.
                 s = -times * weight[i] / total[side]
                 by_chance, within = s * (value[i] - pooled) * more_pooled, s * (value[i] - mean[side]) * more[side]
                 chance[0][k, unit[j]] += by_chance
                 noise[0][k, unit[j]] += within
+                # Two bits: a unit of both sides holds 3.
                 held[k, unit[j]] |= 1 + side
                 if time[j] >= 0:
                     chance[1][k, time[j]] += by_chance

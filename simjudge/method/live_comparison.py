@@ -182,24 +182,8 @@ class LiveClassComparison:
             _enter(in_a, self._join(contexts, table), 0, table.first)
         every, w1, difference = np.arange(count), np.full(count, np.nan), np.full(count, np.nan)
         of_b = self.reference_performance
-        in_a.sort_lists(every, of_a)
-        in_b.sort_lists(every, of_b)
-        compare_lists(
-            every,
-            in_a.items,
-            in_a.start,
-            in_a.length,
-            of_a,
-            in_b.items,
-            in_b.start,
-            in_b.length,
-            of_b,
-            self.method.min_batch_size,
-            w1,
-            difference,
-            np.zeros(len(of_a), np.bool_),
-            np.zeros(len(of_b), np.bool_),
-        )
+        overlap = np.zeros(len(of_a), np.bool_), np.zeros(len(of_b), np.bool_)
+        self._compare(every, (in_a, in_b), (of_a, of_b), (w1, difference), overlap)
         return News.compared(w1, to_reference, difference, (in_a.length, in_b.length))
 
     def keep(self, kept: BoolArray) -> None:
@@ -247,27 +231,24 @@ class LiveClassComparison:
 
     def _refresh(self, rows: IntArray) -> None:
         """Compute W1 of some rows from their lists as they are now."""
-        of_a, of_b = self._performances()
-        a, b = self._in_a, self._in_b
+        lists, found = (self._in_a, self._in_b), (self._w1, self._difference)
+        self._compare(rows, lists, self._performances(), found, (self._overlap_a, self._overlap_b))
+        self._dirty[rows] = False
+
+    def _compare(
+        self,
+        rows: IntArray,
+        lists: tuple[NeighbourLists, NeighbourLists],
+        performance: tuple[FloatArray, FloatArray],
+        found: tuple[FloatArray, FloatArray],
+        overlap: tuple[BoolArray, BoolArray],
+    ) -> None:
+        """Fill W1 and difference of some rows, and mark what is in the overlap."""
+        (a, b), (of_a, of_b) = lists, performance
         a.sort_lists(rows, of_a)
         b.sort_lists(rows, of_b)
-        compare_lists(
-            rows,
-            a.items,
-            a.start,
-            a.length,
-            of_a,
-            b.items,
-            b.start,
-            b.length,
-            of_b,
-            self.method.min_batch_size,
-            self._w1,
-            self._difference,
-            self._overlap_a,
-            self._overlap_b,
-        )
-        self._dirty[rows] = False
+        least = self.method.min_batch_size
+        compare_lists(rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, least, *found, *overlap)
 
     def _join(self, rows: Contexts, table: _Table) -> Neighbours:
         return join_tables(rows, table.tree, self.method.theta, strict=self.method.strict)

@@ -42,25 +42,10 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     return np.array([len(set(plane[rows].tolist())) for rows in parts], np.int64)
 
 
-def fill_planes(
-    frame,
-    first_row,
-    shown,
-    plane,
-    plane_count,
-    origin,
-    window,
-    width,
-    mask_origin,
-    mask_shape,
-    mask_bits,
-    mask_start,
-    start,
-    plane_class,
-    words,
-    plane_area,
-):
-    del plane_count
+def fill_planes(scene, width, pixels, planes):
+    frame, first_row, shown, plane, _, origin, window = scene
+    mask_origin, mask_shape, mask_bits, mask_start = pixels
+    start, plane_class, words, plane_area = planes
     height = int(window[:, 3].max(initial=0))
     for i in range(len(frame)):
         rows, low, high = _shown_parts(frame, first_row, shown, origin, window, i)
@@ -80,12 +65,15 @@ def fill_planes(
                 target[:] = True
         own = slice(start[i], start[i + 1])
         plane_class[own], plane_area[own] = classes, picture.sum((1, 2))
+        # Words are little-endian, so the bits of bytes come in the order of the bits of words.
         packed = np.packbits(picture.reshape(len(classes), height * width), axis=1, bitorder="little")
+        # Words are padded to whole cache lines; the rest stays zero.
         words[own].view(np.uint8)[:, : packed.shape[1]] = packed
 
 
 def copy_planes(rows, start, plane_class, words, plane_area, first, into_class, into_words, into_area):
     count = start[rows + 1] - start[rows]
+    # The ranges start..start + count of all rows behind each other, without a loop.
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     source, to = np.repeat(start[rows], count) + within, np.repeat(first, count) + within
     into_class[to], into_area[to], into_words[to] = plane_class[source], plane_area[source], words[source]
@@ -104,6 +92,7 @@ def find_like(start, plane_class, words, start_b, plane_class_b, words_b, hashes
     first: dict[tuple[bytes, bytes], int] = {}
     count = len(start) - 1
     for i in range(len(like)):
+        # Contexts of B are numbered behind those of A.
         starts, classes, bits, k = (
             (start, plane_class, words, i) if i < count else (start_b, plane_class_b, words_b, i - count)
         )
@@ -149,6 +138,7 @@ def join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, strict
         reaches = np.where(union > 0, share > theta, theta < 0) if strict else inter >= theta * union
         if not strict:
             reaches = np.where(union > 0, reaches, theta <= 0)
+        # A level counts thresholds from the lowest on; one that is missed ends the count, as in the loop.
         passed += reaches & (passed == np.count_nonzero(thetas < theta))
     row, place = np.nonzero(passed)
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(wanted)))]).astype(np.int64)
@@ -180,6 +170,7 @@ def _count_bits(words):
 
 def find_matches(start, place, similarity, matches, best, best_similarity):
     row, match = np.repeat(np.arange(len(start) - 1), np.diff(start)), matches[place]
+    # Per row the most similar first, and of equal ones the smallest number: `unique` below takes the first.
     order = np.lexsort((match, -similarity, row))
     order = order[match[order] >= 0]
     found, first = np.unique(row[order], return_index=True)
@@ -202,6 +193,7 @@ def list_samples(start, place, level, first_rank, ranks):
 def _merge(values, from_a, n_a, n_b):
     if len(values) < 2:
         return 0.0
+    # |F_a - F_b| in whole counts over n_a n_b: exact until the last division.
     of_a, both = np.cumsum(from_a)[:-1], np.arange(1, len(values))
     return _total(np.abs(of_a * n_b - (both - of_a) * n_a) * np.diff(values)) / (n_a * n_b)
 
@@ -222,6 +214,7 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
 
 
 def mark_overlap(start, rank, level, compared_level, overlap):
+    # A sample is in the overlap at the levels at which both the pair and the whole row count.
     reached = np.repeat(compared_level, np.diff(start)).astype(np.uint8)
     np.maximum.at(overlap, rank, np.minimum(level, reached))
 
@@ -232,6 +225,7 @@ def mean_differences(start, rank, level, above, covariates, in_b, difference):
     row, rank = row[kept], rank[kept]
     side = in_b[rank].astype(np.int64)
     sums, count = np.zeros((len(start) - 1, 2, covariates.shape[1])), np.zeros((len(start) - 1, 2, 1))
+    # One by one, in the order of the loop: sums of pairs would differ in the last bit.
     np.add.at(sums, (row, side), covariates[rank])
     np.add.at(count, (row, side), 1.0)
     with np.errstate(invalid="ignore"):
@@ -241,8 +235,10 @@ def mean_differences(start, rank, level, above, covariates, in_b, difference):
 
 def fold(gap, noise, out):
     spread = noise / _FOLD_AT_ZERO
+    # Far from zero the folded normal is the gap itself, and erf would cost time for nothing.
     near = gap < _FAR * spread
     ratio = np.divide(gap, spread, out=np.zeros_like(spread), where=near)
+    # Mean of |N(gap, spread)| in units of the spread (Leone, Nelson and Nottingham, 1961).
     curve = _FOLD_AT_ZERO * np.exp(-ratio * ratio / 2) + ratio * _erf(ratio / math.sqrt(2)).astype(np.float64)
     out[:] = np.where(near, spread * curve, gap)
 
@@ -252,24 +248,26 @@ def fold(gap, noise, out):
 
 def fill_batch(rank, samples, expected, adjusted):
     """Values, signed weights, distribution functions and side of a batch."""
-    residual, found, found_share, from_a = (each[rank] for each in samples[:4])
+    residual, found, found_share, from_a = (column[rank] for column in samples[:4])
     moved = np.clip(residual + expected[0], 0.0, 1.0) if adjusted else residual
     value = np.where(found, moved, 0.0)
     weight = np.where(found, expected[1] / found_share, (1 - expected[1]) / (1 - found_share))
     for side in (from_a, ~from_a):
+        # A side without weight has no distribution: NaN keeps it out of every sum.
         weight[side] /= _total(weight[side]) or np.nan
     weight[~from_a] *= -1
     return value, weight, np.cumsum(np.where(from_a, weight, 0.0)), np.cumsum(np.where(from_a, 0.0, -weight)), from_a
 
 
 def _count_distinct(*numbers):
-    return min(len(set(each.tolist())) for each in numbers)
+    return min(len(set(column.tolist())) for column in numbers)
 
 
 def crossed_scale(rank, samples, blocks, value, weight, from_a):
     """By what to multiply draws that carry units and blocks."""
     if blocks == 0:
         return 1.0
+    # Weights of B are negative: the sign gives its mean back.
     mean = np.where(from_a, _total((weight * value)[from_a]), -_total((weight * value)[~from_a]))
     share, timed = weight * (value - mean), samples[5][rank] < blocks
     squares = [
@@ -333,6 +331,7 @@ def add_drawn(
         of_a, of_b = (np.cumsum(np.where(side[:, np.newaxis], numbers, 0.0), axis=0) for side in (from_a, ~from_a))
         all_a, all_b = of_a[-1], of_b[-1]
         so_far_a, so_far_b = of_a[:-1], of_b[:-1]
+        # (K - 1, draws): each side around its own distribution function, which is the noise without a gap.
         inside = scale * inflation(units_a) * (so_far_a - share_a[:-1, np.newaxis] * all_a)
         inside += scale * inflation(units_b) * (so_far_b - share_b[:-1, np.newaxis] * all_b)
         within = (np.abs(inside) * step).sum(0)
@@ -373,8 +372,8 @@ def add_kinds(
     unit, block, time = samples[4:7]
     kinds = len(contexts)
     is_of, own_is_of = (
-        np.unpackbits(each.view(np.uint8), axis=1, bitorder="little")[:, :kinds].astype(np.bool_)
-        for each in (bits, own_bits)
+        np.unpackbits(packed.view(np.uint8), axis=1, bitorder="little")[:, :kinds].astype(np.bool_)
+        for packed in (bits, own_bits)
     )
     for r in range(len(start) - 1):
         near = rank[start[r] : start[r + 1]]
@@ -398,6 +397,7 @@ def add_kinds(
             performance[k] += times[k] * mean
             for s in range(2):
                 members = near[of_k[s]]
+                # Weights of A are positive and of B negative: the sign makes sums B less A.
                 signed = -times[k] * weight[of_k[s]] / total[s]
                 by_chance = signed * (value[of_k[s]] - pooled) * inflation(int(units[:, k].sum()))
                 within = signed * (value[of_k[s]] - mean[s]) * inflation(int(units[s, k]))
@@ -411,5 +411,6 @@ def add_kinds(
 def _distinct_by_kind(numbers, is_of):
     """How many different numbers each kind has."""
     order = np.argsort(numbers, kind="stable")
+    # Where a new number begins; the prepended one differs from the first for sure.
     first = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order[:1]] - 1))
     return np.logical_or.reduceat(is_of[order], first, axis=0).sum(0)

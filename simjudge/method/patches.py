@@ -66,6 +66,7 @@ class Contexts(ShortRepr):
             rows: (M,) numbers of contexts, counted through all sets.
         """
         first = np.cumsum([0, *map(len, parts)])
+        # "right": an empty set has no numbers, and the one behind it begins at the same place.
         part_of = np.searchsorted(first, rows, side="right") - 1
         area, count = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         for number, part in enumerate(parts):
@@ -97,6 +98,7 @@ class Contexts(ShortRepr):
         """
         count = np.diff(self.start)[rows]
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+        # Place in the new table plus how far each context has moved gives the place in the old one.
         planes = np.repeat(self.start[:-1][rows] - start[:-1], count) + np.arange(start[-1])
         return Contexts(
             start,
@@ -110,6 +112,7 @@ class Contexts(ShortRepr):
     def marked_empty(self) -> Contexts:
         """The same, but contexts in which nothing is set hold a pixel of a class of their own: they are alike then."""
         empty = self.area == 0
+        # `np.insert` counts places in the old array, so that all are inserted at once.
         at = self.start[:-1][empty]
         words = np.insert(self.words, at, 0, axis=0)
         plane_class = np.insert(self.plane_class, at, EMPTY)
@@ -144,6 +147,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         anchors: (N,) rows of `frames.objects`.
     """
     edges, (height, width) = _whole_edges(frames, method), method.patch
+    # Twice the centre stays a whole number; the halving below is the only rounding.
     twice, side = edges[anchors, :2] + edges[anchors, 2:], np.array([width, height], np.int64)
     # The authors' public tool halves an odd patch by itself.
     origin = twice // 2 - side // 2 if method.integer_boxes else (twice - side) // 2
@@ -195,7 +199,7 @@ def _cut_patches(frames: FrameSet, method: Method, frame: IntArray, origin: IntA
     plane_class, words, plane_area = _empty_planes(int(start[-1]), height, width)
     masks = painted.masks
     pixels = (masks.origin.astype(np.int64), masks.shape.astype(np.int64), masks.bits, masks.start)
-    fill_planes(*scene, width, *pixels, start, plane_class, words, plane_area)
+    fill_planes(scene, width, pixels, (start, plane_class, words, plane_area))
     return Contexts(start, classes[plane_class], words, plane_area, _areas(start, plane_area), method.patch)
 
 

@@ -44,6 +44,7 @@ class CurveBasis(ShortRepr):
         mean, spread = covariates.mean(axis=0), covariates.std(axis=0)
         # Of a column that repeats one number, rounding leaves a spread.
         spread = np.where(spread > 1e-9 * (1 + np.abs(mean)), spread, 0.0)
+        # A constant covariate becomes 0 by division by infinity, without a branch.
         standard = (covariates - mean) / np.where(spread > 0, spread, np.inf)
         knots = []
         for column in standard.T:
@@ -86,6 +87,7 @@ class CurveBasis(ShortRepr):
         at = 0
         for knots in self.knots:
             count, length = max(0, len(knots) - 1), np.diff(knots)
+            # Row k takes slope k from slope k + 1.
             change = np.diff(np.eye(count), axis=0) if count else np.zeros((0, 0))
             between = (length[1:] + length[:-1]) / 2
             out[at : at + count, at : at + count] = change.T @ (change / between[:, None])
@@ -127,10 +129,13 @@ def fit_penalized(
         linear = design @ parameters
         expected = logistic_share(linear) if problem.logistic else linear
         weight = expected * (1 - expected) if problem.logistic else np.ones(len(target))
+        # Iteratively reweighted least squares: the Hessian of the mean loss.
         curvature = (design * weight[:, None]).T @ design / len(target) + problem.penalty
         slope = design.T @ (target - expected) / len(target) - problem.penalty @ parameters
+        # Where the quadratic model around the parameters is least within the bounds.
         step = bounded_minimum(curvature, curvature @ parameters + slope, problem.sign) - parameters
         size, previous = 1.0, loss
+        # Halved until the loss falls: Newton steps of logistic models may overshoot.
         while (loss := penalized_loss(design, target, parameters + size * step, problem)) > previous and size > 1e-6:
             size /= 2
         if loss > previous:
@@ -164,18 +169,21 @@ def bounded_minimum(curvature: FloatArray, linear: FloatArray, sign: IntArray) -
         linear: (P,).
         sign: (P,), see `PenalizedProblem`.
     """
+    # Signs are moved into the problem, so that every bound is x >= 0.
     flip = np.where(sign == 0, 1, sign)
     curvature, linear = curvature * np.outer(flip, flip), linear * flip
     bounded, inside, found = sign != 0, sign == 0, np.zeros(len(linear))
     for _ in range(3 * len(linear) + 1):
         tried = _minimum_of(curvature, linear, inside)
         while (below := inside & bounded & (tried <= 0)).any():
+            # As far towards the trial as the first parameter allows that would cross 0.
             part = float((found[below] / np.maximum(found[below] - tried[below], 1e-300)).min())
             found = found + part * (tried - found)
             inside = inside & ~(bounded & (found <= 1e-14))
             found = np.where(inside, found, 0)
             tried = _minimum_of(curvature, linear, inside)
         found = tried
+        # The negative gradient of the fixed ones: where it points inwards, a bound is not binding.
         pull = np.where(inside, -np.inf, linear - curvature @ found)
         if inside.all() or pull.max() <= 1e-12 * (1 + np.abs(linear).max()):
             break

@@ -40,6 +40,7 @@ def coco_precision(hit: BoolArray, objects: float, weight: FloatArray | None = N
     heavy = np.ones(len(hit)) if weight is None else weight
     hits, total = np.cumsum(heavy * hit), np.cumsum(heavy)
     precision = hits / np.maximum(total, np.spacing(1))
+    # A recall that is never reached finds the 0 behind the end.
     best = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
     recall = hits / objects + (0.0 if weight is None else _ROUNDING)
     return float(best[np.searchsorted(recall, _RECALLS, side="left")].mean())
@@ -65,8 +66,10 @@ def precision_influence(hit: BoolArray, objects: float, weight: FloatArray | Non
     records = np.flatnonzero(precision > np.append(best[1:], -1.0))
     reached = records[np.searchsorted(records, np.arange(count))]
     weighted = heavy * hit
+    # The best precision of a hit is a quotient at `reached`: all predictions up to there move its two parts.
     by_hit = np.bincount(reached, weighted / total[reached], count)
     by_all = np.bincount(reached, weighted * best / total[reached], count)
-    more, less = (np.cumsum(each[::-1])[::-1] for each in (by_hit, by_all))
+    # Suffix sums: a prediction moves every curve point that is reached at its place or later.
+    more, less = (np.cumsum(counts[::-1])[::-1] for counts in (by_hit, by_all))
     area = float(weighted @ best) / objects
     return heavy * (hit * (best + more) - less) / objects, -area / objects

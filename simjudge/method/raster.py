@@ -66,28 +66,14 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
 
 
 @njit(cache=True, nogil=True)
-def _fill_planes_of(
-    frame,
-    first_row,
-    shown,
-    plane,
-    plane_count,
-    origin,
-    window,
-    width,
-    mask_origin,
-    mask_shape,
-    mask_bits,
-    mask_start,
-    start,
-    plane_class,
-    words,
-    plane_area,
-    i,
-):
+def _fill_planes_of(scene, width, pixels, planes, i):
     """`fill_planes` for patch i."""
+    frame, first_row, shown, plane, plane_count, origin, window = scene
+    mask_origin, mask_shape, mask_bits, mask_start = pixels
+    start, plane_class, words, plane_area = planes
     present = np.zeros(plane_count, np.bool_)
     _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
+    # Only planes that something is painted into have a row: sets of many classes would not fit otherwise.
     slot = np.zeros(plane_count, np.int64)
     row = start[i]
     for k in range(plane_count):
@@ -101,6 +87,7 @@ def _fill_planes_of(
             continue
         target = words[slot[plane[o]]]
         if mask_shape[o, 0] > 0:
+            # From the image to the patch.
             left, top = mask_origin[o, 0] - origin[i, 0], mask_origin[o, 1] - origin[i, 1]
             crop = (left, top, mask_shape[o, 0], mask_shape[o, 1])
             _paint_mask(target, width, c0, r0, c1, r1, crop, mask_bits[mask_start[o] : mask_start[o + 1]])
@@ -113,73 +100,22 @@ def _fill_planes_of(
 
 @has_numpy_form
 @njit(cache=True, nogil=True, parallel=True)
-def fill_planes(
-    frame,
-    first_row,
-    shown,
-    plane,
-    plane_count,
-    origin,
-    window,
-    width,
-    mask_origin,
-    mask_shape,
-    mask_bits,
-    mask_start,
-    start,
-    plane_class,
-    words,
-    plane_area,
-):
+def fill_planes(scene, width, pixels, planes):
     """Paint every object of a patch's frame into its planes, then count areas.
 
     Args:
+        scene: the arguments of `count_planes`.
         width: of a patch, pixels.
-        start: int64 (N + 1,), the first plane of each patch below.
-        plane_class: int64 (P,), out: the number of each plane.
+        pixels: origin, shape, bits and start of the objects' masks, see `simjudge.core.object_tables.Masks`.
+        planes: start, int64 (N + 1,), the first plane of each patch; and out: the class of each plane, int64 (P,), its
+            words and its area.
     """
-    if len(frame) < PATCHES_TO_SPLIT:
-        for i in range(len(frame)):
-            _fill_planes_of(
-                frame,
-                first_row,
-                shown,
-                plane,
-                plane_count,
-                origin,
-                window,
-                width,
-                mask_origin,
-                mask_shape,
-                mask_bits,
-                mask_start,
-                start,
-                plane_class,
-                words,
-                plane_area,
-                i,
-            )
+    if len(scene[0]) < PATCHES_TO_SPLIT:
+        for i in range(len(scene[0])):
+            _fill_planes_of(scene, width, pixels, planes, i)
     else:
-        for i in prange(len(frame)):
-            _fill_planes_of(
-                frame,
-                first_row,
-                shown,
-                plane,
-                plane_count,
-                origin,
-                window,
-                width,
-                mask_origin,
-                mask_shape,
-                mask_bits,
-                mask_start,
-                start,
-                plane_class,
-                words,
-                plane_area,
-                i,
-            )
+        for i in prange(len(scene[0])):
+            _fill_planes_of(scene, width, pixels, planes, i)
 
 
 @njit(cache=True, nogil=True)
@@ -187,6 +123,7 @@ def _paint_mask(target, width, c0, r0, c1, r1, crop, bits):
     left, top, crop_height, crop_width = crop
     for r in range(max(r0, top), min(r1, top + crop_height)):
         for c in range(max(c0, left), min(c1, left + crop_width)):
+            # Masks are packed row by row, the highest bit first (np.packbits).
             bit = (r - top) * crop_width + (c - left)
             if (bits[bit // 8] >> (7 - bit % 8)) & 1:
                 set_run(target, r * width + c, r * width + c + 1)

@@ -55,6 +55,7 @@ class Neighbours(ShortRepr):
             number: of the threshold, ascending, from 0 on.
         """
         kept = self.level > number
+        # The number of kept pairs before each place turns old starts into new ones.
         before = np.concatenate([[0], np.cumsum(kept)])
         return Neighbours(self.row, before[self.start], self.rank[kept], self.level[kept])
 
@@ -131,6 +132,7 @@ def join_tables(rows: Contexts, columns: ContextTree, theta: float, *, strict: b
         For each row the similar columns by their number, ascending.
     """
     numbers, ones = np.arange(len(rows)), np.ones(len(columns), np.int64)
+    # Every row in one block: a few rows cannot fill memory.
     limits, no_end = np.array([theta]), np.iinfo(np.int64).max
     _, *found = _join_rows(
         context_planes(rows), numbers, 0, columns.planes, columns.leaves, columns.nodes, ones, limits, strict, no_end
@@ -160,6 +162,7 @@ def _can_reach(bound, smallest, both, theta):
     above theta, the union times theta is rounded to no more than the intersection.
     """
     bound = min(bound, smallest)
+    # The largest intersection goes with the smallest union, so this is the best case of S >= theta.
     return bound >= theta * (both - bound)
 
 
@@ -179,6 +182,7 @@ def _cell_bound(planes, i, start_j, plane_class_j, cells_j, j):
             p += 1
         else:
             q += 1
+    # Cells are counts divided by the unit and rounded up, so that the bound stays above the truth.
     return bound * planes.cell_unit
 
 
@@ -186,6 +190,7 @@ def _cell_bound(planes, i, start_j, plane_class_j, cells_j, j):
 def _intersection(rows, i, columns, j, smallest, both, theta):
     """The intersection of two contexts, or -1 where the counts of blocks rule out S >= theta."""
     bound, p, q = 0, rows.start[i], columns.start[j]
+    # Whole cache lines (64 bytes): the compiler turns the sums into vector instructions.
     lines = rows.blocks.shape[1] // CACHE_LINE
     while p < rows.start[i + 1] and q < columns.start[j + 1]:
         if rows.plane_class[p] == columns.plane_class[q]:
@@ -195,11 +200,13 @@ def _intersection(rows, i, columns, j, smallest, both, theta):
             p += 1
         else:
             q += 1
+    # A byte for 64 pixels: an eighth of what the bits below have to read.
     if not _can_reach(bound, smallest, both, theta):
         return -1
     inter, p, q = 0, rows.start[i], columns.start[j]
     while p < rows.start[i + 1] and q < columns.start[j + 1]:
         if rows.plane_class[p] == columns.plane_class[q]:
+            # Only lines in which both have a pixel: boxes fill a small part of a patch.
             first = np.int64(max(rows.lines[p, 0], columns.lines[q, 0]))
             end = np.int64(min(rows.lines[p, 1], columns.lines[q, 1]))
             if first < end:
@@ -216,15 +223,18 @@ def _intersection(rows, i, columns, j, smallest, both, theta):
 def _group_can_reach(rows, i, groups, g, theta):
     """Whether any context of a group may be similar to context i."""
     own, low, high = rows.area[i], groups.area[g, 0], groups.area[g, 1]
+    # S is at most the quotient of the areas.
     if high < theta * own or own < theta * low:
         return False
     bound = _cell_bound(rows, i, groups.start, groups.plane_class, groups.cells, g)
+    # The largest area bounds the intersection, the smallest one the union: both at their best.
     return _can_reach(bound, min(own, high), own + low, theta)
 
 
 @njit(cache=True, nogil=True)
 def _join_row(rows, i, columns, leaves, nodes, thetas, strict, found, level, similarity):
     """The similar columns of one row: their number; out: which, at how many thetas, and how similar."""
+    # Bounds are of the lowest threshold; levels of the others follow from the exact S.
     count, theta, own = 0, thetas[0], rows.area[i]
     per_node = NODE // LEAF
     for node in range(len(nodes.area)):
@@ -284,6 +294,7 @@ def _join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, stric
         place, level = _grown(place, used, used + count), _grown(level, used, used + count)
         similarity = _grown(similarity, used, used + count)
         for k in range(count):
+            # Memory is taken by samples listed, and a distinct context may stand for many.
             items += sizes[found[k]]
             place[used + k], level[used + k], similarity[used + k] = found[k], found_level[k], found_similarity[k]
         end += 1
@@ -299,6 +310,7 @@ def _find_matches(start, place, similarity, matches, best, best_similarity):
     for r in range(len(start) - 1):
         for k in range(start[r], start[r + 1]):
             match = matches[place[k]]
+            # Tuples compare in order: similarity first, and the smaller number of equal ones.
             if match >= 0 and (best[r] < 0 or (similarity[k], -match) > (best_similarity[r], -best[r])):
                 best[r], best_similarity[r] = match, similarity[k]
 
@@ -312,6 +324,7 @@ def _list_marked(marks, level_of, rank, level, at):
             continue
         marks[word] = 0
         while bits != 0:
+            # x & -x isolates the lowest set bit; the ones below it count its place.
             lowest = bits & (~bits + uint64(1))
             bits ^= lowest
             rank[at] = word * WORD + count_ones(lowest - uint64(1))
@@ -333,6 +346,7 @@ def _list_samples(start, place, level, first_rank, ranks):
     for r in range(len(start) - 1):
         for k in range(start[r], start[r + 1]):
             for m in range(first_rank[place[k]], first_rank[place[k] + 1]):
+                # Marking bits and reading them in order sorts in linear time; the ranks of a row are dense.
                 marks[ranks[m] // WORD] |= uint64(1) << uint64(ranks[m] % WORD)
                 level_of[ranks[m]] = level[k]
         _list_marked(marks, level_of, rank, level_out, first[r])

@@ -53,9 +53,9 @@ def _join(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """For each point the similar ones: where they start, their numbers, and their largest difference."""
     # The tree's own limit is rounded by the last bit; the exact one is drawn below.
     lists = cKDTree(points).query_ball_point(points, 1.0 + 1e-9, p=np.inf)
-    count = np.array([len(each) for each in lists], np.int64)
+    count = np.array([len(found) for found in lists], np.int64)
     row = np.repeat(np.arange(len(points)), count)
-    near = np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in lists)])
+    near = np.concatenate([np.empty(0, np.int64), *(np.asarray(found, np.int64) for found in lists)])
     distance = np.abs(points[row] - points[near]).max(1, initial=0.0)
     kept = distance <= 1.0
     row, near, distance = row[kept], near[kept], distance[kept]

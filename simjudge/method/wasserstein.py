@@ -33,9 +33,11 @@ def wasserstein_distance(a: FloatArray, b: FloatArray) -> float:
 def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def]
     total, a = 0.0, 0
     for k in range(len(values) - 1):
+        # A truth value counts as 0 or 1.
         a += from_a[k]
         step = values[k + 1] - values[k]
         if step > 0:
+            # |a / n_a - b / n_b| times n_a n_b, in whole numbers.
             total += abs(a * n_b - (k + 1 - a) * n_a) * step
     return total / (n_a * n_b)
 
@@ -131,6 +133,7 @@ def compare_lists(  # type: ignore[no-untyped-def]
         values, from_a = np.empty(n_a + n_b), np.empty(n_a + n_b, np.bool_)
         i, j, sum_a, sum_b = 0, 0, 0.0, 0.0
         while i < n_a or j < n_b:
+            # Both lists are sorted, so one merge orders the pool; ties enclose no area, whoever goes first.
             take_a = j >= n_b or (i < n_a and performance_a[a[i]] <= performance_b[b[j]])
             from_a[i + j] = take_a
             if take_a:

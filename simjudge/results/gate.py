@@ -164,7 +164,7 @@ class Gate:
             # Where performance has too few units, what cannot be told of a measure says nothing more.
             required = worst_verdict(performance, verdict) == verdict
             found.append(case(measure.measure.replace("_", " "), verdict, _measure_size(measure), required=required))
-        fails = any(each.outcome in FAILURES for each in found)
+        fails = any(case.outcome in FAILURES for case in found)
         kind = None if one.where is None or self.word != PREDICTS or fails else one.where.largest(margin, comparisons)
         if kind is not None:
             size = f"B less A {kind.difference:.3f} (95 %: {kind.low:.3f} to {kind.high:.3f})"

@@ -47,6 +47,20 @@ def autostart() -> Any:
     )
 
 
+def output_type() -> Any:
+    """The declaration of the parameter `output_type`, a field of the settings class of a node that drives."""
+    return setting(
+        INPUT_TYPE,
+        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
+    )
+
+
+def base_frame() -> Any:
+    """The declaration of the parameter `base_frame`, likewise."""
+    return setting("base_link", "Coordinate frame in the headers of vehicle/input.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class StageSettings(Settings):
     """The settings of every node that takes data from other nodes (see `simjudge.nodes.ending`)."""
@@ -225,12 +239,8 @@ class DriverSettings(StageSettings):
         high=10,
         changeable=True,
     )
-    output_type: str = setting(
-        INPUT_TYPE,
-        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
-        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
-    )
-    base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
+    output_type: str = output_type()
+    base_frame: str = base_frame()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,12 +274,8 @@ class ManualSettings(StageSettings):
         high=20,
         changeable=True,
     )
-    output_type: str = setting(
-        INPUT_TYPE,
-        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
-        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
-    )
-    base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
+    output_type: str = output_type()
+    base_frame: str = base_frame()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
@@ -213,6 +214,11 @@ err = Console(stderr=True, soft_wrap=True, highlight=False)
 def print_note(line: str) -> None:
     """Print something that is not a result, to stderr."""
     err.print(line, markup=False)
+
+
+def print_result_place(out: Path) -> None:
+    """Say where a result lies, and how to look at it."""
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
 
 
 @contextmanager

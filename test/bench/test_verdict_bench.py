@@ -10,6 +10,7 @@ from test_verdict_designs import bench_module
 
 bench_module("told_units")
 designs = bench_module("verdict_designs")
+bench_module("verdict_tables")
 verdicts = bench_module("verdicts")
 DESIGNS, NOTHING, Difference = designs.DESIGNS, designs.NOTHING, designs.Difference
 Trial = verdicts.Trial

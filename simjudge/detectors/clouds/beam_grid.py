@@ -49,6 +49,7 @@ def build_grid(points: FloatArray, ring: IntArray) -> BeamGrid:
     rank = _rank_by_elevation(points, ring)
     azimuth = np.arctan2(points[:, 1], points[:, 0])
     columns = _count_columns(azimuth, rank)
+    # The modulo is for an azimuth of exactly pi, which rounding puts beyond the last column.
     column = np.floor((azimuth + np.pi) * (columns / (2 * np.pi))).astype(np.int64) % columns
     first, following = _fill_cells(rank, column, int(rank.max()) + 1, columns)
     return BeamGrid(rank, column, first, following)
@@ -59,7 +60,9 @@ def rings_of_order(points: FloatArray) -> IntArray | None:
     if len(points) < 2 * _LEAST_POINTS:
         return None
     azimuth = np.arctan2(points[:, 1], points[:, 0])
+    # Steps in -pi to pi: without it one step of each turn is a whole turn back.
     step = (np.diff(azimuth) + np.pi) % (2 * np.pi) - np.pi
+    # Lidars turn either way.
     sense = -1.0 if np.median(step) < 0 else 1.0
     ring: IntArray = _rings_by_turns(step * sense)
     count = np.bincount(ring)
@@ -67,12 +70,14 @@ def rings_of_order(points: FloatArray) -> IntArray | None:
         return None
     elevation = np.arctan2(points[:, 2], np.hypot(points[:, 0], points[:, 1]))
     mean = np.bincount(ring, elevation) / count
+    # One ring is one cone: its points share an elevation, wherever they lie.
     spread = np.sqrt(np.bincount(ring, (elevation - mean[ring]) ** 2) / count)
     return ring if np.median(spread) < _WIDEST else None
 
 
 def _rank_by_elevation(points: FloatArray, ring: IntArray) -> IntArray:
     _, number = np.unique(ring, return_inverse=True)
+    # Tangent and not angle: monotonic, and cheaper.
     slope = points[:, 2] / np.maximum(np.hypot(points[:, 0], points[:, 1]), 1e-9)
     order = np.argsort(np.bincount(number, slope) / np.bincount(number), kind="stable")
     rank = np.empty(len(order), np.int64)
@@ -83,6 +88,7 @@ def _rank_by_elevation(points: FloatArray, ring: IntArray) -> IntArray:
 def _count_columns(azimuth: FloatArray, ring: IntArray) -> int:
     order = np.lexsort((azimuth, ring))
     step = np.diff(azimuth[order])[np.diff(ring[order]) == 0]
+    # Two returns of one beam have the same azimuth, and are no step.
     step = step[step > _LEAST_STEP]
     return int(np.clip(np.rint(2 * np.pi / np.median(step)), 1, _MOST_COLUMNS)) if len(step) else 1
 
@@ -100,6 +106,7 @@ def _rings_by_turns(step):  # type: ignore[no-untyped-def]
             ahead = 0.0
         elif ahead >= 2 * np.pi - _ROUNDING:
             number += 1
+            # What is beyond the turn already belongs to the next one.
             ahead -= 2 * np.pi
         ring[row + 1] = number
     return ring
@@ -109,6 +116,7 @@ def _rings_by_turns(step):  # type: ignore[no-untyped-def]
 def _fill_cells(ring, column, rings, columns):  # type: ignore[no-untyped-def]
     first = np.full((rings, columns), -1, np.int64)
     following = np.full(len(ring), -1, np.int64)
+    # From the back, so that each list runs forward: a new point is put in front.
     for row in range(len(ring) - 1, -1, -1):
         following[row] = first[ring[row], column[row]]
         first[ring[row], column[row]] = row
@@ -142,6 +150,7 @@ def nearest_normals(points: FloatArray, nearest: int = NEAREST) -> FloatArray:
 
 def _normals(points: FloatArray, scatter: FloatArray, count: IntArray) -> FloatArray:
     normal: FloatArray = _flattest_axes(scatter)
+    # A surface is seen from its front: its normal points to the lidar, at the origin.
     away = np.einsum("ij,ij->i", normal, points) > 0
     normal = np.where(away[:, None], -normal, normal)
     normal[count < _LEAST_NEIGHBOURS] = np.nan
@@ -160,6 +169,7 @@ def _flattest_axes(scatter):  # type: ignore[no-untyped-def]
                 matrix[i, j] = matrix[j, i] = scatter[row, k]
                 axes[i, j] = axes[j, i] = 1.0 if i == j else 0.0
                 k += 1
+        # The trace is the sum of the eigenvalues, the scale below which an entry is rounding.
         tiny = _RELATIVE_ROUNDING * (matrix[0, 0] + matrix[1, 1] + matrix[2, 2])
         for _ in range(_MOST_SWEEPS):
             if abs(matrix[0, 1]) + abs(matrix[0, 2]) + abs(matrix[1, 2]) <= tiny:
@@ -181,6 +191,7 @@ def _rotate(matrix, axes, i, j):  # type: ignore[no-untyped-def]
     """Turn two axes so that they no longer vary together (Golub and Van Loan, Matrix Computations, 8.5.2)."""
     if matrix[i, j] == 0:
         return
+    # The smaller of both angles (at most 45 degrees), which keeps rounding small.
     ratio = (matrix[j, j] - matrix[i, i]) / (2 * matrix[i, j])
     tangent = (1.0 if ratio >= 0 else -1.0) / (abs(ratio) + math.sqrt(1 + ratio * ratio))
     cosine = 1 / math.sqrt(1 + tangent * tangent)
@@ -189,6 +200,7 @@ def _rotate(matrix, axes, i, j):  # type: ignore[no-untyped-def]
     matrix[i, i] -= change
     matrix[j, j] += change
     matrix[i, j] = matrix[j, i] = 0.0
+    # The third index: 0 + 1 + 2 is 3.
     k = 3 - i - j
     one, other = matrix[k, i], matrix[k, j]
     matrix[k, i] = matrix[i, k] = cosine * one - sine * other
@@ -245,6 +257,7 @@ def _gather(points, first, ring, column, start, limits, around, held):  # type: 
     held += 1
     for side in (-1, 1):
         last = start
+        # Less than half of the turn to each side: no cell is taken from both.
         for step in range(1, min(columns, (width - 1) // 2) + 1):
             other = first[ring, (column + side * step) % width]
             if other < 0:
@@ -253,6 +266,7 @@ def _gather(points, first, ring, column, start, limits, around, held):  # type: 
                 break
             _copy(points, other, around, held)
             held += 1
+            # The gap is from neighbour to neighbour, so that a long surface at a slant is followed.
             last = other
     return held
 

@@ -44,6 +44,7 @@ from simjudge.detectors.clouds.beam_grid import BeamGrid
 def find_root(parent, point):  # type: ignore[no-untyped-def]
     """The point that stands for the set of a point (parent: int64 (N,))."""
     while parent[point] != point:
+        # Path halving: each step points a member at its grandparent, which keeps trees flat without recursion.
         parent[point] = parent[parent[point]]
         point = parent[point]
     return point
@@ -53,6 +54,7 @@ def find_root(parent, point):  # type: ignore[no-untyped-def]
 def unite(parent, one, other):  # type: ignore[no-untyped-def]
     """Make one set of two points' sets."""
     a, b = find_root(parent, one), find_root(parent, other)
+    # The smaller root stays: a set is numbered by its first point, whatever order pairs come in.
     if a < b:
         parent[b] = a
     else:
@@ -94,8 +96,10 @@ def euclidean_clusters(points: FloatArray, mask: BoolArray, distance: float) -> 
     spans = np.floor((taken.max(0) - low) / side) + 1 + 2 * _REACH
     if math.prod(spans.tolist()) > _MOST_CELLS:
         raise UsageError(f"clusters of points {distance:g} m apart: the points span {np.ptp(taken, 0).max():.3g} m")
+    # A margin of empty cells on each side: neighbours of the outermost ones have keys of their own too.
     cell = np.floor((taken - low) / side).astype(np.int64) + _REACH
     wide, deep = int(spans[0]), int(spans[1])
+    # Row-major, so that the cells of a row that may be near have keys in one run.
     key = (cell[:, 2] * deep + cell[:, 1]) * wide + cell[:, 0]
     order = np.argsort(key, kind="stable")
     keys, start = np.unique(key[order], return_index=True)
@@ -109,6 +113,7 @@ def _join_cells(points, order, keys, start, row_stride, layer_stride, distance2)
     parent = np.arange(len(points))
     for cell in range(len(keys)):
         for k in range(start[cell] + 1, start[cell + 1]):
+            # All points of a cell lie within the distance by its size; none has to be measured.
             unite(parent, order[start[cell]], order[k])
     for cell in range(len(keys)):
         for layer in range(_REACH + 1):
@@ -140,6 +145,7 @@ def ring_clusters(
     points: FloatArray, mask: BoolArray, grid: BeamGrid, *, distance: float, angle_deg: float, rings: int, columns: int
 ) -> IntArray:
     """Find clusters among neighbours by ring and column: int64 (N,); points: float64 (N, 3); mask: bool (N,)."""
+    # Sine and cosine once, so that the loop needs no arctangent.
     limits = (distance**2, math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg)))
     numbers: IntArray = _cluster(
         points, mask, (grid.ring, grid.column, grid.first, grid.following), limits, rings, columns
@@ -153,6 +159,7 @@ def _cluster(points, mask, grid, limits, rings, columns):  # type: ignore[no-unt
     count, width = first.shape
     parent = np.arange(len(points))
     # Each pair is looked at once: this cell, the cells after it in the ring, and all of the rings above.
+    # More than half of the turn would meet each cell from both sides.
     reach = min(columns, width // 2)
     last = reach if 2 * reach < width else reach - 1
     for row in range(len(points)):
@@ -164,6 +171,7 @@ def _cluster(points, mask, grid, limits, rings, columns):  # type: ignore[no-unt
             other = following[other]
         for up in range(min(rings, count - 1 - ring[row]) + 1):
             for ahead in range(1 if up == 0 else -last, reach + 1):
+                # Columns close to a turn: the last one neighbours the first.
                 other = first[ring[row] + up, (column[row] + ahead) % width]
                 while other >= 0:
                     _join(points, mask, parent, row, other, limits)
@@ -213,12 +221,14 @@ def fit_l_shapes(
     none is empty; `step_deg`: orientations are tried so many degrees apart; `nearest`: d0 of closeness, metres; `side`:
     points so near to a side count for the fit, metres.
     """
+    # A rectangle is itself again after 90 degrees, with its sides swapped.
     angles = np.radians(np.arange(0.0, 90.0, step_deg))
     rows = np.empty((len(start) - 1, 6))
     _fit(points, start, (np.cos(angles), np.sin(angles)), CRITERIA.index(criterion), nearest, side, rows)
     chosen = rows[:, 4].astype(np.int64)
     longer = rows[:, 2] >= rows[:, 3]
     yaw = angles[chosen] + np.where(longer, 0.0, math.pi / 2)
+    # Length has no front: directions half a turn apart are one.
     yaw = np.where(yaw > math.pi / 2, yaw - math.pi, yaw)
     return Rectangles(rows[:, :2], np.where(longer[:, None], rows[:, 2:4], rows[:, 3:1:-1]), yaw, rows[:, 5])
 
@@ -241,6 +251,7 @@ def _fit(points, start, directions, criterion, nearest, side, rows):  # type: ig
         cosine, sine = cosines[chosen], sines[chosen]
         low1, high1, low2, high2 = ends = _project(own, cosine, sine, c1, c2)
         middle1, middle2 = (low1 + high1) / 2, (low2 + high2) / 2
+        # Back from the axes of the sides to x and y.
         rows[cluster, 0] = middle1 * cosine - middle2 * sine
         rows[cluster, 1] = middle1 * sine + middle2 * cosine
         rows[cluster, 2], rows[cluster, 3] = high1 - low1, high2 - low2
@@ -268,6 +279,7 @@ def _seen_sides(c1, c2, count, ends):  # type: ignore[no-untyped-def]
         from_high1 += (high1 - c1[row]) ** 2
         from_low2 += (c2[row] - low2) ** 2
         from_high2 += (high2 - c2[row]) ** 2
+    # Squares and not plain sums: the paper takes the norm of the distances.
     return from_high1 <= from_low1, from_high2 <= from_low2
 
 
@@ -282,6 +294,7 @@ def _score(c1, c2, count, ends, criterion, nearest):  # type: ignore[no-untyped-
         d1 = high1 - c1[row] if upper1 else c1[row] - low1
         d2 = high2 - c2[row] if upper2 else c2[row] - low2
         if criterion == 1:
+            # d0 bounds the weight of a point that lies on the side itself.
             total += 1 / max(min(d1, d2), nearest)
         elif d1 < d2:
             n1, sum1, square1 = n1 + 1, sum1 + d1, square1 + d1 * d1
@@ -289,6 +302,7 @@ def _score(c1, c2, count, ends, criterion, nearest):  # type: ignore[no-untyped-
             n2, sum2, square2 = n2 + 1, sum2 + d2, square2 + d2 * d2
     if criterion == 1:
         return total
+    # Points as near to both sides count for neither: a corner belongs to both.
     spread1 = square1 / n1 - (sum1 / n1) ** 2 if n1 else 0.0
     spread2 = square2 / n2 - (sum2 / n2) ** 2 if n2 else 0.0
     return -spread1 - spread2
@@ -314,9 +328,11 @@ def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> R
     """
     yaw, centre = rectangles.yaw, rectangles.centre
     missing = np.maximum(np.array(least) - rectangles.size, 0.0)
+    # (K, 2, 2): the unit vectors of length and width, row by row.
     axes = np.stack([np.stack([np.cos(yaw), np.sin(yaw)], -1), np.stack([-np.sin(yaw), np.cos(yaw)], -1)], 1)
     along: FloatArray = np.einsum("kij,kj->ki", axes, centre)
     largest = np.abs(along).max(1, keepdims=True)
+    # Scaled to 1 along the main axis: a rectangle seen head-on is moved by half of what it lacks.
     away = np.divide(along, largest, out=np.zeros_like(along), where=largest > 0)
     moved = np.einsum("ki,kij->kj", missing / 2 * away, axes)
     return replace(rectangles, centre=centre + moved, size=rectangles.size + missing)

@@ -99,6 +99,7 @@ def least_squares_plane(points: FloatArray) -> tuple[FloatArray, float]:
     """Normal (of length 1, upwards) and offset of the plane from which squared distances of points (N, 3) are least."""
     middle = points.mean(0)
     centred = points - middle
+    # The eigenvector of the least eigenvalue: eigh sorts them ascending.
     normal = np.linalg.eigh(centred.T @ centred)[1][:, 0]
     normal = -normal if normal[2] < 0 else normal
     return normal, -float(normal @ middle)
@@ -115,6 +116,7 @@ def best_plane(points, normals, drawn, limits):  # type: ignore[no-untyped-def]
         length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
         if length < 1e-9:
             continue
+        # Upwards, so that heights are positive above the ground.
         normal /= -length if normal[2] < 0 else length
         if normal[2] < limits[3]:
             continue

@@ -74,12 +74,14 @@ class PlacedBoxes(ShortRepr):
         if not len(centre) or not len(rows):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         offset = centre[:, None] - self.centre[rows]
+        # The geometric mean of both diagonals: sizes are logarithms.
         scale = np.exp((size[:, None] + self.size[rows]) / 2)
         distance = np.hypot(offset[..., 0], offset[..., 1]) / scale
         growth = np.abs(size[:, None] - self.size[rows])
         cost = distance + growth
         cost[(distance > reach[:, None]) | (growth > _SIZE) | (kind[:, None] != self.kind[rows])] = _NEVER
         able = cost < _NEVER
+        # Where nobody has a choice, every pair stands, and the assignment need not be solved.
         if max(able.sum(0).max(), able.sum(1).max()) <= 1:
             row, column = np.nonzero(able)
             return row.astype(np.int64), column.astype(np.int64)
@@ -129,10 +131,12 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
         aside = np.linalg.norm(boxes.centre[last[i]] + shift[i, :2] - boxes.centre[found], axis=1)
         growth = np.abs(boxes.size[last[i]] + shift[i, 2] - boxes.size[found])
         missed[found[steady]] = (aside * np.exp(-boxes.size[found]) + growth)[steady]
+        # Velocity in pixels, and in logarithm of size: a thing that comes nearer grows by a factor.
         moved = np.column_stack([boxes.centre[found] - boxes.centre[last[i]], boxes.size[found] - boxes.size[last[i]]])
         speed = moved / np.maximum(passed[i], 1e-9)[:, None]
         # Labels jitter: a velocity from two boxes alone is halfway a guess.
         velocity[i] = np.where(known[i, None], 0.5 * speed + 0.5 * velocity[i], speed)
+        # Growth beyond a fifth a step is jitter of small boxes, and would carry the next expectation away.
         velocity[i, 2] = np.clip(velocity[i, 2], -0.2, 0.2)
         last[i], seen[i], known[i] = found, now, True
         free = np.ones(len(rows), np.bool_)
@@ -166,12 +170,14 @@ def _without_jumps(track: IntArray, missed: FloatArray, order: IntArray, start: 
     known = ~np.isnan(missed)
     if not known.any():
         return track
+    # Against a high quantile of the set itself: how smoothly things glide depends on camera and rate.
     jump = known & (np.nan_to_num(missed) > max(_SMOOTH, _JUMP * float(np.quantile(missed[known], 6 / 7))))
     place = np.zeros(len(start) - 1, np.int64)
     place[order] = np.arange(len(order))
     rows = np.flatnonzero(track >= 0)
     when = np.repeat(place, np.diff(start))
     rows = rows[np.lexsort((when[rows], track[rows]))]
+    # Counting beginnings numbers the tracks anew.
     begins = (np.diff(track[rows], prepend=-1) != 0) | jump[rows]
     out = track.copy()
     out[rows] = np.cumsum(begins) - 1
@@ -194,6 +200,7 @@ def can_follow(boxes: PlacedBoxes, order: IntArray, time: FloatArray, seed: int 
     tried = zip(order[near].tolist(), order[others].tolist(), strict=True)
     chance = np.array([_matched(boxes, frame, other) for frame, other in tried])
     by_time, by_chance = neighbours.mean(), chance.mean()
+    # Standard error of the difference of two means.
     error = float(np.sqrt((neighbours.var() + chance.var()) / len(near)))
     gain = by_time - by_chance
     return bool(by_time >= 0.5 and gain >= _LEAST_GAIN * (1 - by_chance) and gain > 3 * error)

@@ -104,7 +104,9 @@ def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, e
     if 3 * length > frames:
         return None
     half = max(2, length // 2)
+    # Nearer than a stretch and the life of a track, frames are alike because they show the same moment.
     apart = 2 * half + int(np.quantile(lives, 0.95))
+    # Empty frames between sequences, more than a stretch is long: no line runs from one into the next.
     gap = np.full(2 * half + 2, -1, np.int64)
     frame = np.concatenate([part for frames in chosen for part in (frames, gap)])
     run = np.concatenate([part for number, f in enumerate(chosen) for part in (np.full(len(f), number), gap)])
@@ -125,6 +127,7 @@ def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[_Table, Floa
     table = np.zeros((count, count), np.float32)
     for one, other in ((i, j), (j, i)):
         # A label counts once, however many partners it has in the other frame.
+        # Label and frame as one key, whose repeats are dropped.
         keys = np.sort(one * count + place[other])
         keys = keys[np.diff(keys, prepend=-1) != 0]
         np.add.at(table, (place[keys // count], keys % count), 1.0)
@@ -142,9 +145,11 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
         members = {k: np.flatnonzero((kind == number) & (level == k)) for k in levels}
         trees = {k: cKDTree(centre[of]) for k, of in members.items()}
         for k in levels:
+            # Sizes are alike within one level at most, and each pair of levels is looked at once.
             for other in (k, k + 1):
                 if other not in trees:
                     continue
+                # The largest reach within the level; the exact one is tested below.
                 reach = _REACH * np.exp((other + 1) * _SIZE)
                 total += int(trees[k].count_neighbors(trees[other], reach))
                 if total > _MOST_PAIRS:
@@ -173,6 +178,7 @@ def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[In
     for slope in _SLOPES:
         score, whole, own = np.zeros((count, count), np.float32), np.zeros(count), np.zeros(count)
         for d in offsets.tolist():
+            # A shifted view of the padded table adds one step of all lines at once.
             r, c = margin + d, margin + round(slope * d)
             score += padded[r : r + count, c : c + count]
             own += many[r : r + count]
@@ -182,12 +188,14 @@ def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[In
     inside = stretches.frame >= 0
     index = np.arange(count)
     open_pairs = inside[:, None] & inside
+    # Close in time within one sequence is no second pass.
     near = np.abs(index[:, None] - index) < stretches.apart
     open_pairs &= ~(near & (stretches.run[:, None] == stretches.run))
     limit = np.array([_limit(row[is_open]) for row, is_open in zip(best, open_pairs, strict=True)])
     doubtful, unclear = _doubtful(np.where(open_pairs, best, np.float32(0)), stretches.apart)
     found = open_pairs & (best >= limit[:, None]) & (best >= limit) & _peaks(best, half)
     found &= ~doubtful[:, None] & ~doubtful
+    # Only the lower triangle: each pair of passes is found once.
     earlier = np.where(found & (index < index[:, None]), best, 0.0)
     chosen = np.argsort(-earlier, axis=1, kind="stable")[:, :_PASSES]
     first, rank = np.nonzero(np.take_along_axis(earlier, chosen, 1) > 0)
@@ -200,6 +208,7 @@ def _doubtful(best: _Table, apart: int) -> tuple[BoolArray, BoolArray]:
     for i in np.flatnonzero(highest >= _ALIKE).tolist():
         place = int(best[i].argmax())
         for side in (best[i, place : place + apart + 1], best[i, max(0, place - apart) : place + 1][::-1]):
+            # Past a dip: what is as high without one is the flank of the same peak.
             beyond = np.minimum.accumulate(side) <= _DIP * highest[i]
             doubtful[i] |= bool((beyond & (side >= _SECOND * highest[i])).any())
     return doubtful, doubtful & (highest >= _SURELY_ALIKE)
@@ -252,6 +261,7 @@ def _limit(scores: _Table) -> float:
     if not len(scores):
         return np.inf
     middle = float(np.median(scores))
+    # The median absolute deviation of a normal distribution is 1 / 1.4826 of its standard deviation.
     spread = 1.4826 * float(np.median(np.abs(scores - middle)))
     return max(_ALIKE, middle + _DISTINCT * max(spread, 0.02))
 
@@ -270,8 +280,8 @@ def _joined(boxes: PlacedBoxes, track: IntArray, first: IntArray, second: IntArr
         a, b = boxes.rows(f), boxes.rows(g)
         a, b = a[track[a] >= 0], b[track[b] >= 0]
         for side, frame in ((a, f), (b, g)):
-            for each in track[side].tolist():
-                taking_part.setdefault(each, set()).add(frame)
+            for member in track[side].tolist():
+                taking_part.setdefault(member, set()).add(frame)
         i, j = boxes.match(a, b, _REACH)
         for one, other in zip(track[a[i]].tolist(), track[b[j]].tolist(), strict=True):
             votes[one, other] = votes.get((one, other), 0) + 1

@@ -305,6 +305,7 @@ def _paired_objects(sides: list[_Side], keys: list[IntArray]) -> tuple[IntArray,
         second.append(keys[1][b[j]])
     met, count = np.unique(np.stack([np.concatenate(first), np.concatenate(second)]), axis=1, return_counts=True)
     seen = [np.bincount(own, minlength=int(max(own.max(initial=-1) for own in keys)) + 1) for own in keys]
+    # In half of the frames of the rarer one at least.
     often = 2 * count >= np.minimum(seen[0][met[0]], seen[1][met[1]])
     return met[0, often], met[1, often]
 
@@ -330,6 +331,7 @@ def _time_effect(side: _Side, key: IntArray) -> TimeEffect | None:
     ordered = side.sequence is not None and not frames.independent
     if side.sequence is not None and ordered:
         inside = side.sequence.run != ALONE
+        # Runs far apart on one axis, so that no lag reaches from one into another; lone frames go below 0.
         far = int(np.ptp(side.sequence.slot[inside])) + 1000
         slot = np.where(inside, side.sequence.slot + side.sequence.run * far, -2 * (slot + 1))
     return time_effect(key, slot[side.frame], _levelled(side), 40 if ordered else 0)
@@ -339,6 +341,7 @@ def _levelled(side: _Side) -> FloatArray:
     """Performance less what class and size make of it."""
     box, kind = side.judged.frames.objects.box, side.judged.frames.objects.class_id
     size = np.log(np.maximum(np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), 1e-3))
+    # Within-class regression on log size: class means first, then one slope for all.
     value, trend = _without_means(kind, side.performance), _without_means(kind, size)
     power = float(trend @ trend)
     return value - trend * float(trend @ value) / power if power > 0 else value
@@ -363,7 +366,7 @@ def _numbered_units(
         blocks[1] = blocks[1] + int(blocks[0].max(initial=-1)) + 1
     numbers = np.unique(np.concatenate(blocks))
     numbers = numbers[numbers >= 0]
-    numbered = [np.where(each >= 0, np.searchsorted(numbers, each), -1) for each in blocks]
+    numbered = [np.where(block >= 0, np.searchsorted(numbers, block), -1) for block in blocks]
     frame_units, frame_count = _frame_units(sides, units, paired=paired)
     described = [
         _describe(side, own, block, effect)
@@ -403,6 +406,7 @@ def _frame_units(sides: list[_Side], units: list[IntArray], *, paired: bool) -> 
         rows = np.flatnonzero(side.things.thing >= 0)
         area = (box[rows, 2] - box[rows, 0]) * (box[rows, 3] - box[rows, 1])
         rows = rows[np.lexsort((area, side.frame[rows]))]
+        # Sorted by area within a frame, the last row is the largest thing.
         last = rows[np.diff(side.frame[rows], append=-1) != 0]
         own[side.frame[last]] = np.stack([np.zeros(len(last), np.int64), units[number][last]], axis=1)
         filled = np.zeros(len(frames), np.bool_)
@@ -421,6 +425,7 @@ def _fill(own: IntArray, filled: BoolArray, things: SeenThings) -> IntArray:
         there = filled[order]
         if there.any():
             before = np.maximum.accumulate(np.where(there, np.arange(len(order)), -1))
+            # What comes before the first thing in sight is taken to be at its place.
             before = np.where(before < 0, int(np.argmax(there)), before)
             own[order] = own[order[before]]
     return own

@@ -93,6 +93,7 @@ def _restarts(frame: IntArray, instance: IntArray) -> bool:
     frame, instance = frame[order], instance[order]
     begin = np.flatnonzero(np.diff(frame, prepend=-1) != 0)
     place = np.arange(len(frame)) - np.repeat(begin, np.diff(np.append(begin, len(frame))))
+    # A frame that counts anew has one offset in all its rows, 0 or 1.
     offset = instance - place
     regular = np.logical_and.reduceat(
         (offset == offset[begin][np.cumsum(np.isin(np.arange(len(frame)), begin)) - 1]) & (offset <= 1), begin
@@ -107,6 +108,7 @@ def _glide(frames: FrameSet, number: IntArray, time: FloatArray, run: IntArray) 
         return None
     box, frame = frames.objects.box, frames.objects.frame
     begin, end = np.searchsorted(frame, frame[second]), np.searchsorted(frame, frame[second], side="right")
+    # Any box of the same frame: what nearness is worth where numbers tell nothing.
     other = np.random.default_rng(0).integers(begin, end)
     return float(near_boxes(box[first], box[second]).mean()), float(near_boxes(box[first], box[other]).mean())
 
@@ -129,6 +131,7 @@ def near_boxes(first: FloatArray, second: FloatArray) -> BoolArray:
     `first`, `second`: float64 (N, 4), x0, y0, x1, y1 in pixels.
     """
     sizes = [np.maximum(np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), 1e-3) for box in (first, second)]
+    # Corners summed are twice the centre.
     moved = (first[:, :2] + first[:, 2:] - second[:, :2] - second[:, 2:]) / 2
     out: BoolArray = (np.hypot(moved[:, 0], moved[:, 1]) <= np.maximum(*sizes)) & (
         np.abs(np.log(sizes[0] / sizes[1])) <= 0.7
@@ -145,6 +148,7 @@ def _chains(frames: FrameSet, number: IntArray, time: FloatArray, run: IntArray)
     frame = frames.objects.frame
     rows = np.flatnonzero(number >= 0)
     rows = rows[np.lexsort((time[frame[rows]], run[frame[rows]], number[rows]))]
+    # Sorted by number, run and time, a chain ends where any of them breaks.
     other = np.diff(number[rows], prepend=-1) != 0
     other |= np.diff(run[frame[rows]], prepend=-2) != 0
     out = np.full(len(number), -1, np.int64)
@@ -161,6 +165,7 @@ def _distance_spread(frames: FrameSet, number: IntArray) -> float | None:
     i, j = _together(frames.objects.frame[rows])
     if not len(i):
         return None
+    # An unordered pair as one key.
     low, high = np.minimum(number[rows[i]], number[rows[j]]), np.maximum(number[rows[i]], number[rows[j]])
     _, pair, counts = np.unique(low * (number.max() + 1) + high, return_inverse=True, return_counts=True)
     twice = counts[pair] > 1
@@ -168,10 +173,12 @@ def _distance_spread(frames: FrameSet, number: IntArray) -> float | None:
         return None
     i, j, pair = i[twice], j[twice], np.unique(pair[twice], return_inverse=True)[1]
     rng = np.random.default_rng(0)
+    # The same gaps with pairs mixed: the spread if numbers meant nothing.
     shuffled = rng.permutation(pair)
     best = 1.0
     for focal in _FIELDS_OF_VIEW:
         place = _positions(frames, rows, focal)
+        # In logarithms the unknown scale is a constant, which drops out of the spread.
         gap = np.log(np.maximum(np.linalg.norm(place[i] - place[j], axis=1), 1e-6))
         within, by_chance = _spread(gap, pair), _spread(gap, shuffled)
         if by_chance > 0:
@@ -201,6 +208,7 @@ def _positions(frames: FrameSet, rows: IntArray, focal: float) -> FloatArray:
     objects = frames.objects
     box, size = objects.box[rows], frames.size[objects.frame[rows]].astype(np.float64)
     f = focal * size[:, 0]
+    # Pinhole rays of the centres; the principal point is taken to be the middle.
     right = ((box[:, 0] + box[:, 2]) / 2 - size[:, 0] / 2) / f
     down = ((box[:, 1] + box[:, 3]) / 2 - size[:, 1] / 2) / f
     ray = np.stack([right, down, np.ones(len(rows))], 1)
@@ -218,6 +226,7 @@ def _spread(value: FloatArray, group: IntArray) -> float:
     """The median absolute deviation from the mean of the group, corrected for groups of few."""
     count = np.bincount(group)
     mean = np.bincount(group, value) / np.maximum(count, 1)
+    # Deviations from the mean of n are too small by sqrt((n - 1) / n).
     return float(np.median(np.abs(value - mean[group]) * np.sqrt(count[group] / np.maximum(count[group] - 1, 1))))
 
 
@@ -334,18 +343,22 @@ def seen_together(things: SeenThings, frame: IntArray) -> IntArray:
     place = np.arange(int(frame.max()) + 1)
     order = things.frames_in_order
     ordered = order[order < len(place)]
+    # Far above the numbers of frames out of order: a gap never reaches across both kinds.
     place[ordered] = len(place) + 2 * _GAP + np.arange(len(ordered))
     at = np.unique(np.stack([of, place[frame[rows]]]), axis=1)
     # Where a label is missing now and then, its thing was there.
     missing = np.where((np.diff(at[0]) == 0) & (np.diff(at[1]) <= _GAP + 1), np.diff(at[1]) - 1, 0)
+    # The frames between two sightings, listed one by one.
     owner = np.repeat(at[0, :-1], missing)
     since = np.arange(len(owner)) - np.repeat(np.cumsum(missing) - missing, missing)
     filled = np.repeat(at[1, :-1], missing) + 1 + since
     in_order = filled >= len(place) + 2 * _GAP
     i, j = np.concatenate([at[0], owner[in_order]]), np.concatenate([at[1], filled[in_order]])
     table = coo_array((np.ones(len(i)), (i, j))).tocsr()
+    # Of a table of things by frames with ones: frames that two things share.
     both = (table @ table.T).tocoo()
     seen = np.asarray(table.sum(axis=1)).reshape(-1)
+    # Intersection over union of the frames of both.
     share = both.data / (seen[both.row] + seen[both.col] - both.data)
     good = share >= _TOGETHER
     graph = coo_array((np.ones(int(good.sum())), (both.row[good], both.col[good])), shape=both.shape)

@@ -32,7 +32,7 @@ from simjudge.questions.certify.dossier_page import (
     write_policy_dossier,
 )
 from simjudge.questions.certify.point_dossier import holds_points, write_point_dossier
-from simjudge.questions.compare.words import overall_headline, overall_meaning
+from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
     ABLATION,

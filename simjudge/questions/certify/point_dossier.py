@@ -18,7 +18,7 @@ from simjudge.questions.tracks.page import TRACKS_PAGE
 from simjudge.questions.tracks.result import load_tracks
 from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
 from simjudge.questions.trajectories.result import load_trajectories
-from simjudge.results.saved_result import TRACKS, TRAJECTORIES
+from simjudge.results.saved_result import SAMPLES, TRACKS, TRAJECTORIES
 
 
 def holds_points(folder: Path) -> bool:
@@ -52,9 +52,9 @@ def _shown(folder: Path, title: str) -> tuple[str, str, Mapping[str, FloatArray]
     if (folder / TRAJECTORIES).is_file():
         runs = load_trajectories(folder)
         sentence = TRAJECTORIES_PAGE.sentences(runs)[0]
-        return TRAJECTORIES_PAGE.render(runs, folder, title), sentence, runs.tables.stretches
+        return TRAJECTORIES_PAGE.render(runs, folder, title), sentence, runs.tables[SAMPLES]
     tracks = load_tracks(folder)
-    return TRACKS_PAGE.render(tracks, folder, title), TRACKS_PAGE.sentences(tracks)[0], tracks.samples
+    return TRACKS_PAGE.render(tracks, folder, title), TRACKS_PAGE.sentences(tracks)[0], tracks.tables[SAMPLES]
 
 
 def _write_samples(path: Path, samples: Mapping[str, FloatArray]) -> None:

@@ -19,9 +19,10 @@ from simjudge.core.processes import (
     EXIT_TOO_FEW,
 )
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, progress, takes_settings
 
 if TYPE_CHECKING:
+    from simjudge.judging.metric_comparison import MetricComparisonResult
     from simjudge.questions.label_error.page import LabelErrorResult
     from simjudge.questions.rank.page import RankingResult
     from simjudge.results.gate import Gate, NamedComparison
@@ -135,6 +136,21 @@ class GateOptions:
         raise typer.Exit(codes.get(worst, EXIT_NO_OVERLAP))
 
 
+def finish_metrics(
+    result: MetricComparisonResult[Any], command: str, out: Path, gate: GateOptions | None = None
+) -> None:
+    """Print a comparison of metrics, and check it where that was asked for."""
+    from simjudge.results.gate import compared_metrics
+
+    print_table(result.table)
+    print_note(result.meaning)
+    print_result_place(out)
+    if gate is not None:
+        compared = [compared_metrics(result.name, result.metrics)] if gate.asked else []
+        gate.finish(f"simjudge {command}", compared, result.losses)
+    exit_if_lost(result.losses)
+
+
 @takes_settings
 def sweep(
     settings: SweepSettings,
@@ -147,7 +163,7 @@ def sweep(
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     exit_if_lost(result.losses)
 
 
@@ -218,7 +234,7 @@ def compare(
     if where := where_sentence(result.where):
         print_note(where)
     print_note(f"next: {result.next_step}")
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     gate.finish("simjudge compare", [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)
 
@@ -242,5 +258,5 @@ def _print_result(result: RankingResult | LabelErrorResult, out: Path) -> None:
     print_table(result.table)
     for line in result.lines:
         print_note(line)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     exit_if_lost(result.losses)

@@ -11,15 +11,8 @@ from simjudge.method.entry_numbers import Control
 from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.page.chart_data import NO_BREAK_SPACE, Cell, format_count, format_number, format_p, format_percent
-from simjudge.questions.compare.words import (
-    SMALL_OVERLAP,
-    SetNames,
-    blind_set,
-    finds_nothing,
-    judged_words,
-    measure_step,
-    worst_measure,
-)
+from simjudge.questions.compare.overall_words import judged_words, measure_step, worst_measure
+from simjudge.questions.compare.words import SMALL_OVERLAP, SetNames, blind_set, finds_nothing
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 

@@ -32,6 +32,17 @@ from simjudge.questions.compare.facts import (
     where_sentence,
 )
 from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
+from simjudge.questions.compare.overall_words import (
+    HEADS,
+    hidden_gap_sentence,
+    measure_meaning,
+    measure_notes,
+    measure_rows,
+    measure_values,
+    not_everywhere,
+    performance_beside,
+    worst_measure,
+)
 from simjudge.questions.compare.sections import (
     OPEN_SECTIONS,
     SORTED_BY_ID,
@@ -47,21 +58,7 @@ from simjudge.questions.compare.sections import (
     where_sections,
 )
 from simjudge.questions.compare.tables import GROUPS, SIDE_BY_SIDE, Footnotes, TableCell, format_cell
-from simjudge.questions.compare.words import (
-    HEADS,
-    SetNames,
-    capitalized,
-    correction_sentence,
-    given_sentences,
-    hidden_gap_sentence,
-    measure_meaning,
-    measure_notes,
-    measure_rows,
-    measure_values,
-    not_everywhere,
-    performance_beside,
-    worst_measure,
-)
+from simjudge.questions.compare.words import SetNames, capitalized, correction_sentence, given_sentences
 from simjudge.results.context_table import OVERALL
 from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet, ResultHeader

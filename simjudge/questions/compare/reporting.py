@@ -24,9 +24,10 @@ from simjudge.page.kit import is_report
 from simjudge.page.report_settings import FIFTYONE, HTML, RRD, Report, ReportSettings
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.figures import save_figures
+from simjudge.questions.compare.overall_words import verdicts_said
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.compare.tables import is_latex_table, is_number_table, write_csv, write_latex
-from simjudge.questions.compare.words import SetNames, verdicts_said
+from simjudge.questions.compare.words import SetNames
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import RESULT, Result, load_result, write_json

@@ -21,8 +21,9 @@ from simjudge.method.verdicts import Verdict
 from simjudge.page.kept_result import TabledResult
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import balance_sentence, control_sentence, next_step
+from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
-from simjudge.questions.compare.words import given_sentences, overall_headline, overall_meaning
+from simjudge.questions.compare.words import given_sentences
 from simjudge.results.context_table import ContextTable
 from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+from simjudge.questions.compare.command import finish_metrics
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
+from simjudge.terminal.common import print_note, split_sides, takes_settings
 
 
 @takes_settings
@@ -27,7 +28,4 @@ def compare_drives(
     example = "real_1.mcap real_2.mcap -- sim_1.mcap sim_2.mcap --out result"
     real, sim = split_sides(drives, "compare-drives", "drives", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
-    print_table(result.table)
-    print_note(result.meaning)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
-    exit_if_lost(result.losses)
+    finish_metrics(result, "compare-drives", out)

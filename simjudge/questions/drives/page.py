@@ -6,37 +6,32 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.installed import version
-from simjudge.method.verdicts import Verdict
+from simjudge.judging.metric_comparison import REAL, SIM
+from simjudge.judging.metric_page import SIDES, WIDEST_PX, WIDTH, input_section, metric_page, metric_table
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
-from simjudge.page.kit import FigureEmbedder, ResultPage
+from simjudge.page.kit import FigureEmbedder
 from simjudge.questions.drives.result import (
     COURSE,
-    REAL,
-    SIM,
-    WORDS,
+    QUESTION,
     SavedDrives,
-    headline,
     lead,
-    load_drive_result,
+    lines_of_side,
     misleading_places,
     w1_by_place,
 )
-from simjudge.results.metric_rows import COLUMNS, table_row, worst_of_metrics
+from simjudge.results.saved_result import LINES
 
-_WIDTH, _PANEL = 680.0, 150.0
-"""Points: width of a figure, and height of a panel along the course."""
+_PANEL = 150.0
+"""Points: height of a panel along the course."""
 _TALLEST, _SHORTEST = 620.0, 220.0
 """Points: limits of the height of the map."""
 _MARGINS = (62.0, 14.0, 26.0, 40.0)
-_SIDES = ((REAL, "a", "real"), (SIM, "b", "simulated"))
-_WIDEST_PX = 860
-"""Width of a figure on the page."""
 _BINS = 120
 """Places along the course at which means and spreads are drawn, at most."""
 _COLUMNS = {"lateral error": "lateral", "heading error": "heading", "speed": "speed"}
@@ -58,16 +53,16 @@ def drive_figures(result: SavedDrives) -> Figures:
 
 def lines_figure(result: SavedDrives) -> ReportFigure:
     """Draw all drives from above, over each other and over the course."""
-    course = result.drives(COURSE)[0]
-    drives = {side: result.drives(side) for side, _, _ in _SIDES}
+    course = lines_of_side(result, COURSE)[0]
+    drives = {side: lines_of_side(result, side) for side, _, _ in SIDES}
     every = [course, *drives[REAL], *drives[SIM]]
     spans = [float(np.ptp(np.concatenate([one_drive[axis] for one_drive in every]))) or 1.0 for axis in ("x", "y")]
-    height = float(np.clip((_WIDTH - 76) * spans[1] / spans[0] + 80, _SHORTEST, _TALLEST))
+    height = float(np.clip((WIDTH - 76) * spans[1] / spans[0] + 80, _SHORTEST, _TALLEST))
     with report_style():
-        figure = ReportFigure(_WIDTH, height, "The lines of all drives from above, real and simulated.")
-        axes = add_axes(figure, (0, 0, _WIDTH, height), (*_MARGINS[:2], 34.0, 40.0))
+        figure = ReportFigure(WIDTH, height, "The lines of all drives from above, real and simulated.")
+        axes = add_axes(figure, (0, 0, WIDTH, height), (*_MARGINS[:2], 34.0, 40.0))
         axes.plot(course["x"], course["y"], color=LIGHT["floor"], linewidth=1, linestyle="--", label="course")
-        for side, colour, name in _SIDES:
+        for side, colour, name in SIDES:
             names = result.file.inputs.real if side == REAL else result.file.inputs.sim
             for number, drive in enumerate(drives[side]):
                 x, y = _with_holes(drive)
@@ -87,13 +82,13 @@ def course_figure(result: SavedDrives) -> ReportFigure:
     length = result.file.course.length
     height = _PANEL * len(_COLUMNS) + 30
     with report_style():
-        figure = ReportFigure(_WIDTH, height, "Errors and speed along the course, real and simulated.")
+        figure = ReportFigure(WIDTH, height, "Errors and speed along the course, real and simulated.")
         for number, (title, column) in enumerate(_COLUMNS.items()):
             last = number == len(_COLUMNS) - 1
-            box = (0, number * _PANEL, _WIDTH, _PANEL + (30 if last else 0))
+            box = (0, number * _PANEL, WIDTH, _PANEL + (30 if last else 0))
             axes = add_axes(figure, box, (*_MARGINS[:3], 40.0 if last else 12.0))
             axes.set_title(f"{title} [{_UNITS[column]}]", fontsize=11)
-            for side, colour, name in _SIDES:
+            for side, colour, name in SIDES:
                 _draw_band(axes, result, side, column, colour, name)
             if column != "speed":
                 axes.axhline(0.0, color=LIGHT["floor"], linewidth=1)
@@ -113,8 +108,8 @@ def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
     row = next(metric_row for metric_row in result.metrics if metric_row.metric == metric)
     place, w1 = w1_by_place(result, metric)
     with report_style():
-        figure = ReportFigure(_WIDTH, 190.0, f"W1 of the {metric} along the course.")
-        axes = add_axes(figure, (0, 0, _WIDTH, 190.0), _MARGINS)
+        figure = ReportFigure(WIDTH, 190.0, f"W1 of the {metric} along the course.")
+        axes = add_axes(figure, (0, 0, WIDTH, 190.0), _MARGINS)
         axes.set_title(f"{metric}: W1 [{row.unit}]", fontsize=11)
         axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
         if row.noise is not None:
@@ -155,7 +150,7 @@ def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: 
 
 def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, FloatArray]:
     """Places along the course, or lap, of all drives of a side, and what was measured there."""
-    lines, length = result.tables.lines, result.file.course.length
+    lines, length = result.tables[LINES], result.file.course.length
     chosen = lines["side"] == side
     place = lines["distance"][chosen]
     if result.file.course.closed:
@@ -164,24 +159,11 @@ def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, 
     return place[inside], lines[column][chosen][inside]
 
 
-def render_drives_page(result: SavedDrives, title: str = "") -> str:
-    """Render the page."""
+def drive_sections(result: SavedDrives) -> list[Markup]:
+    """The sections of the page."""
     draw, file = FigureEmbedder().embed, result.file
     settings, places = file.parameters, misleading_places(result)
-    tints = [VERDICT_COLOURS[Verdict(row.verdict)] for row in result.metrics]
-    rows = [
-        [first, Cell(verdict, colour=tint), *rest]
-        for (first, verdict, *rest), tint in zip(map(table_row, result.metrics), tints, strict=True)
-    ]
-    return kit.page(
-        title or "Does the simulated car drive like the real one?",
-        result.name,
-        kit.hero(
-            headline(result),
-            VERDICT_COLOURS[worst_of_metrics(result.metrics)],
-            lead(result),
-            kit.bullets(map(WORDS.sentence, result.metrics)),
-        ),
+    return [
         kit.section(
             "Numbers",
             kit.note(
@@ -194,13 +176,13 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
                 "to the left and faster are positive. Steering effort is how much the steering changes in all per "
                 "metre."
             ),
-            kit.table(COLUMNS, rows, words=range(3)),
+            metric_table(result),
         ),
-        kit.section("The lines that were driven", kit.figure(draw(lines_figure(result)), width_px=_WIDEST_PX)),
+        kit.section("The lines that were driven", kit.figure(draw(lines_figure(result)), width_px=WIDEST_PX)),
         kit.section(
             "Along the course",
             kit.note(f"Lines are means over all drives{' and laps' * file.course.closed}, bands hold 90 % of them."),
-            kit.figure(draw(course_figure(result)), width_px=_WIDEST_PX),
+            kit.figure(draw(course_figure(result)), width_px=WIDEST_PX),
         ),
         kit.section(
             "Where the simulation misleads" if places else "W1 along the course",
@@ -210,32 +192,29 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
             ),
             *map(kit.paragraph, places),
             *(
-                kit.figure(draw(w1_figure(result, row.metric)), width_px=_WIDEST_PX)
+                kit.figure(draw(w1_figure(result, row.metric)), width_px=WIDEST_PX)
                 for row in result.metrics
                 if row.compared
             ),
         ),
-        kit.section(
+        input_section(
             "What went in",
+            result,
             kit.table(
                 (),
                 [("real", ", ".join(file.inputs.real)), ("simulated", ", ".join(file.inputs.sim))],
                 row_heads=True,
                 kind="inputs",
             ),
-            kit.bullets(file.notes),
-            kit.parameters({**settings, "simjudge": version()}),
         ),
-        losses=file.losses,
-        width_px=1100,
-    )
+    ]
 
 
-DRIVES_PAGE = ResultPage(
-    "one of compare-drives",
-    load_drive_result,
-    lambda result, _, title: render_drives_page(result, title),
+DRIVES_PAGE = metric_page(
+    QUESTION,
+    "Does the simulated car drive like the real one?",
+    lead,
+    drive_sections,
     drive_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *map(WORDS.sentence, result.metrics)],
-    tables=", whose tables lie in it as .parquet",
+    ", whose tables lie in it as .parquet",
 )

@@ -8,15 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, SummaryTable
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
-from simjudge.core.installed import version
-from simjudge.core.settings import declared, takes_setting_keywords
-from simjudge.core.text import JsonMapping
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.drive_logs import LOCK, DriveCommands, DriveLog, assemble_drive, count_breaks, read_drive
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
+from simjudge.judging.metric_comparison import (
+    REAL,
+    SIM,
+    MetricComparison,
+    MetricComparisonResult,
+    Tables,
+    few_runs_note,
+    share_of,
+)
 from simjudge.judging.point_metrics import scaled_certainty, scaled_comparison
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import estimate_block_length
@@ -25,7 +32,6 @@ from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
-from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -39,20 +45,9 @@ from simjudge.questions.drives.driven_line import (
     median_speed,
 )
 from simjudge.questions.drives.page import DRIVES_PAGE
-from simjudge.questions.drives.result import (
-    COURSE,
-    LINE_COLUMNS,
-    REAL,
-    SIM,
-    DriveResultTables,
-    SavedDrives,
-    drives_table,
-    headline,
-    load_drive_result,
-    save_drive_result,
-)
+from simjudge.questions.drives.result import COURSE, LINE_COLUMNS, QUESTION, DrivesFile
 from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSettings
-from simjudge.results.saved_result import check_result_place
+from simjudge.results.saved_result import LINES, WINDOWS, check_result_place
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
 
@@ -61,6 +56,7 @@ DRIVES, BLOCKS = "drives", "blocks of stretches"
 """What chance draws together."""
 _LEAST_CURVATURE = 0.02
 """1/m: the tolerance on a course that is almost straight."""
+_LEAST_SPEED = 1e-3
 _CURVATURE_SHARE, _SPEED_SHARE = 0.25, 0.15
 
 
@@ -73,8 +69,8 @@ class MetricResult:
     certainty: Certainty  # noise, gap, interval, p, margin and verdict
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DriveComparison(ShortRepr):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DriveComparison(MetricComparison):
     """Simulated drives compared with real ones."""
 
     names: tuple[Sequence[str], Sequence[str]]  # of the real drives, and of the simulated ones
@@ -85,22 +81,17 @@ class DriveComparison(ShortRepr):
     overall: Certainty  # of all metrics together, each in units of its margin
     drawn: str
     units: tuple[int, int]  # how many there are on each side
-    settings: DriveComparisonSettings  # how it was compared, tolerances filled in
-    notes: Sequence[str] = ()
-    losses: Losses = field(default_factory=Losses)
+
+    question = QUESTION
 
     @property
-    def name(self) -> str:
-        """Both sides, by their first drives."""
-        real, sim = (names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for names in self.names)
-        return f"{real} against {sim}"
+    def run_names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Of the real drives, and of the simulated ones."""
+        return self.names
 
-    def content(self) -> dict[str, object]:
-        """The content of drives.json (docs/guides/drives.md)."""
-        values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
+    def own_content(self) -> dict[str, object]:
+        """Drives, course and metrics (docs/guides/drives.md)."""
         return {
-            "version": version(),
-            "parameters": {row.name: row.text(value) for row, value in values if value is not None},
             "inputs": {"real": list(self.names[0]), "sim": list(self.names[1])},
             "course": {"length": line_length(self.course), "closed": self.course.closed},
             "drawn": self.drawn,
@@ -115,13 +106,11 @@ class DriveComparison(ShortRepr):
                 for result in self.results
             ],
             "overall": vars(self.overall),
-            "notes": list(self.notes),
-            "losses": self.losses.lines(),
         }
 
-    def tables(self) -> DriveResultTables:
-        """The tables of the result folder: windows with their W1, and the drives' lines."""
-        return DriveResultTables(self._window_table(), self._line_table())
+    def tables(self) -> Tables:
+        """Windows with their W1, and the drives' lines."""
+        return {WINDOWS: self._window_table(), LINES: self._line_table()}
 
     def _window_table(self) -> dict[str, FloatArray]:
         parts = []
@@ -154,10 +143,6 @@ class DriveComparison(ShortRepr):
             rows.append(np.column_stack([head, line.distance, line.position, line.values]))
         table = np.concatenate(rows)
         return {name: table[:, column].copy() for column, name in enumerate(LINE_COLUMNS)}
-
-    def save(self, out: Path) -> None:
-        """Write the result folder; it appears whole or not at all."""
-        save_drive_result(out, self.content(), self.tables())
 
 
 def compare_drive_sets(
@@ -201,17 +186,17 @@ def compare_drive_sets(
     results, overall = _judge(windows, units, settings, notes)
     names = tuple([log.name for log in side] for side in logs)
     return DriveComparison(
-        (names[0], names[1]),
-        course,
-        lines,
-        (windows[0], windows[1]),
-        results,
-        overall,
-        units.what,
-        units.of_sides,
-        settings,
-        notes,
-        losses,
+        names=(names[0], names[1]),
+        course=course,
+        lines=lines,
+        windows=(windows[0], windows[1]),
+        results=results,
+        overall=overall,
+        drawn=units.what,
+        units=units.of_sides,
+        settings=settings,
+        notes=notes,
+        losses=losses,
     )
 
 
@@ -259,13 +244,14 @@ def _course(
 
 
 def _with_tolerances(settings: DriveComparisonSettings, real: DriveWindows) -> DriveComparisonSettings:
-    curvature, speed = settings.curvature_tolerance, settings.speed_tolerance
-    if curvature is None:
-        largest = float(np.quantile(np.abs(real.curvature[:, 0]), 0.95))
-        curvature = float(f"{max(_LEAST_CURVATURE, _CURVATURE_SHARE * largest):.3g}")
-    if speed is None:
-        speed = float(f"{max(1e-3, _SPEED_SHARE * abs(float(np.median(real.speed)))):.3g}")
-    return replace(settings, curvature_tolerance=curvature, speed_tolerance=speed)
+    curvature, speed = np.quantile(np.abs(real.curvature[:, 0]), 0.95), abs(np.median(real.speed))
+    return replace(
+        settings,
+        curvature_tolerance=share_of(
+            settings.curvature_tolerance, _CURVATURE_SHARE, float(curvature), _LEAST_CURVATURE
+        ),
+        speed_tolerance=share_of(settings.speed_tolerance, _SPEED_SHARE, float(speed), _LEAST_SPEED),
+    )
 
 
 @dataclass(frozen=True)
@@ -300,10 +286,7 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
         for column in held.performance.T
         if np.isfinite(column).all()
     )
-    notes.append(
-        f"fewer than {FEWEST_UNITS} drives on a side: stretches of {frames * window:.3g} m are drawn instead; how"
-        " drives differ from each other is not in noise and interval"
-    )
+    notes.append(few_runs_note("drives", f"stretches of {frames * window:.3g} m"))
     stretch = [np.floor(held.place / (frames * window) + 1e-9).astype(np.int64) for held in windows]
     numbers, unit = np.unique(np.concatenate(stretch), return_inverse=True)
     unit = unit.reshape(-1).astype(np.int64)
@@ -424,7 +407,7 @@ def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:
     return assemble_drive(name, path, rows.speed, DriveCommands(rows.command, unit), losses) if len(path) > 1 else None
 
 
-class DriveComparisonResult(TabledResult[SavedDrives]):
+class DriveComparisonResult(MetricComparisonResult[DrivesFile]):
     """How simulated drives differ from real ones. Printing it gives the command's table.
 
     Attributes:
@@ -432,25 +415,6 @@ class DriveComparisonResult(TabledResult[SavedDrives]):
     """
 
     page = DRIVES_PAGE
-
-    def __init__(self, saved: SavedDrives, folder: Path | None, comparison: DriveComparison | None = None) -> None:
-        """Wrap a result; `compare_drives` and `load_result` make one."""
-        super().__init__(folder, None if comparison is None else comparison.save)
-        self.saved = saved
-
-    @property
-    def metrics(self) -> Sequence[JsonMapping]:
-        """The table as numbers: a row each metric."""
-        return list(self.content["metrics"])
-
-    @property
-    def table(self) -> SummaryTable:
-        """The table that the command prints."""
-        return drives_table(self.saved)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"DriveComparisonResult({self.name!r}, {headline(self.saved)})"
 
 
 @takes_setting_keywords
@@ -479,15 +443,7 @@ def compare_drives(
         SimjudgeError: a drive cannot be read, none passes a stretch in full, or `out` cannot be written.
     """
     check_result_place(out, log)
-    found = compare_drive_sets(real, sim, settings)
-    for note in found.notes:
-        log(f"note: {note}")
-    if out is not None:
-        found.save(Path(out))
-        return DriveComparisonResult(load_drive_result(Path(out)), Path(out), found)
-    return DriveComparisonResult(SavedDrives.of_content(found.name, found.content(), found.tables()), None, found)
+    return DriveComparisonResult.keep(compare_drive_sets(real, sim, settings), out, log)
 
 
-KIND = ResultKind(
-    DRIVES_PAGE.noun, lambda folder: DriveComparisonResult(load_drive_result(folder), folder), DRIVES_PAGE.report
-)
+KIND = DriveComparisonResult.kind()

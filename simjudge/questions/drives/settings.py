@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
-from simjudge.method.method import MOST_DRAWS
+from simjudge.judging.compare_settings import RunDrawSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +65,8 @@ class DriveMarginSettings(Settings, panel="Margins"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriveComparisonSettings(StretchSettings, DriveMarginSettings, panel="Certainty"):
-    """How drives are compared."""
+class CourseSettings(Settings, panel="Course"):
+    """What was driven."""
 
     # file or name of the scene whose course was driven; None: the mean line of all drives
     course: str | None = setting(
@@ -85,13 +85,11 @@ class DriveComparisonSettings(StretchSettings, DriveMarginSettings, panel="Certa
         common=True,
     )
     poses: str | None = setting(None, "Topic of poses, of recordings that have several.", common=True)
-    draws: int = setting(
-        1000,
-        "Bootstrap draws of drives for noise, p and the interval of the gap; 0 for none of them.",
-        low=0,
-        high=MOST_DRAWS,
-    )
-    seed: int = setting(0, "Seed of the draws.", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriveComparisonSettings(StretchSettings, DriveMarginSettings, CourseSettings, RunDrawSettings):
+    """How drives are compared."""
 
     def __post_init__(self) -> None:
         """Check the values, and that somebody says where cones stand."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import ReadSettings, TextForm, setting
 from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
 from simjudge.judging.compare_settings import (
+    AsksComparisons,
     CertaintySettings,
     ClassSettings,
-    CompareSettings,
     ContextSettings,
     ImageTopicSettings,
     LidarSettings,
@@ -55,6 +54,7 @@ class FitSettings(
     CertaintySettings,
     UnitSettings,
     PairSettings,
+    AsksComparisons,
     panel="Search",
 ):
     """The settings of a fit.
@@ -77,13 +77,3 @@ class FitSettings(
     sample: int = setting(16, "Images of each set from which the starting values are estimated.", low=2, high=10_000)
     metric: str = object_metric()
     draws: int = some_draws()
-
-    def __post_init__(self) -> None:
-        """Check the values, one by one and together."""
-        super().__post_init__()
-        _ = self.comparison
-
-    @cached_property
-    def comparison(self) -> CompareSettings:
-        """How each camera that is tried is judged."""
-        return self.as_settings(CompareSettings)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from simjudge.judging.class_numbering import ClassNumbering, ClassSelection, des
 from simjudge.judging.compare_settings import (
     PATCH_METRICS,
     SEMANTIC,
+    AsksComparisons,
     CertaintySettings,
     ClassSettings,
     CompareSettings,
@@ -61,19 +61,16 @@ from simjudge.results.saved_result import check_result_place
 
 @dataclass(frozen=True, kw_only=True)
 class ManySetsSettings(
-    ReadSettings, RenameSettings, ClassSettings, ContextSettings, SemanticSettings, CertaintySettings, UnitSettings
+    ReadSettings,
+    RenameSettings,
+    ClassSettings,
+    ContextSettings,
+    SemanticSettings,
+    CertaintySettings,
+    UnitSettings,
+    AsksComparisons,
 ):
     """The settings of all comparisons of many sets: who sees them, and which are pairs, is said set by set."""
-
-    def __post_init__(self) -> None:
-        """Check the values, one by one and together."""
-        super().__post_init__()
-        _ = self.comparison
-
-    @cached_property
-    def comparison(self) -> CompareSettings:
-        """How two of the sets are compared."""
-        return self.as_settings(CompareSettings)
 
 
 DOMAINS = ("real", "sim")

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, progress, takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, progress, takes_settings
 
 
 @takes_settings
@@ -32,5 +32,5 @@ def objects(
     if result.rest:
         print_note(result.rest)
     print_note(result.meaning)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     exit_if_lost(result.losses)

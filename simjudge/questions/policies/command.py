@@ -10,7 +10,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
 from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
 from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, takes_settings
+from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, takes_settings
 
 
 @takes_settings
@@ -47,7 +47,7 @@ def compare_policies(
     print_table(result.table)
     for line in result.lines:
         print_note(line)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    print_result_place(out)
     gate.finish("simjudge compare-policies", [compared_policies(result.saved)], result.losses)
     exit_if_lost(result.losses)
 

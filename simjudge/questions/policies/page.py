@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.installed import version
+from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
 from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
@@ -52,7 +53,7 @@ _RANK_COLOURS = {
 
 def policy_figures(result: SavedPolicies) -> Figures:
     """List the figures of a comparison of policies."""
-    figures: dict[str, Any] = {"bars": partial(bars_figure, result)}
+    figures: dict[str, Callable[[], ReportFigure]] = {"bars": partial(bars_figure, result)}
     if result.ranking is not None:
         figures |= {"scatter": partial(scatter_figure, result), "pairs": partial(pairs_figure, result)}
     if result.content["contexts"] is not None and result.content["contexts"]["overall"]["compared"]:
@@ -278,7 +279,7 @@ def drawn_part(title: str, key: str, figure: Markup, below: str = "") -> Markup:
 def compose_policies_page(
     title: str,
     name: str,
-    content: Mapping[str, Any],
+    content: JsonMapping,
     answer: Markup,
     drawn: Iterable[Markup],
     how: str,

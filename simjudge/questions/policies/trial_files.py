@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import plain_os_errors
-from simjudge.core.text import JsonMapping, list_some, load_json
+from simjudge.core.text import Json, JsonMapping, list_some, load_json
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.policies.few_real import StreamedTrial
@@ -404,7 +404,7 @@ def _status_topic(recording: Recording, path: Path, wanted: str) -> str:
     raise SimjudgeError(f"{path}: has {known}; say which tells the outcome with --status-topic")
 
 
-def _values(message: Any, kind: str) -> dict[str, Any]:
+def _values(message: Any, kind: str) -> Json:
     if kind == _BOOL:
         return {OUTCOMES[1]: bool(message.data)}
     if kind == _STATUS:

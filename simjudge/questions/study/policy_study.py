@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.files import atomic_file, atomic_folder
-from simjudge.core.text import JsonMapping
+from simjudge.core.text import Json, JsonMapping
 from simjudge.method.betting import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import pearson, rank_policies, ranked_cells
@@ -129,7 +128,7 @@ def drive_trials(  # noqa: PLR0913 - a world's parts
 
 def _trial(
     course: TrialCourse, name: str, manner: JsonMapping, key: tuple[str, str, str], number: int, side: str
-) -> dict[str, Any]:
+) -> Json:
     start, begin = TrialStart.of_number(number), time.process_time()
     figures = {figure: float(value) for figure, value in manner.items() if figure != BY}
     # Two worlds do not share the luck of their sensors.
@@ -156,7 +155,7 @@ def drive_progress(outcome: DriveOutcome) -> float:
     return min(1.0, max(0.0, outcome.distance / outcome.length))
 
 
-def _kept_rows(path: Path) -> Iterator[dict[str, Any]]:
+def _kept_rows(path: Path) -> Iterator[Json]:
     """Rows of a step that was killed; a last one that was cut off does not count, and is cut away."""
     if not path.is_file():
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -169,7 +168,7 @@ def _kept_rows(path: Path) -> Iterator[dict[str, Any]]:
     yield from csv.DictReader(whole.splitlines())
 
 
-def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+def _write(path: Path, columns: Sequence[str], rows: Sequence[JsonMapping]) -> None:
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore")
         writer.writeheader()

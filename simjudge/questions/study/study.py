@@ -28,9 +28,10 @@ from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import ablation_sections, compare_variants, is_ablation, load_ablation
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.figures import neighbour_figures
+from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.questions.compare.page import sweep_sections, write_report
 from simjudge.questions.compare.result import compare, sweep
-from simjudge.questions.compare.words import SetNames, overall_headline, overall_meaning
+from simjudge.questions.compare.words import SetNames
 from simjudge.questions.many_sets.page import sets_sections
 from simjudge.questions.many_sets.result import find_sets, load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions, finish_metrics
 from simjudge.questions.tracks.settings import TrackSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
+from simjudge.terminal.common import print_note, split_sides, takes_settings
 
 
 @takes_settings
@@ -28,15 +28,9 @@ def compare_tracks(
 ) -> None:
     """Compare a multi-object tracker (HOTA, MOTA, IDF1) in simulation and in reality, like object with like object."""
     from simjudge.questions.tracks.run import compare_tracks as compare
-    from simjudge.results.gate import compared_metrics
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     example = "real/gt.txt,real/tracks.txt -- sim/gt.txt,sim/tracks.txt --out result"
     real, sim = split_sides(sequences, "compare-tracks", "sequences", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
-    print_table(result.table)
-    print_note(result.meaning)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
-    compared = [compared_metrics(result.name, result.metrics)] if gate.asked else []
-    gate.finish("simjudge compare-tracks", compared, result.losses)
-    exit_if_lost(result.losses)
+    finish_metrics(result, "compare-tracks", out, gate)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, ShortRepr, SummaryTable
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
-from simjudge.core.installed import version
-from simjudge.core.settings import declared, takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import JsonMapping
 from simjudge.detectors.tracking_scores import (
     ScoredTracks,
@@ -22,27 +21,23 @@ from simjudge.detectors.tracking_scores import (
     read_track_pair,
     score_tracks,
 )
+from simjudge.judging.metric_comparison import MetricComparison, MetricComparisonResult, Tables, few_runs_note
 from simjudge.judging.point_metrics import (
-    MOST_SAMPLES,
     JudgedMetric,
     PointMetric,
     PointSide,
+    are_whole_runs,
     joined_runs,
     judge_metrics,
+    point_side,
     sample_table,
+    thinning_notes,
 )
 from simjudge.method.verdicts import FEWEST_UNITS
-from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.tracks.page import TRACKS_PAGE
-from simjudge.questions.tracks.result import (
-    SavedTracks,
-    headline,
-    load_tracks,
-    save_tracks,
-    tracks_table,
-)
+from simjudge.questions.tracks.result import QUESTION, TracksFile
 from simjudge.questions.tracks.settings import CROWD, METRICS, MOTION, SIZE, TrackSettings
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import SAMPLES, check_result_place
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,54 +92,41 @@ def box_motion(boxes: TrackBoxes) -> FloatArray:
     return out
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrackComparison(ShortRepr):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TrackComparison(MetricComparison):
     """A tracker in simulated sequences compared with the same tracker in real ones."""
 
     sequences: tuple[Sequence[TrackedSequence], Sequence[TrackedSequence]]  # real, simulated
     results: Sequence[JudgedMetric]  # by METRICS
-    settings: TrackSettings
-    notes: Sequence[str] = ()
-    losses: Losses = field(default_factory=Losses)
+
+    question = QUESTION
 
     @property
-    def name(self) -> str:
-        """Both sides, by their first sequences."""
-        real, sim = (
-            held[0].pair.name + (f" and {len(held) - 1} more" if len(held) > 1 else "") for held in self.sequences
-        )
-        return f"{real} against {sim}"
+    def run_names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Of the real sequences, and of the simulated ones."""
+        real, sim = ([sequence.pair.name for sequence in side] for side in self.sequences)
+        return real, sim
 
-    def content(self) -> dict[str, object]:
-        """The content of tracks.json (docs/guides/tracks.md)."""
-        values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
+    def own_content(self) -> dict[str, object]:
+        """Sequences, scores and metrics (docs/guides/tracks.md)."""
         named = list(zip(("real", "sim"), self.sequences, strict=True))
-        whole = self.results[0].units.lengths == (0, 0)
         return {
-            "version": version(),
-            "parameters": {row.name: row.text(value) for row, value in values if value is not None},
-            "inputs": {name: [sequence.content() for sequence in held] for name, held in named},
+            "inputs": {name: [sequence.content() for sequence in side] for name, side in named},
             "scores": {
-                name: TrackingCounts.total([sequence.scored.counts for sequence in held]).scores()
-                for name, held in named
+                name: TrackingCounts.total([sequence.scored.counts for sequence in side]).scores()
+                for name, side in named
             },
-            "drawn": "sequences" if whole else "blocks of frames",
+            "drawn": "sequences" if are_whole_runs(self.results) else "blocks of frames",
             "metrics": [result.content() for result in self.results],
-            "notes": list(self.notes),
-            "losses": self.losses.lines(),
         }
 
-    def samples(self) -> dict[str, FloatArray]:
-        """The table of the result folder: labelled boxes with units and W1."""
+    def tables(self) -> Tables:
+        """Labelled boxes with units and W1."""
         sides = [
             (joined_runs([s.samples() for s in side]), np.concatenate([s.values for s in side]))
             for side in self.sequences
         ]
-        return sample_table(sides, self.results)
-
-    def save(self, out: Path) -> None:
-        """Write the result folder; it appears whole or not at all."""
-        save_tracks(out, self.content(), self.samples())
+        return {SAMPLES: sample_table(sides, self.results)}
 
 
 def compare_sequences(
@@ -153,7 +135,7 @@ def compare_sequences(
     """Compare a tracker in simulated sequences with the same tracker in real ones."""
     if not real or not sim:
         raise SimjudgeError("tracks to compare: give at least one real sequence, then --, then a simulated one")
-    losses, notes, sequences = Losses(), list[str](), []
+    losses, sequences = Losses(), []
     for side in (real, sim):
         pairs = [read_track_pair(source) for source in side]
         for pair in pairs:
@@ -162,16 +144,12 @@ def compare_sequences(
     sides = [_side(held, settings) for held in sequences]
     metrics = [PointMetric(name, "", settings.margin, 1.0) for name in METRICS]
     results = judge_metrics((sides[0], sides[1]), metrics, settings.draws, settings.seed)
-    for boxes, words in zip(sides, ("real", "simulated"), strict=True):
-        if len(boxes) > MOST_SAMPLES:
-            every = -(-len(boxes) // MOST_SAMPLES)
-            notes.append(f"{words}: every {every}. of {len(boxes)} labelled boxes is compared; scores are those of all")
+    notes = thinning_notes(sides, "labelled boxes", "scores are those of all")
     if min(len(held) for held in sequences) < FEWEST_UNITS:
-        notes.append(
-            f"fewer than {FEWEST_UNITS} sequences on a side: blocks of frames are drawn instead; how sequences differ"
-            " from each other is not in noise and interval"
-        )
-    return TrackComparison((sequences[0], sequences[1]), results, settings, notes, losses)
+        notes.append(few_runs_note("sequences", "blocks of frames"))
+    return TrackComparison(
+        sequences=(sequences[0], sequences[1]), results=results, settings=settings, notes=notes, losses=losses
+    )
 
 
 def _side(sequences: Sequence[TrackedSequence], settings: TrackSettings) -> PointSide:
@@ -181,15 +159,11 @@ def _side(sequences: Sequence[TrackedSequence], settings: TrackSettings) -> Poin
         CROWD: settings.crowd_tolerance,
         MOTION: settings.motion_tolerance,
     }
-    return PointSide(
-        table["run"].astype(np.int64),
-        table["slot"].astype(np.int64),
-        np.column_stack([table[name] / tolerance[name] for name in settings.contexts]),
-        np.concatenate([sequence.values for sequence in sequences]),
-    )
+    values = np.concatenate([sequence.values for sequence in sequences])
+    return point_side(table, np.column_stack([table[name] / tolerance[name] for name in settings.contexts]), values)
 
 
-class TrackComparisonResult(TabledResult[SavedTracks]):
+class TrackComparisonResult(MetricComparisonResult[TracksFile]):
     """How a tracker differs between simulation and reality. Printing it gives the command's table.
 
     Attributes:
@@ -198,29 +172,10 @@ class TrackComparisonResult(TabledResult[SavedTracks]):
 
     page = TRACKS_PAGE
 
-    def __init__(self, saved: SavedTracks, folder: Path | None, comparison: TrackComparison | None = None) -> None:
-        """Wrap a result; `compare_tracks` and `load_result` make one."""
-        super().__init__(folder, None if comparison is None else comparison.save)
-        self.saved = saved
-
-    @property
-    def metrics(self) -> Sequence[JsonMapping]:
-        """The table as numbers: a row each metric."""
-        return list(self.content["metrics"])
-
     @property
     def scores(self) -> JsonMapping:
         """HOTA, MOTA, IDF1 and their parts, of "real" and "sim"."""
         return dict(self.content["scores"])
-
-    @property
-    def table(self) -> SummaryTable:
-        """The table that the command prints."""
-        return tracks_table(self.saved)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"TrackComparisonResult({self.name!r}, {headline(self.saved)})"
 
 
 @takes_setting_keywords
@@ -249,17 +204,8 @@ def compare_tracks(
         UsageError: a setting makes no sense.
         SimjudgeError: a file cannot be read, a track has two boxes in a frame, or `out` cannot be written.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
-    found = compare_sequences(real, sim, settings)
-    for note in found.notes:
-        log(f"note: {note}")
-    if out is not None:
-        found.save(Path(out))
-        return TrackComparisonResult(load_tracks(Path(out)), Path(out), found)
-    return TrackComparisonResult(SavedTracks.of_content(found.name, found.content(), found.samples()), None, found)
+    check_result_place(out, log)
+    return TrackComparisonResult.keep(compare_sequences(real, sim, settings), out, log)
 
 
-KIND = ResultKind(
-    TRACKS_PAGE.noun, lambda folder: TrackComparisonResult(load_tracks(folder), folder), TRACKS_PAGE.report
-)
+KIND = TrackComparisonResult.kind()

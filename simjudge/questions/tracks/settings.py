@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
-from simjudge.method.method import MOST_DRAWS
+from simjudge.judging.compare_settings import RunDrawSettings, check_contexts
 from simjudge.method.verdicts import MARGIN
 
 SIZE, CROWD, MOTION = "size", "crowd", "motion"
@@ -36,8 +35,8 @@ class BoxContextSettings(Settings, panel="Similar objects"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrackSettings(BoxContextSettings, panel="Certainty"):
-    """How tracks are compared."""
+class TrackMarginSettings(Settings, panel="Certainty"):
+    """From where on a difference of two trackers matters."""
 
     margin: float = setting(
         MARGIN,
@@ -46,13 +45,13 @@ class TrackSettings(BoxContextSettings, panel="Certainty"):
         high=1,
         common=True,
     )
-    draws: int = setting(
-        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
-    )
-    seed: int = setting(0, "Seed of the draws.", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackSettings(BoxContextSettings, TrackMarginSettings, RunDrawSettings):
+    """How tracks are compared."""
 
     def __post_init__(self) -> None:
         """Check the values."""
         super().__post_init__()
-        if not self.contexts or set(self.contexts) - set(CONTEXTS):
-            raise UsageError(f"--contexts {','.join(self.contexts)}: name one or more of {', '.join(CONTEXTS)}")
+        check_contexts(self.contexts, CONTEXTS)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions, finish_metrics
 from simjudge.questions.trajectories.settings import TrajectorySettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_table, split_sides, takes_settings
+from simjudge.terminal.common import print_note, split_sides, takes_settings
 
 
 @takes_settings
@@ -28,15 +28,9 @@ def compare_trajectories(
 ) -> None:
     """Compare errors of a localization (APE, RPE) in simulation and in reality, like stretch with like stretch."""
     from simjudge.questions.trajectories.run import compare_trajectories as compare
-    from simjudge.results.gate import compared_metrics
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
     example = "truth.tum,estimate.tum -- sim_truth.tum,sim_estimate.tum --out result"
     real, sim = split_sides(runs, "compare-trajectories", "runs", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
-    print_table(result.table)
-    print_note(result.meaning)
-    print_note(f"result in {out}; to look at it: simjudge report {out}")
-    compared = [compared_metrics(result.name, result.metrics)] if gate.asked else []
-    gate.finish("simjudge compare-trajectories", compared, result.losses)
-    exit_if_lost(result.losses)
+    finish_metrics(result, "compare-trajectories", out, gate)

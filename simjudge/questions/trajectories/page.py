@@ -4,47 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from simjudge.core.arrays import BoolArray, FloatArray
-from simjudge.core.installed import version
-from simjudge.method.verdicts import Verdict
-from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
-from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
-from simjudge.page.kit import FigureEmbedder, ResultPage
-from simjudge.questions.trajectories.result import (
-    REAL,
-    RUN_COLUMNS,
-    SIM,
-    WORDS,
-    SavedTrajectories,
-    headline,
-    lead,
-    load_trajectories,
-    run_row,
+from simjudge.core.arrays import FloatArray
+from simjudge.judging.metric_comparison import REAL
+from simjudge.judging.metric_page import (
+    SIDES,
+    WIDEST_PX,
+    WIDTH,
+    by_side,
+    draw_distribution,
+    input_section,
+    kind_edges,
+    kind_rows,
+    metric_page,
+    metric_table,
 )
+from simjudge.page import kit
+from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
+from simjudge.page.kit import FigureEmbedder
+from simjudge.questions.trajectories.result import QUESTION, RUN_COLUMNS, SavedTrajectories, lead, run_row
 from simjudge.questions.trajectories.settings import APE_TRANSLATION, CURVATURE, METRICS, SPEED, UNITS
-from simjudge.results.metric_rows import COLUMNS, number, table_row, worst_of_metrics
+from simjudge.results.saved_result import POSES, SAMPLES
 
-_WIDTH, _PANEL = 680.0, 190.0
-"""Points: width of a figure, and height of a panel."""
+_PANEL = 190.0
+"""Points: height of a panel."""
 _HEIGHTS = 190.0, 420.0
 """Points: limits of the height of the map."""
-_WIDEST_PX = 860
-_SIDES = ((REAL, "a", "real"), (SIM, "b", "simulated"))
 _MOST_POINTS = 800
 """Poses of a side that are drawn on the map."""
 _STEPS = ("#2f6fb0", "#58a89a", "#c9b34a", "#d98032", "#b3262a")
 """Colours of errors, small to large."""
 _SHOWN = 0.995
 """Share of the errors up to which distributions are drawn."""
-_KINDS = 3
-"""Bins of each number that contexts are made of."""
 
 
 def trajectory_figures(result: SavedTrajectories) -> Figures:
@@ -54,20 +50,20 @@ def trajectory_figures(result: SavedTrajectories) -> Figures:
 
 def map_figure(result: SavedTrajectories) -> ReportFigure:
     """Draw the true courses of both sides from above, coloured by the absolute position error."""
-    poses = result.tables.poses
+    poses = result.tables[POSES]
     errors, sides = poses[APE_TRANSLATION], poses["side"]
     top = float(np.quantile(errors, 0.95)) or 1.0
     edges = np.linspace(0.0, top, len(_STEPS) + 1)
-    spans = [[float(np.ptp(poses[axis][sides == side])) for axis in "xy"] for side, _, _ in _SIDES]
+    spans = [[float(np.ptp(poses[axis][sides == side])) for axis in "xy"] for side, _, _ in SIDES]
     wide = max(span[0] for span in spans) or 1.0
     tall = max(span[1] for span in spans)
-    height = float(np.clip((_WIDTH / 2 - 66) * tall / wide + 92, *_HEIGHTS))
+    height = float(np.clip((WIDTH / 2 - 66) * tall / wide + 92, *_HEIGHTS))
     with report_style():
-        figure = ReportFigure(_WIDTH, height, "The true courses from above, coloured by the absolute position error.")
-        for side, _, name in _SIDES:
+        figure = ReportFigure(WIDTH, height, "The true courses from above, coloured by the absolute position error.")
+        for side, _, name in SIDES:
             chosen = np.flatnonzero(sides == side)
             chosen = chosen[:: max(1, -(-len(chosen) // _MOST_POINTS))]
-            axes = add_axes(figure, (side * _WIDTH / 2, 24, _WIDTH / 2, height - 24), (58.0, 8.0, 26.0, 42.0))
+            axes = add_axes(figure, (side * WIDTH / 2, 24, WIDTH / 2, height - 24), (58.0, 8.0, 26.0, 42.0))
             axes.set_title(name, fontsize=11)
             _draw_places(axes, [poses[axis][chosen] for axis in "xy"], errors[chosen], edges)
             axes.set_aspect("equal", adjustable="datalim")
@@ -90,17 +86,15 @@ def _draw_places(axes: Axes, place: Sequence[FloatArray], error: FloatArray, edg
 
 def distribution_figure(result: SavedTrajectories) -> ReportFigure:
     """Draw the share of stretches whose error is at most so large, for each metric and side."""
-    table = result.tables.stretches
+    table = result.tables[SAMPLES]
     with report_style():
-        figure = ReportFigure(_WIDTH, 2 * _PANEL + 20, "Distributions of all errors, real and simulated.")
+        figure = ReportFigure(WIDTH, 2 * _PANEL + 20, "Distributions of all errors, real and simulated.")
         for position, row in enumerate(result.metrics):
-            box = (position % 2 * _WIDTH / 2, position // 2 * (_PANEL + 10), _WIDTH / 2, _PANEL + 10)
+            box = (position % 2 * WIDTH / 2, position // 2 * (_PANEL + 10), WIDTH / 2, _PANEL + 10)
             axes = add_axes(figure, box, (50.0, 14.0, 28.0, 42.0))
             axes.set_title(row.metric, fontsize=11)
-            for side, colour, name in _SIDES:
-                values = np.sort(table[row.metric][table["side"] == side])
-                share = np.linspace(0.0, 1.0, min(200, len(values)))
-                axes.plot(np.quantile(values, share), share, color=LIGHT[colour], linewidth=1.6, label=name)
+            for side, colour, name in SIDES:
+                draw_distribution(axes, table[row.metric][table["side"] == side], colour, name)
             axes.set_xlim(0, float(np.quantile(table[row.metric], _SHOWN)) or 1.0)
             axes.locator_params(nbins=4)
             axes.set_xlabel(f"[{row.unit}]")
@@ -115,45 +109,19 @@ KIND_COLUMNS = ("stretches", "real", "simulated", *(f"{m} real → sim [{UNITS[m
 
 def kinds_table(result: SavedTrajectories) -> list[list[str] | str]:
     """Mean errors by bins of what contexts are made of; a text is the heading of the rows below it."""
-    table, rows = result.tables.stretches, list[list[str] | str]()
-    real = table["side"] == REAL
+    table, rows = result.tables[SAMPLES], list[list[str] | str]()
     for name, unit in ((CURVATURE, "1/m"), (SPEED, "m/s")):
-        edges = np.unique(np.quantile(table[name], np.linspace(0, 1, _KINDS + 1)))
-        if edges[-1] - edges[0] <= float(str(result.file.parameters[f"{name}_tolerance"])):
-            continue
-        rows.append(name)
-        for low, high in pairwise(edges.tolist()):
-            inside = (table[name] >= low) & ((table[name] < high) | (high == edges[-1]))
-            counts = [int((inside & side).sum()) for side in (real, ~real)]
-            means = [f"{_mean(table[m], inside & real)} → {_mean(table[m], inside & ~real)}" for m in METRICS]
-            rows.append([f"{low:.3g} to {high:.3g} {unit}", *map(str, counts), *means])
+        edges = kind_edges(table[name])
+        if edges[-1] - edges[0] > float(str(result.file.parameters[f"{name}_tolerance"])):
+            rows += [name, *kind_rows(table, name, METRICS, partial("{:.3g} to {:.3g} {unit}".format, unit=unit))]
     return rows
 
 
-def _mean(values: FloatArray, rows: BoolArray) -> str:
-    return number(float(values[rows].mean())) if rows.any() else "-"
-
-
-def render_trajectories_page(result: SavedTrajectories, title: str = "") -> str:
-    """Render the page."""
+def trajectory_sections(result: SavedTrajectories) -> list[Markup]:
+    """The sections of the page."""
     draw, file, settings = FigureEmbedder().embed, result.file, result.file.parameters
-    tints = [VERDICT_COLOURS[Verdict(row.verdict)] for row in result.metrics]
-    rows = [
-        [first, Cell(verdict, colour=tint), *rest]
-        for (first, verdict, *rest), tint in zip(map(table_row, result.metrics), tints, strict=True)
-    ]
-    kinds, runs = kinds_table(result), list[list[str] | str]()
-    for words, side in (("real", file.inputs.real), ("simulated", file.inputs.sim)):
-        runs += [words, *map(run_row, side)]
-    return kit.page(
-        title or "Does the localization err in simulation as in reality?",
-        result.name,
-        kit.hero(
-            headline(result),
-            VERDICT_COLOURS[worst_of_metrics(result.metrics)],
-            lead(result),
-            kit.bullets(map(WORDS.sentence, result.metrics)),
-        ),
+    kinds = kinds_table(result)
+    return [
         kit.section(
             "Numbers",
             kit.note(
@@ -164,13 +132,13 @@ def render_trajectories_page(result: SavedTrajectories, title: str = "") -> str:
                 f" recordings would show. {file.drawn.capitalize()} are drawn independently; p is corrected for the"
                 " number of metrics."
             ),
-            kit.table(COLUMNS, rows, words=range(3)),
+            metric_table(result),
         ),
-        kit.section("Where the errors are", kit.figure(draw(map_figure(result)), width_px=_WIDEST_PX)),
+        kit.section("Where the errors are", kit.figure(draw(map_figure(result)), width_px=WIDEST_PX)),
         kit.section(
             "How large the errors are",
             kit.note("The share of stretches whose error is at most so large."),
-            kit.figure(draw(distribution_figure(result)), width_px=_WIDEST_PX),
+            kit.figure(draw(distribution_figure(result)), width_px=WIDEST_PX),
         ),
         kit.section(
             "By kind of stretch",
@@ -178,23 +146,20 @@ def render_trajectories_page(result: SavedTrajectories, title: str = "") -> str:
             kit.table(KIND_COLUMNS, kinds),
             when=kinds,
         ),
-        kit.section(
+        input_section(
             "Runs",
+            result,
             kit.note("Errors of all matched poses, aligned as the settings say: root mean square and largest."),
-            kit.table(RUN_COLUMNS, runs),
-            kit.bullets(file.notes),
-            kit.parameters({**settings, "simjudge": version()}),
+            kit.table(RUN_COLUMNS, by_side(file.inputs, run_row)),
         ),
-        losses=file.losses,
-        width_px=1100,
-    )
+    ]
 
 
-TRAJECTORIES_PAGE = ResultPage(
-    "one of compare-trajectories",
-    load_trajectories,
-    lambda result, _, title: render_trajectories_page(result, title),
+TRAJECTORIES_PAGE = metric_page(
+    QUESTION,
+    "Does the localization err in simulation as in reality?",
+    lead,
+    trajectory_sections,
     trajectory_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *map(WORDS.sentence, result.metrics)],
-    tables=", whose tables lie in it as .parquet",
+    ", whose tables lie in it as .parquet",
 )

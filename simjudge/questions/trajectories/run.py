@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.core.arrays import FloatArray, IntArray, ShortRepr, SummaryTable
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
-from simjudge.core.installed import version
-from simjudge.core.settings import declared, takes_setting_keywords
-from simjudge.core.text import JsonMapping
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import PoseTopics, TrajectoryPair, TrajectorySource, read_trajectory_pair
 from simjudge.geometry.error_names import NONE, SE3
 from simjudge.geometry.poses import Trajectory
@@ -26,27 +24,27 @@ from simjudge.geometry.trajectory_errors import (
     relative_errors,
     take_poses,
 )
+from simjudge.judging.metric_comparison import (
+    MetricComparison,
+    MetricComparisonResult,
+    Tables,
+    few_runs_note,
+    share_of,
+)
 from simjudge.judging.point_metrics import (
-    MOST_SAMPLES,
     JudgedMetric,
     PointMetric,
     PointSide,
+    are_whole_runs,
     joined_runs,
     judge_metrics,
+    point_side,
     sample_table,
+    thinning_notes,
 )
 from simjudge.method.verdicts import FEWEST_UNITS
-from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
-from simjudge.questions.trajectories.result import (
-    SavedTrajectories,
-    TrajectoryTables,
-    error_statistics,
-    headline,
-    load_trajectories,
-    save_trajectories,
-    trajectories_table,
-)
+from simjudge.questions.trajectories.result import QUESTION, TrajectoriesFile, error_statistics
 from simjudge.questions.trajectories.settings import (
     CURVATURE,
     DISTANCE,
@@ -56,7 +54,7 @@ from simjudge.questions.trajectories.settings import (
     UNITS,
     TrajectorySettings,
 )
-from simjudge.results.saved_result import check_result_folder
+from simjudge.results.saved_result import POSES, SAMPLES, check_result_place
 
 _LEAST_CURVATURE, _LEAST_SPEED, _LEAST_DISTANCE = 0.01, 1e-3, 1e-3
 """Tolerances at least: on a straight way, of a body that stands."""
@@ -185,41 +183,38 @@ def _tell_alignment(
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrajectoryComparison(ShortRepr):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TrajectoryComparison(MetricComparison):
     """Simulated runs of an estimator compared with real ones."""
 
     runs: tuple[Sequence[EstimatorRun], Sequence[EstimatorRun]]  # real, simulated
     results: Sequence[JudgedMetric]  # by METRICS
-    settings: TrajectorySettings  # tolerances filled in
-    notes: Sequence[str] = ()
-    losses: Losses = field(default_factory=Losses)
+
+    question = QUESTION
 
     @property
-    def name(self) -> str:
-        """Both sides, by their first runs."""
-        real, sim = (runs[0].name + (f" and {len(runs) - 1} more" if len(runs) > 1 else "") for runs in self.runs)
-        return f"{real} against {sim}"
+    def run_names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Of the real runs, and of the simulated ones."""
+        real, sim = ([run.name for run in runs] for runs in self.runs)
+        return real, sim
 
-    def content(self) -> dict[str, object]:
-        """The content of trajectories.json (docs/guides/trajectories.md)."""
-        values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
-        whole = self.results[0].units.lengths == (0, 0)
+    def own_content(self) -> dict[str, object]:
+        """Runs and metrics (docs/guides/trajectories.md)."""
         return {
-            "version": version(),
-            "parameters": {row.name: row.text(value) for row, value in values if value is not None},
             "inputs": {
                 name: [run.content() for run in runs] for name, runs in zip(("real", "sim"), self.runs, strict=True)
             },
-            "drawn": "runs" if whole else "blocks of stretches",
+            "drawn": "runs" if are_whole_runs(self.results) else "blocks of stretches",
             "metrics": [result.content() for result in self.results],
-            "notes": list(self.notes),
-            "losses": self.losses.lines(),
         }
 
-    def tables(self) -> TrajectoryTables:
-        """The tables of the result folder: poses, and stretches with units and W1."""
-        return TrajectoryTables(self._pose_table(), self._stretch_table())
+    def tables(self) -> Tables:
+        """Poses, and stretches with units and W1."""
+        sides = [
+            (joined_runs([run.stretches() for run in runs]), np.concatenate([run.values for run in runs]))
+            for runs in self.runs
+        ]
+        return {POSES: self._pose_table(), SAMPLES: sample_table(sides, self.results)}
 
     def _pose_table(self) -> dict[str, FloatArray]:
         parts = []
@@ -232,17 +227,6 @@ class TrajectoryComparison(ShortRepr):
                     columns |= {f"{words}{axis}": poses.position[:, k] for k, axis in enumerate("xyz")}
                 parts.append(columns | dict(zip(METRICS[:2], run.absolute.T, strict=True)))
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-    def _stretch_table(self) -> dict[str, FloatArray]:
-        sides = [
-            (joined_runs([run.stretches() for run in runs]), np.concatenate([run.values for run in runs]))
-            for runs in self.runs
-        ]
-        return sample_table(sides, self.results)
-
-    def save(self, out: Path) -> None:
-        """Write the result folder; it appears whole or not at all."""
-        save_trajectories(out, self.content(), self.tables())
 
 
 def compare_runs(
@@ -264,12 +248,8 @@ def compare_runs(
     tables = [joined_runs([run.stretches() for run in side]) for side in runs]
     settings = with_tolerances(settings, tables[0])
     sides = [
-        PointSide(
-            table["run"].astype(np.int64),
-            table["slot"].astype(np.int64),
-            way_contexts(table, settings),
-            np.concatenate([run.values for run in side]),
-            earlier_passes(side),
+        point_side(
+            table, way_contexts(table, settings), np.concatenate([run.values for run in side]), earlier_passes(side)
         )
         for side, table in zip(runs, tables, strict=True)
     ]
@@ -279,7 +259,7 @@ def compare_runs(
     ]
     results = judge_metrics((sides[0], sides[1]), metrics, settings.draws, settings.seed)
     _tell_limits(sides, metrics, tables, settings, notes)
-    return TrajectoryComparison((runs[0], runs[1]), results, settings, notes, losses)
+    return TrajectoryComparison(runs=(runs[0], runs[1]), results=results, settings=settings, notes=notes, losses=losses)
 
 
 def _tell_limits(
@@ -296,15 +276,9 @@ def _tell_limits(
                 f"{metric.name}: {beyond[0]} real and {beyond[1]} simulated errors are beyond {metric.reach:g}"
                 f" {metric.unit} and count as {metric.reach:g} (--reach)"
             )
-    for side, words in zip(sides, ("real", "simulated"), strict=True):
-        if len(side) > MOST_SAMPLES:
-            every = -(-len(side) // MOST_SAMPLES)
-            notes.append(f"{words}: every {every}. of {len(side)} stretches is compared; errors are those of all poses")
+    notes += thinning_notes(sides, "stretches", "errors are those of all poses")
     if min(len(np.unique(side.run)) for side in sides) < FEWEST_UNITS:
-        notes.append(
-            f"fewer than {FEWEST_UNITS} runs on a side: blocks of stretches are drawn instead; how runs differ from"
-            " each other is not in noise and interval"
-        )
+        notes.append(few_runs_note("runs", "blocks of stretches"))
     ways = [float(table[DISTANCE].max()) for table in tables]
     if DISTANCE not in settings.contexts and not 1 / 2 < ways[0] / max(ways[1], 1e-9) < 2:
         notes.append(
@@ -315,17 +289,13 @@ def _tell_limits(
 
 def with_tolerances(settings: TrajectorySettings, real: dict[str, FloatArray]) -> TrajectorySettings:
     """Settings with tolerances that are not given taken from the real runs."""
-
-    def chosen(given: float | None, least: float, share: float, of: float) -> float:
-        return given if given is not None else float(f"{max(least, share * of):.3g}")
-
-    largest = float(np.quantile(real[CURVATURE], 0.95))
+    curvature, speed = float(np.quantile(real[CURVATURE], 0.95)), float(np.median(real[SPEED]))
     return replace(
         settings,
-        curvature_tolerance=chosen(settings.curvature_tolerance, _LEAST_CURVATURE, _CURVATURE_SHARE, largest),
-        speed_tolerance=chosen(settings.speed_tolerance, _LEAST_SPEED, _SPEED_SHARE, float(np.median(real[SPEED]))),
-        distance_tolerance=chosen(
-            settings.distance_tolerance, _LEAST_DISTANCE, _DISTANCE_SHARE, float(real[DISTANCE].max())
+        curvature_tolerance=share_of(settings.curvature_tolerance, _CURVATURE_SHARE, curvature, _LEAST_CURVATURE),
+        speed_tolerance=share_of(settings.speed_tolerance, _SPEED_SHARE, speed, _LEAST_SPEED),
+        distance_tolerance=share_of(
+            settings.distance_tolerance, _DISTANCE_SHARE, float(real[DISTANCE].max()), _LEAST_DISTANCE
         ),
     )
 
@@ -368,7 +338,7 @@ def earlier_passes(runs: Sequence[EstimatorRun]) -> IntArray:
     return out
 
 
-class TrajectoryComparisonResult(TabledResult[SavedTrajectories]):
+class TrajectoryComparisonResult(MetricComparisonResult[TrajectoriesFile]):
     """How errors of a localization differ between simulation and reality. Printing it gives the command's table.
 
     Attributes:
@@ -376,27 +346,6 @@ class TrajectoryComparisonResult(TabledResult[SavedTrajectories]):
     """
 
     page = TRAJECTORIES_PAGE
-
-    def __init__(
-        self, saved: SavedTrajectories, folder: Path | None, comparison: TrajectoryComparison | None = None
-    ) -> None:
-        """Wrap a result; `compare_trajectories` and `load_result` make one."""
-        super().__init__(folder, None if comparison is None else comparison.save)
-        self.saved = saved
-
-    @property
-    def metrics(self) -> Sequence[JsonMapping]:
-        """The table as numbers: a row each metric."""
-        return list(self.content["metrics"])
-
-    @property
-    def table(self) -> SummaryTable:
-        """The table that the command prints."""
-        return trajectories_table(self.saved)
-
-    def __repr__(self) -> str:
-        """What it is, in a line."""
-        return f"TrajectoryComparisonResult({self.name!r}, {headline(self.saved)})"
 
 
 @takes_setting_keywords
@@ -425,21 +374,8 @@ def compare_trajectories(
         UsageError: a setting makes no sense.
         SimjudgeError: a file cannot be read, truth and estimate are of different times, or `out` cannot be written.
     """
-    if out is not None and check_result_folder(Path(out)):
-        log(f"note: {out} holds an earlier result, which will be replaced")
-    found = compare_runs(real, sim, settings)
-    for note in found.notes:
-        log(f"note: {note}")
-    if out is not None:
-        found.save(Path(out))
-        return TrajectoryComparisonResult(load_trajectories(Path(out)), Path(out), found)
-    return TrajectoryComparisonResult(
-        SavedTrajectories.of_content(found.name, found.content(), found.tables()), None, found
-    )
+    check_result_place(out, log)
+    return TrajectoryComparisonResult.keep(compare_runs(real, sim, settings), out, log)
 
 
-KIND = ResultKind(
-    TRAJECTORIES_PAGE.noun,
-    lambda folder: TrajectoryComparisonResult(load_trajectories(folder), folder),
-    TRAJECTORIES_PAGE.report,
-)
+KIND = TrajectoryComparisonResult.kind()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
 from simjudge.geometry.error_names import ALIGNMENTS, DELTA_UNITS, FRAMES, METRES, NONE
-from simjudge.method.method import MOST_DRAWS
+from simjudge.judging.compare_settings import RunDrawSettings, check_contexts
 
 CURVATURE, SPEED, DISTANCE = "curvature", "speed", "distance"
 CONTEXTS = (CURVATURE, SPEED, DISTANCE)
@@ -119,20 +119,13 @@ class PoseMarginSettings(Settings, panel="Margins"):
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectorySettings(
-    PoseReadingSettings, PoseErrorSettings, WayContextSettings, PoseMarginSettings, panel="Certainty"
+    PoseReadingSettings, PoseErrorSettings, WayContextSettings, PoseMarginSettings, RunDrawSettings
 ):
     """How trajectories are compared."""
-
-    draws: int = setting(
-        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
-    )
-    seed: int = setting(0, "Seed of the draws.", low=0)
 
     def __post_init__(self) -> None:
         """Check the values."""
         super().__post_init__()
-        unknown = [name for name in self.contexts if name not in CONTEXTS]
-        if unknown or not self.contexts:
-            raise UsageError(f"--contexts {','.join(self.contexts)}: name one or more of {', '.join(CONTEXTS)}")
+        check_contexts(self.contexts, CONTEXTS)
         if self.delta_unit == FRAMES and (self.delta != round(self.delta) or self.delta < 1):
             raise UsageError(f"--delta {self.delta:g}: with --delta-unit frames a whole number from 1 on is needed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,35 +167,50 @@ class ConePilot:
         return found, self.driver.drive(found, stamp / SECOND, state)
 
 
-@dataclass(frozen=True)
-class LidarPilot:
+class ScanPilot(ABC):
     """Drives by the scans of one lidar."""
 
     spec: LidarSpec
-    driver: BarrierDriver
+    driver: Driver | BarrierDriver
 
     needs_frames = needs_images = ended = False
 
-    @property
-    def name(self) -> str:
-        """The lidar's name."""
-        return f"lidar {self.spec.name}"
+    @abstractmethod
+    def drive(self, scan: SensorEvent, state: VehicleState) -> Command | None:
+        """Drive by a scan of the lidar; None where it tells nothing."""
 
     def update(self, state: VehicleState) -> None:
         """Take note of how the car moves: see `Pilot.update`."""
         self.driver.update_odometry(state)
 
     def read(self, batch: SensorBatch, state: VehicleState) -> Command | None:
-        """Drive by a scan: see `Pilot.read`."""
+        """Drive by what the lidar says: see `Pilot.read`."""
         command = None
         for event in batch.events:
             if event.spec.name == self.spec.name:
-                command = self.driver.drive(_points_of(event), event.stamp / SECOND, state)
+                command = self.drive(event, state) or command
         return command
 
     def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
         """Nothing: it drives by scans."""
         return None, None
+
+
+@dataclass(frozen=True)
+class LidarPilot(ScanPilot):
+    """Drives between barriers."""
+
+    spec: LidarSpec
+    driver: BarrierDriver
+
+    @property
+    def name(self) -> str:
+        """The lidar's name."""
+        return f"lidar {self.spec.name}"
+
+    def drive(self, scan: SensorEvent, state: VehicleState) -> Command:
+        """Drive by the points of a scan."""
+        return self.driver.drive(_points_of(scan), scan.stamp / SECOND, state)
 
 
 def _points_of(scan: SensorEvent) -> ScanPoints:

@@ -10,7 +10,6 @@ import json
 from collections import deque
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,15 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
+from simjudge.core.text import Json
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch
+from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorEvent
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.cones import ConeObservations
 from simjudge.sim.driving.course import LaneClasses
-from simjudge.sim.driving.pilots import FrameDetector, Pilot
+from simjudge.sim.driving.pilots import FrameDetector, Pilot, ScanPilot
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.camera.lens import Lens
@@ -134,8 +134,8 @@ class DetectorErrors:
     def load(cls, path: Path) -> DetectorErrors:
         """Read what `save` has written."""
         try:
-            held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in held.items()}
+            held: Json = json.loads(path.read_text(encoding="utf-8"))
+            values: Json = {name: tuple(v) if isinstance(v, list) else v for name, v in held.items()}
             return cls(**values)
         except (OSError, ValueError, TypeError) as error:
             raise SimjudgeError(f"{path}: holds no measured errors of a detector ({error})") from error
@@ -234,35 +234,23 @@ class MeasuredConePilot:
 
 
 @dataclass(frozen=True)
-class LidarConePilot:
+class LidarConePilot(ScanPilot):
     """Drives by the cones that stand out of a scan in one plane; the side of each is that of the line so far."""
 
     spec: LidarSpec
     driver: Driver
-
-    needs_frames = needs_images = ended = False
 
     @property
     def name(self) -> str:
         """The lidar's name."""
         return f"cones by lidar {self.spec.name}"
 
-    def update(self, state: VehicleState) -> None:
-        """Take note of how the car moves: see `Pilot.update`."""
-        self.driver.update_odometry(state)
-
-    def read(self, batch: SensorBatch, state: VehicleState) -> Command | None:
-        """Drive by a scan: see `Pilot.read`."""
-        command = None
-        for event in batch.events:
-            if event.spec.name == self.spec.name and isinstance(event.reading, CapturedScan):
-                stamp = event.stamp / SECOND
-                command = self.driver.drive_by(self._cones(event.reading.scan.points, stamp), stamp, state)
-        return command
-
-    def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
-        """Nothing: it drives by scans."""
-        return None, None
+    def drive(self, scan: SensorEvent, state: VehicleState) -> Command | None:
+        """Drive by the cones of a scan."""
+        if not isinstance(scan.reading, CapturedScan):
+            return None
+        stamp = scan.stamp / SECOND
+        return self.driver.drive_by(self._cones(scan.reading.scan.points, stamp), stamp, state)
 
     def _cones(self, points: FloatArray, stamp: float) -> ConeObservations:
         base = self.driver.base_pose(stamp)

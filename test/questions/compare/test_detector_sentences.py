@@ -11,8 +11,7 @@ from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.questions.compare.facts import next_step
-from simjudge.questions.compare.reporting import summary_text
-from simjudge.questions.compare.words import (
+from simjudge.questions.compare.overall_words import (
     judged_words,
     measure_notes,
     measure_rows,
@@ -21,6 +20,7 @@ from simjudge.questions.compare.words import (
     verdicts_said,
     worst_measure,
 )
+from simjudge.questions.compare.reporting import summary_text
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 

@@ -11,7 +11,7 @@ from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.questions.compare.charts import difference_by_kind
 from simjudge.questions.compare.facts import invented_sentence, next_step, where_sentence
-from simjudge.questions.compare.words import overall_headline, overall_meaning
+from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.drives.page import lines_figure, render_drives_page
-from simjudge.questions.drives.result import WORDS, headline, load_drive_result
+from simjudge.questions.drives.page import DRIVES_PAGE, lines_figure
+from simjudge.questions.drives.result import QUESTION, load_drive_result
 from simjudge.results.metric_rows import number, worst_of_metrics
 
 FEW = ["--draws", "200"]
@@ -70,7 +70,7 @@ def test_a_hole_is_said_by_the_command_and_drawn_by_nothing(drives, tmp_path):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 3
     assert "1 hole in drives: holed: 6.1 s" in done.output
-    assert "1 hole in drives" in render_drives_page(load_drive_result(tmp_path / "out"))
+    assert "1 hole in drives" in DRIVES_PAGE.render(load_drive_result(tmp_path / "out"), tmp_path, "")
     figure = lines_figure(load_drive_result(tmp_path / "out"))
     axes = figure.axes[0]
     drawn = [line.get_xydata() for line in axes.lines]
@@ -79,11 +79,11 @@ def test_a_hole_is_said_by_the_command_and_drawn_by_nothing(drives, tmp_path):
 
 
 def test_words_follow_the_verdicts(result):
-    saved = load_drive_result(result)
+    saved, say = load_drive_result(result), QUESTION.words.sentence
     assert worst_of_metrics(saved.metrics) == "large_gap"
-    assert headline(saved) == "Large gap"
+    assert saved.headline == "Large gap"
     lateral = saved.metrics[0]
-    assert WORDS.sentence(lateral).startswith("Lateral error: large gap. The gap is 0.19")
+    assert say(lateral).startswith("Lateral error: large gap. The gap is 0.19")
     for verdict, words in {
         "predicts": "one of 0.05 m or more is ruled out",
         "cannot_tell": "may hide",
@@ -92,18 +92,18 @@ def test_words_follow_the_verdicts(result):
         "not_tested": "no draws",
     }.items():
         reason = "few_units" if verdict == "too_few" else ""
-        assert words in WORDS.sentence(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
+        assert words in say(lateral.model_copy(update={"verdict": verdict, "verdict_reason": reason}))
     quiet = lateral.model_copy(update={"verdict": "cannot_tell", "detectable_gap": 0.0712})
-    assert WORDS.sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
-    assert "Such drives" not in WORDS.sentence(quiet.model_copy(update={"detectable_gap": None}))
-    assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
+    assert say(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
+    assert "Such drives" not in say(quiet.model_copy(update={"detectable_gap": None}))
+    assert "<h1>Mine</h1>" in DRIVES_PAGE.render(saved, result, "Mine")
 
 
 def test_nothing_misleads_where_no_gap_is_shown(result):
     saved = load_drive_result(result)
-    assert "<h2>Where the simulation misleads</h2>" in render_drives_page(saved, "Mine")
+    assert "<h2>Where the simulation misleads</h2>" in DRIVES_PAGE.render(saved, result, "Mine")
     rows = [{**row, "verdict": "cannot_tell"} for row in saved.content["metrics"]]
-    page = render_drives_page(replace(saved, content={**saved.content, "metrics": rows}), "Mine")
+    page = DRIVES_PAGE.render(replace(saved, content={**saved.content, "metrics": rows}), result, "Mine")
     assert "misleads" not in page
     assert "<h2>W1 along the course</h2>" in page
 

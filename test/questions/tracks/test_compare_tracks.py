@@ -14,7 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.detectors.tracking_scores import score_tracks
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.tracks.page import kinds_table, render_tracks_page
+from simjudge.questions.tracks.page import TRACKS_PAGE, kinds_table
 from simjudge.questions.tracks.result import load_tracks
 from simjudge.questions.tracks.run import box_motion, compare_sequences
 from simjudge.questions.tracks.settings import ASSOCIATION, DETECTION, IDENTITY, METRICS, TrackSettings
@@ -129,8 +129,9 @@ def test_the_command_equals_python(result, folders):
     again = sj.load_result(result)
     assert str(again) == str(found)
     assert again.scores == saved["scores"]
+    table = again.saved.tables["samples.parquet"]
     for row in saved["metrics"]:
-        assert np.nanmean(again.saved.samples[f"w1 {row['metric']}"]) == pytest.approx(row["mean_w1"], rel=1e-12)
+        assert np.nanmean(table[f"w1 {row['metric']}"]) == pytest.approx(row["mean_w1"], rel=1e-12)
         assert row["unit"] == ""
 
 
@@ -155,7 +156,7 @@ def test_the_page_shows_scores_kinds_and_sequences(result, tmp_path):
         assert words in page
     saved = load_tracks(result)
     assert len([row for row in kinds_table(saved) if not isinstance(row, str)]) >= 6
-    assert "<h1>Mine</h1>" in render_tracks_page(saved, "Mine")
+    assert "<h1>Mine</h1>" in TRACKS_PAGE.render(saved, result, "Mine")
 
 
 def test_what_cannot_be_compared_is_refused_in_a_line(tmp_path):

@@ -13,7 +13,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.judging.point_metrics import PointSide, sampling_units
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.trajectories.page import kinds_table, render_trajectories_page
+from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE, kinds_table
 from simjudge.questions.trajectories.result import error_statistics, load_trajectories
 from simjudge.questions.trajectories.run import compare_runs, earlier_passes
 from simjudge.questions.trajectories.settings import (
@@ -184,7 +184,7 @@ def test_the_command_equals_python(result, folders):
     again = sj.load_result(result)
     assert str(again) == str(found)
     assert again.meaning == found.meaning
-    table = again.saved.tables.stretches
+    table = again.saved.tables["samples.parquet"]
     for row in saved["metrics"]:
         assert np.nanmean(table[f"w1 {row['metric']}"]) == pytest.approx(row["mean_w1"], rel=1e-12)
     copy = result.parent / "copy"
@@ -213,9 +213,9 @@ def test_the_page_shows_courses_distributions_kinds_and_runs(result, tmp_path):
         assert words in page
     saved = load_trajectories(result)
     rows = [row for row in kinds_table(saved) if not isinstance(row, str)]
-    stretches = saved.tables.stretches
+    stretches = saved.tables["samples.parquet"]
     assert sum(int(row[1]) for row in rows) == (stretches["side"] == 0).sum()
-    assert "<h1>Mine</h1>" in render_trajectories_page(saved, "Mine")
+    assert "<h1>Mine</h1>" in TRAJECTORIES_PAGE.render(saved, result, "Mine")
 
 
 @pytest.mark.parametrize(

@@ -90,12 +90,14 @@ def _inverted(values: npt.ArrayLike, coefficients: Sequence[float], end: float) 
     """Where the polynomial has a value, by Newton steps kept within a shrinking bracket; NaN beyond its end."""
     target = np.atleast_1d(np.asarray(values, np.float64))
     low, high = np.zeros_like(target), np.full_like(target, end)
+    # Up to its turn the polynomial grows, so that the value at the end is the largest there is.
     reached = target <= _polynomial(high, coefficients)
     found = np.clip(target, low, high)
     for _ in range(_STEPS):
         off = _polynomial(found, coefficients) - target
         if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
             break
+        # The bracket shrinks at every step: where Newton leaves it, half of it is taken instead.
         low, high = np.where(off < 0, found, low), np.where(off > 0, found, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = found - off / _derivative(found, coefficients)
@@ -173,12 +175,15 @@ def undistort(bent: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
 @lru_cache(maxsize=16)
 def slope_end(terms: Terms) -> float:
     """The least slope, in any direction, at which the map folds or turns back (to 0.025 degrees); inf: nowhere."""
+    # Even in angle: even in slope, nearly all would lie at the rim.
     slopes = np.tan(np.linspace(0, math.pi / 2, _STEEPNESSES, endpoint=False)[1:])
     around = np.linspace(0, 2 * math.pi, _ANGLES, endpoint=False)
     across, down = np.cos(around), np.sin(around)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         a, b, c, d = _derivatives(slopes[:, None] * across, slopes[:, None] * down, terms)
+        # Directional derivative along the ray from the centre: the radius must go on growing.
         outwards = across * (a * across + b * down) + down * (c * across + d * down)
+        # A map folds where the determinant of its derivative changes sign.
         sound = np.all((a * d - b * c > 0) & (outwards > 0), axis=1)
     if sound.all():
         return math.inf
@@ -204,8 +209,10 @@ def _derivatives(x: Any, y: Any, terms: Terms) -> tuple[Any, Any, Any, Any]:
     above, below = 1 + square * (k1 + square * (k2 + square * k3)), 1 + square * (k4 + square * (k5 + square * k6))
     ratio = above / below
     above_by, below_by = k1 + square * (2 * k2 + square * 3 * k3), k4 + square * (2 * k5 + square * 3 * k6)
+    # Quotient rule, by the square of the radius; the chain rule gives 2 x and 2 y below.
     ratio_by = (above_by - ratio * below_by) / below
     prism_x, prism_y = 2 * (s1 + 2 * s2 * square), 2 * (s3 + 2 * s4 * square)
+    # x by y and y by x are one but for the prism terms: the rest is a gradient.
     both = 2 * x * y * ratio_by + 2 * p1 * x + 2 * p2 * y
     return (
         ratio + 2 * x * x * ratio_by + 2 * p1 * y + 6 * p2 * x + prism_x * x,
@@ -221,6 +228,7 @@ def _tilt(terms: Terms) -> FloatArray:
     about_x = np.array([[1, 0, 0], [0, math.cos(tx), math.sin(tx)], [0, -math.sin(tx), math.cos(tx)]])
     about_y = np.array([[math.cos(ty), 0, -math.sin(ty)], [0, 1, 0], [math.sin(ty), 0, math.cos(ty)]])
     rotation = about_y @ about_x
+    # Projects the tilted sensor back onto the plane z = 1 along the rays, as OpenCV has it.
     onto = np.array([[rotation[2, 2], 0, -rotation[0, 2]], [0, rotation[2, 2], -rotation[1, 2]], [0, 0, 1]])
     homography: FloatArray = onto @ rotation
     return homography
@@ -229,6 +237,7 @@ def _tilt(terms: Terms) -> FloatArray:
 def _tilted(xy: FloatArray, homography: FloatArray) -> FloatArray:
     seen = np.concatenate([xy, np.ones((*xy.shape[:-1], 1))], -1) @ homography.T
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Behind the tilted plane there is no picture.
         return np.where(seen[..., 2:] > 0, seen[..., :2] / seen[..., 2:], np.nan)
 
 
@@ -250,6 +259,7 @@ def _solved(u: float, v: float, x: float, y: float, terms: Terms, end: float) ->
         determinant = a * d - b * c
         if determinant == 0:
             break
+        # The inverse of a 2 x 2 matrix, written out.
         step_x, step_y = (d * miss_x - b * miss_y) / determinant, (a * miss_y - c * miss_x) / determinant
         nearer = False
         for _ in range(_HALVINGS):
@@ -274,10 +284,12 @@ def _undistort_all(targets: FloatArray, terms: Terms, end: float, out: FloatArra
     for i in range(len(targets)):
         u, v = targets[i, 0], targets[i, 1]
         length = math.hypot(u, v)
+        # A start just short of the fold: beyond it Newton steps lead to the wrong branch.
         inside = 1.0 if length <= 0.99 * end else 0.99 * end / length
         x, y = _solved(u, v, inside * u, inside * v, terms, end)
         if math.isnan(x) and not math.isnan(length):
             x, y = 0.0, 0.0
             for stage in range(1, _STAGES + 1):
+                # A homotopy along the ray: each solution is a start close to the next one.
                 x, y = _solved(u * stage / _STAGES, v * stage / _STAGES, x, y, terms, end)
         out[i, 0], out[i, 1] = x, y

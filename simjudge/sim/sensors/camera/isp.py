@@ -107,6 +107,7 @@ def srgb(image: AnyImage) -> AnyImage:
     The curve goes on above full scale, its linear part below 0, so that nothing saturates here.
     """
     value = as_float(image)
+    # `where` computes both branches: a power of a negative number would be NaN.
     curve = 1.055 * np.maximum(value, _KNEE) ** (1 / 2.4) - 0.055
     return to_type_of(image, np.where(value <= _KNEE, value * 12.92, curve))
 
@@ -147,6 +148,7 @@ def match_exposure(image: AnyImage, *, mean: float, deviation: float) -> AnyImag
     held = np.isfinite([mean, deviation]).all() and deviation >= 0
     require(bool(held), f"match_exposure: mean {mean}, deviation {deviation}; finite, and a deviation of 0 or more")
     values = as_float(image)
+    # In float64: sums of millions of float32 pixels lose digits.
     old_mean, old_deviation = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
     gain = deviation / FULL_SCALE / old_deviation if old_deviation > _NO_CONTRAST else 1.0
     return to_type_of(image, (values - old_mean) * gain + mean / FULL_SCALE)
@@ -199,6 +201,7 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
     require(held, f"inverse_gray_world: means {red}, {green}, {blue}; each must be above 0")
     values = as_float(image)
     means = values.mean((0, 1), dtype=np.float64)
+    # The sum of the means is kept, so that brightness stays as it is.
     wanted = means.sum() * shares / shares.sum()
     gains = np.divide(wanted, means, out=np.ones(3), where=(means > 0) & (wanted > 0))
     return to_type_of(image, values * gains)
@@ -394,6 +397,7 @@ def _electrons(at_full_scale: float, efficiency: float | None, photons: float | 
 
 
 def _draw_electrons(mean: FloatImage, random: np.random.Generator) -> FloatImage:
+    # Poisson's mean and variance are equal; the normal form is for many electrons only.
     count = mean + np.sqrt(mean) * random.standard_normal(mean.shape, np.float32)
     few = mean < _MOST_COUNTED
     count[few] = random.poisson(mean[few])

@@ -41,6 +41,7 @@ def rays_around(angles: FloatArray) -> FloatArray:
     """Rays (..., 3) of angles (..., 2) to the right and downwards, radians; NaN beyond the poles."""
     right, down = angles[..., 0], angles[..., 1]
     rays = np.stack([np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down)], -1)
+    # Beyond a pole the formula gives a ray again, that of the other side.
     rays[np.abs(down) > math.pi / 2 * (1 + ROUNDING)] = np.nan
     return rays
 
@@ -175,6 +176,7 @@ class Lens:
         if self.omnidirectional:
             return rays_around(bent)
         if self.is_round:
+            # Slope over radius is one factor of both coordinates; at the axis both are 0, and any factor will do.
             radius = np.linalg.norm(bent, axis=-1)
             slope = self.slope(radius)
             straight = bent * np.divide(slope, radius, out=np.ones_like(radius), where=radius > 0)[..., None]
@@ -205,6 +207,7 @@ class Lens:
     def _bent_by_slope(self, ahead: FloatArray) -> FloatArray:
         """Where a round lens shows (x / z, y / z), before focal length and principal point."""
         slope = np.linalg.norm(ahead, axis=-1)
+        # At the axis 0 / 0 has the limit of the model.
         ratio = np.divide(self.radius(slope), slope, out=np.full_like(slope, self._ratio_at_axis()), where=slope > 0)
         bent: FloatArray = ahead * ratio[..., None]
         return bent
@@ -213,6 +216,7 @@ class Lens:
         """Rays of an equidistant lens, which sees behind its own plane too."""
         radius = np.linalg.norm(bent, axis=-1)
         angle = equidistant_angle(radius, self.coefficients)
+        # A unit ray by its angle: tangents would end at 90 degrees.
         aside = bent * np.divide(np.sin(angle), radius, out=np.ones_like(radius), where=radius > 0)[..., None]
         return np.concatenate([aside, np.cos(angle)[..., None]], -1)
 
@@ -221,6 +225,7 @@ class Lens:
         radius = equidistant_radius(np.arctan2(aside, xyz[..., 2]), self.coefficients)
         ratio = np.divide(radius, aside, out=np.zeros_like(aside), where=aside > 0)
         bent: FloatArray = xyz[..., :2] * ratio[..., None]
+        # Straight behind, no direction in the image is its own.
         bent[(aside == 0) & (xyz[..., 2] <= 0)] = np.nan
         return bent
 
@@ -254,12 +259,15 @@ class Lens:
         width, height = self.size
         across = max(self.centre[0] + 0.5, width - 0.5 - self.centre[0]) / self.focal[0]
         down = max(self.centre[1] + 0.5, height - 0.5 - self.centre[1]) / self.focal[1]
+        # To the farthest corner, without the axis, where radius over slope is 0 / 0.
         radius = np.linspace(0, math.hypot(across, down), 1001)[1:]
         slope = self.slope(radius)
         axis = self._ratio_at_axis()
         ratio = radius / slope / axis
+        # Slopes scaled to 1: sixth powers of large ones would ruin the condition of the system.
         scale = float(slope[-1])
         powers = (slope / scale)[:, None] ** np.array([2, 4, 6])
+        # Multiplied by the denominator the problem is linear; the error is measured afterwards, in pixels.
         solved = np.linalg.lstsq(np.hstack([powers, -ratio[:, None] * powers]), ratio - 1, rcond=None)[0]
         k = solved / np.tile(scale ** np.array([2.0, 4.0, 6.0]), 2)
         square = slope[:, None] ** np.array([2, 4, 6])
@@ -270,6 +278,7 @@ class Lens:
                 f"a fov lens of {self.horizontal_field():.1f} degrees has no camera_info: the nearest"
                 f" rational_polynomial misses it by {error:.2g} px in {width}x{height}; take a narrower field of view"
             )
+        # The rational model is 1 at its axis, so that the FOV slope there goes into the focal length.
         focal = (self.focal[0] * axis, self.focal[1] * axis)
         return CameraInfo(
             self._calibration(name, "rational_polynomial", focal, np.array([*k[:2], 0, 0, k[2], *k[3:]])), error
@@ -349,6 +358,7 @@ def lens_with_field(
         if not radius > 0:
             end = 2 * math.degrees(math.atan(radial_end((k1, k2, k3))))
             raise UsageError(f"field of view {field_of_view} degrees: the radial lens turns back at {end:.1f} degrees")
+    # Pixel centres are whole numbers, so that the middle of the image is at (width - 1) / 2.
     focal, centre = size[0] / 2 / radius, ((size[0] - 1) / 2, (size[1] - 1) / 2)
     return Lens(model, size, (focal, focal), centre, tuple(coefficients), tangent)
 

@@ -116,6 +116,7 @@ class ReadingClock:
     def due(self, now: int) -> IntArray:
         """The stamps that have come since the last call: int64 (N,), nanoseconds (now: nanoseconds)."""
         before = self._taken
+        # Two more than needed, cut by the exact stamps below: float rounding must not lose a reading.
         count = max(0, int((now - self._first) * self._rate / SECOND) + 2 - before)
         stamps = self._stamps(np.arange(before, before + count))
         stamps = stamps[stamps <= now]
@@ -127,6 +128,7 @@ class ReadingClock:
         return int(self._stamps(np.array([self._taken]))[0])
 
     def _stamps(self, number: IntArray) -> IntArray:
+        # From the number and not from the stamp before, so that rounding never adds up.
         stamps: IntArray = self._first + np.rint(number * (SECOND / self._rate)).astype(np.int64)
         return stamps
 
@@ -143,6 +145,7 @@ class WindowAverage:
     def add(self, stamp: IntArray, begin: FloatArray, end: FloatArray) -> None:
         """Add segments of the signal (stamp: int64 (N + 1,); begin: float64 (N, D); end: float64 (N, D))."""
         seconds = np.diff(stamp)[:, None] / SECOND
+        # A signal that is linear within a segment: the trapezoid is exact.
         gained = (begin + end) * (seconds * 0.5)
         integral = np.cumsum(np.concatenate([self._integral[-1:], gained]), axis=0)[1:]
         self._knot = np.concatenate([self._knot, stamp[1:] if len(self._knot) else stamp])
@@ -167,6 +170,7 @@ class WindowAverage:
     def _integral_at(self, stamp: IntArray) -> FloatArray:
         row, passed, whole = self._find(stamp)
         begin, end = self._begin[row], self._end[row]
+        # The integral of the line from the start of the segment: b t + (e - b) t^2 / (2 T).
         at: FloatArray = self._integral[row] + begin * passed + (end - begin) * (passed * passed / (2 * whole))
         return at
 
@@ -241,6 +245,7 @@ class InertialSensor:
         spec = self.spec
         if not isinstance(spec, MagnetometerSpec) or (spec.soft_iron == IDENTITY and not any(spec.hard_iron)):
             return truth
+        # Column by column, so that a row gives the same bits alone and among many; BLAS would not promise that.
         columns = np.array(spec.soft_iron).T
         bent: FloatArray = truth[:, :1] * columns[0] + truth[:, 1:2] * columns[1] + truth[:, 2:] * columns[2]
         bent += np.array(spec.hard_iron)
@@ -302,8 +307,10 @@ def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius:
     """How the wheels of a car turn that roll without slip; front wheels, which steer, go along their own way."""
     velocity = rotate_back(motion.orientation, motion.velocity)
     turn = motion.angular_velocity[:, 2]
+    # Rigid body: v + omega x r at the wheels, half a track to each side.
     left, right = velocity[:, 0] - turn * track / 2, velocity[:, 0] + turn * track / 2
     across = velocity[:, 1] + turn * wheelbase
+    # A wheel that steers points along its own velocity, and rolls at its length.
     front = [np.copysign(np.hypot(along, across), along) for along in (left, right)]
     speed = np.stack([*front, left, right], -1) / wheel_radius
     seconds = np.diff(motion.stamp)[:, None] / SECOND

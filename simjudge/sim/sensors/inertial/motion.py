@@ -153,9 +153,11 @@ def _through(trajectory: Trajectory, stamp: IntArray, seconds: FloatArray) -> Mo
 def _smoothed(trajectory: Trajectory, stamp: IntArray, step: float, smoothing: float) -> Motion:
     """The motion that a Gaussian leaves of straight lines between the poses."""
     position, orientation = TrajectoryInterpolator(trajectory).sample(stamp)
+    # q and -q are one orientation; averaging needs neighbours on one side of the sphere.
     flips = np.cumprod(np.where((orientation[1:] * orientation[:-1]).sum(axis=1) < 0, -1.0, 1.0))
     orientation[1:] *= flips[:, None]
     way, turn = _gaussian(position, smoothing / step), _gaussian(orientation, smoothing / step)
+    # The average of unit quaternions is shorter; its direction is the mean rotation for small spreads.
     turn /= np.linalg.norm(turn, axis=1, keepdims=True)
     velocity = _rate_of_change(way, step)
     # q' = q w / 2, so that w = 2 vec(q* q').
@@ -166,6 +168,7 @@ def _smoothed(trajectory: Trajectory, stamp: IntArray, step: float, smoothing: f
 def _gaussian(values: FloatArray, sigma: float) -> FloatArray:
     """The average over samples; beyond the ends the values go on as their mirror image about the end's point."""
     reach = min(int(4 * sigma + 0.5), len(values) - 1)
+    # Point mirror: value and slope go on at the ends, which a plain mirror would bend to slope 0.
     before, after = 2 * values[0] - values[reach:0:-1], 2 * values[-1] - values[-2 : -reach - 2 : -1]
     out: FloatArray = gaussian_filter1d(np.concatenate([before, values, after]), sigma, axis=0, mode="nearest")
     return out[reach : reach + len(values)]
@@ -211,6 +214,7 @@ def _turn_rows(orientation: FloatArray, vector: FloatArray, sense: float, out: F
         x, y, z, w = orientation[row if len(orientation) > 1 else 0]
         x, y, z = sense * x, sense * y, sense * z
         a, b, c = vector[row if len(vector) > 1 else 0]
+        # u x v, which both terms share.
         p, q, r = y * c - z * b, z * a - x * c, x * b - y * a
         out[row, 0] = a + 2.0 * (w * p + (y * r - z * q))
         out[row, 1] = b + 2.0 * (w * q + (z * p - x * r))
@@ -242,12 +246,14 @@ def specific_force(motion: Motion, mount: Pose) -> Segments:
     """
     arm, up = np.array(mount.position), np.array([0.0, 0.0, GRAVITY])
     if motion.acceleration is not None and motion.angular_acceleration is not None:
+        # Euler and centripetal acceleration of a lever arm.
         turning = cross(motion.angular_acceleration, arm)
         turning = turning + cross(motion.angular_velocity, cross(motion.angular_velocity, arm))
         felt = _to_sensor(mount, rotate_back(motion.orientation, motion.acceleration + up) + turning)
         return felt[:-1], felt[1:]
     velocity = motion.velocity + rotate(motion.orientation, cross(motion.angular_velocity, arm))
     seconds = np.diff(motion.stamp)[:, None] / SECOND
+    # The change of velocity over the step keeps sums of readings true to the motion, whatever its rate.
     force = (velocity[1:] - velocity[:-1]) / seconds + up
     begin, end = rotate_back(motion.orientation[:-1], force), rotate_back(motion.orientation[1:], force)
     return _to_sensor(mount, begin), _to_sensor(mount, end)
@@ -283,6 +289,7 @@ def geodetic_to_ecef(longitude: float, latitude: float, altitude: float) -> Floa
 def _ecef(longitude: npt.ArrayLike, latitude: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
     """Of one place or of many: (..., 3)."""
     lam, phi, high = np.radians(longitude), np.radians(latitude), np.asarray(altitude, np.float64)
+    # Radius of curvature in the prime vertical.
     normal = SEMI_MAJOR / np.sqrt(1 - _SQUARED * np.sin(phi) ** 2)
     around = (normal + high) * np.cos(phi)
     up = (normal * (1 - _SQUARED) + high) * np.sin(phi)
@@ -330,6 +337,7 @@ def ecef_to_geodetic(points: FloatArray) -> FloatArray:
     q = (1 - _SQUARED) / SEMI_MAJOR**2 * (z * z)
     r = (p + q - fourth) / 6
     s = fourth * p * q / (4 * r * r * r)
+    # Real for points outside of the evolute of the ellipse, which lies deep inside of the earth (Vermeille).
     t = np.cbrt(1 + s + np.sqrt(s * (2 + s)))
     u = r * (1 + t + 1 / t)
     v = np.sqrt(u * u + fourth * q)
@@ -338,6 +346,7 @@ def ecef_to_geodetic(points: FloatArray) -> FloatArray:
     around = np.sqrt(x * x + y * y)
     d = k * around / (k + _SQUARED)
     far = np.sqrt(d * d + z * z)
+    # Half-angle form: exact at the poles too, where d is 0.
     latitude = 2 * np.arctan2(z, d + far)
     longitude = np.arctan2(y, x)
     altitude = (k + _SQUARED - 1) / k * far
@@ -360,4 +369,5 @@ def magnetic_field(reference: Triple, year: float | None) -> Triple:
         found = model.calculate(glat=latitude, glon=longitude, alt=altitude / 1000, time=year)
     except ValueError as error:
         raise SimjudgeError(f"magnetometer: year {year:g}: {one_line(error)}; give field: [east, north, up]") from error
+    # The model has north, east and down in nanotesla.
     return found.y * _NANO, found.x * _NANO, -found.z * _NANO

@@ -47,18 +47,21 @@ def find_beat(turn: Indices, ring: Indices, value: FloatArray, least: float) -> 
     for _ in range(_ROUNDS):
         count = np.rint(steps / step)
         total = np.concatenate(([0.0], np.cumsum(count)))
+        # A constant for each run and one slope for all: gaps between runs do not bend the step.
         step = _slope(member, total, v)
     of_turn, of_ring = group_rows(turn), group_rows(ring)
     reference = ring == np.argmax(np.bincount(ring))
     begin = group_medians(value, [rows[reference[rows]] for rows in of_turn], step)
     offset = np.zeros(len(of_ring))
     for _ in range(_ROUNDS):
+        # Alternating medians (Tukey's median polish) separate turns from rings, in spite of outliers.
         offset = offset + group_medians(value - begin[turn] - offset[ring], of_ring, step)
         begin = begin + group_medians(value - begin[turn] - offset[ring], of_turn, step)
     offset = _after_longest_pause(offset, step)
     begin, column = count_columns(turn, value - offset[ring], begin, step)
     rest = value - begin[turn] - step * column
     offset = np.array([np.median(rest[rows]) for rows in of_ring])
+    # The split between turns and rings is free by a constant: the first ring gets 0.
     lowest = float(offset.min())
     return Beat(step, begin + lowest, offset - lowest, column)
 
@@ -74,6 +77,7 @@ def count_columns(turn: Indices, value: FloatArray, begin: FloatArray, step: flo
 def circular_median(values: FloatArray, period: float) -> float:
     """The median of numbers on a circle (values (N,), N is 1 or more)."""
     angle = values * (2 * np.pi / period)
+    # The circular mean unrolls the circle; the median around it then is that of a line.
     middle = float(np.angle(np.mean(np.exp(1j * angle)))) * period / (2 * np.pi)
     middle += float(np.median(wrapped(values - middle, period)))
     return float(wrapped(np.array(middle), period))
@@ -112,6 +116,7 @@ def _common_step(steps: FloatArray) -> float:
         raise SimjudgeError("no ring fires twice in a turn: no columns can be told")
     short = float(np.percentile(steps, 10))
     usual = float(np.median(steps[(steps > 0.5 * short) & (steps < 1.5 * short)]))
+    # Candidates k / m of the usual step, longest first: of any step all its parts fit too.
     for part in sorted({k / m for k in (1, 2, 3) for m in range(1, 9)}, reverse=True):
         step = usual * part
         near = steps[steps < _FEW * step]
@@ -127,6 +132,7 @@ def _common_step(steps: FloatArray) -> float:
 def _slope(member: Indices, count: FloatArray, value: FloatArray) -> float:
     """The common slope of value over count, with a constant of its own for each group."""
     size = np.bincount(member)
+    # Means of each group taken away stand for the constants (within-group least squares).
     x = count - (np.bincount(member, count) / size)[member]
     y = value - (np.bincount(member, value) / size)[member]
     return float((x @ y) / (x @ x))
@@ -136,6 +142,7 @@ def _after_longest_pause(offset: FloatArray, step: float) -> FloatArray:
     """Offsets from 0 to a step, counted from the ring after which no other fires for longest before it."""
     place = offset % step
     order = np.sort(place)
+    # The pause before the first firing is that from the last one of the column before.
     pause = np.diff(np.concatenate(([order[-1] - step], order)))
     # Rings that fire together scatter around one instant; the pause before that instant is the longest all the same.
     first = order[int(np.argmax(pause))]
@@ -215,6 +222,7 @@ def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:
     if rings is not None:
         if rings > len(elevation):
             raise UsageError(f"{where}: has {len(elevation)} points, fewer than {rings} rings")
+        # A known number of rings: the largest gaps are those between them.
         cut = np.sort(np.argsort(gaps)[len(gaps) - (rings - 1) :])
     else:
         cut = np.nonzero(gaps > _GAP)[0]
@@ -223,6 +231,7 @@ def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:
     ring = np.empty(len(elevation), np.int64)
     ring[order] = np.cumsum(number)
     parts = np.split(elevation[order], cut + 1)
+    # Nearly all points: a few strays must not condemn a ring.
     widest = max(float(np.ptp(np.percentile(part, [1, 99]))) for part in parts)
     if len(parts) > _MOST_RINGS or widest > _WIDEST:
         raise SimjudgeError(
@@ -243,6 +252,7 @@ def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Bea
     change = wrapped(np.diff(points.azimuth[order]))[same]
     change = change[np.abs(change) > _LEAST_AZIMUTH]
     sense = -1.0 if len(change) and np.median(change) < 0 else 1.0
+    # In the order of firing, nearly all steps go the same way.
     follows = float(np.mean(np.sign(change) == sense)) if len(change) else 0.0
     interleaved = np.mean(np.diff(points.ring) != 0) > 0.5 or points.ring.max() == 0
     in_order = follows > 0.9 and interleaved
@@ -276,6 +286,7 @@ def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[
         following = np.searchsorted(of_reference, rows)
         after = of_reference[np.minimum(following, len(of_reference) - 1)]
         before = of_reference[np.maximum(following - 1, 0)]
+        # Of the reference ring the firing nearest in the file, before or after.
         nearest = np.where(np.abs(rows - before) <= np.abs(after - rows), before, after)
         ahead[rows] = np.rint((value[rows] - value[nearest]) / step)
         place[rows] = np.where(np.abs(rows - nearest) <= 2 * rings, rows - nearest, np.nan)
@@ -295,6 +306,7 @@ def _first_ring(offset: FloatArray, position: FloatArray, step: float) -> FloatA
     The one is taken with which the rings have the fewest different azimuths, as tables of devices have them; of equal
     ones, the one with which they lie closest together.
     """
+    # Argsort twice gives ranks.
     rank = np.argsort(np.argsort(position, kind="stable"), kind="stable")
     choices = [offset + step * (rank < first) for first in range(len(offset))]
 

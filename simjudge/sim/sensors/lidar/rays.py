@@ -49,6 +49,7 @@ def _aim(sensor, time, directions, origin, direction):  # type: ignore[no-untype
     rotation, position = np.empty((3, 3)), np.empty(3)
     placed = np.nan
     for n in range(len(time)):
+        # Beams of one column fire together: their pose is computed once.
         if time[n] != placed:
             placed = time[n]
             place_body(sensor, 0, placed, rotation, position)
@@ -126,6 +127,7 @@ def _sort_hits(ranges, order):  # type: ignore[no-untyped-def]
         if not np.isfinite(ranges[s]):
             continue
         k = hits
+        # Insertion: few rays, and stable, so that of equal ranges the earlier ray stays first.
         while k > 0 and ranges[order[k - 1]] > ranges[s]:
             order[k] = order[k - 1]
             k -= 1
@@ -140,6 +142,7 @@ def _form_groups(ranges, intensity, order, resolution, threshold, far, power, be
     groups, begin = 0, 0
     while begin < len(order):
         end = begin + 1
+        # Chained, neighbour by neighbour: a slanted surface is one group, however deep.
         while end < len(order) and ranges[order[end]] - ranges[order[end - 1]] < resolution:
             end += 1
         total, moment, plain, top = 0.0, 0.0, 0.0, order[begin]
@@ -149,6 +152,7 @@ def _form_groups(ranges, intensity, order, resolution, threshold, far, power, be
             plain += ranges[s]
             if intensity[s] > intensity[top]:
                 top = s
+        # Over all rays of the beam, those that hit nothing included.
         if total / len(ranges) >= threshold:
             # Rays that bring no light back have no weights: then their plain mean.
             far[groups] = moment / total if total > 0 else plain / (end - begin)

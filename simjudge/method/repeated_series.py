@@ -56,5 +56,6 @@ def _normal_scores(value: FloatArray) -> FloatArray:
     from scipy.special import ndtri  # noqa: PLC0415 - slow to import
     from scipy.stats import rankdata  # noqa: PLC0415
 
-    score: FloatArray = ndtri((rankdata(value) - 0.5) / len(value))
-    return score / score.std()
+    score = ndtri((rankdata(value) - 0.5) / len(value))
+    scaled: FloatArray = score / score.std()
+    return scaled

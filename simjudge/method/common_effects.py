@@ -19,10 +19,6 @@ _CHANCE = 0.2
 """Chance of an effect that is none to be taken into account."""
 _NOISE = 2.0
 """Standard errors above which a covariance belongs to the correlation time."""
-_ORDERS = 399
-"""Other orders that a series is held against."""
-_COMES_BACK = 0.005
-"""Chance of a series that does not come back to seem so."""
 BLOCK_TIMES = 5.0
 """Correlation times that a block lasts."""
 
@@ -90,27 +86,6 @@ def things_differ(thing: IntArray, value: FloatArray) -> bool:
     between = float((count * (mean - value.mean()) ** 2).sum()) / (groups - 1)
     within = float(((value - mean[of]) ** 2).sum()) / (rows - groups)
     return between > within * float(f_distribution.ppf(1 - _CHANCE, groups - 1, rows - groups))
-
-
-def repeats(value: FloatArray, least: int, seed: int = 0) -> bool:
-    """Test whether a series comes back after some lag, whichever it is, as that of a course passed again does.
-
-    Against the largest correlation that the same numbers show in any other order.
-
-    Args:
-        value: float64 (K,), in order.
-        least: lags from which on it may come back, and as many pairs must be left.
-    """
-    count = len(value)
-    if count <= 2 * least or not value.std():
-        return False
-    rng = np.random.default_rng(seed)
-    own = value - value.mean()
-    series = np.stack([own, *(rng.permutation(own) for _ in range(_ORDERS))])
-    spectrum = np.fft.rfft(series, 2 * count, axis=1)
-    product = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :count]
-    highest = (product[:, least : count - least] / np.sqrt(count - np.arange(least, count - least))).max(axis=1)
-    return bool((1 + np.count_nonzero(highest[1:] >= highest[0])) / (1 + _ORDERS) <= _COMES_BACK)
 
 
 def _cross_products(

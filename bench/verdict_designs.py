@@ -380,6 +380,17 @@ def _designs() -> list[Design]:
             same_things=True,
         )
     )
+    row = drive(1000, spacing_m=5.0, regular=True)
+    found.append(
+        Design(
+            "row_regular",
+            "a straight road past 122 posts, all evenly spaced, each seen once, 1,000 frames a side",
+            122,
+            row,
+            row,
+            _LAPS,
+        )
+    )
     found += [
         Design(
             f"drive_{count}",

@@ -19,10 +19,6 @@ _CHANCE = 0.2
 """Chance of an effect that is none to be taken into account."""
 _NOISE = 2.0
 """Standard errors above which a covariance belongs to the correlation time."""
-_ORDERS = 399
-"""Other orders that a series is held against."""
-_COMES_BACK = 0.005
-"""Chance of a series that does not come back to seem so."""
 BLOCK_TIMES = 5.0
 """Correlation times that a block lasts."""
 
@@ -60,7 +56,6 @@ def time_effect(thing: IntArray, slot: IntArray, value: FloatArray, lags: int = 
     things, of = np.unique(thing, return_inverse=True)
     times, at = np.unique(slot, return_inverse=True)
     count = np.bincount(of)
-    # Bessel's factor: deviations from a mean of n are too small by sqrt((n - 1) / n).
     residual = (value - (np.bincount(of, value) / count)[of]) * np.sqrt(count[of] / np.maximum(count[of] - 1, 1))
     # A thing that is seen once is its own mean, and would seem to go with nothing.
     residual = np.where(count[of] > 1, residual, value - value.mean())
@@ -93,29 +88,6 @@ def things_differ(thing: IntArray, value: FloatArray) -> bool:
     return between > within * float(f_distribution.ppf(1 - _CHANCE, groups - 1, rows - groups))
 
 
-def repeats(value: FloatArray, least: int, seed: int = 0) -> bool:
-    """Test whether a series comes back after some lag, whichever it is, as that of a course passed again does.
-
-    Against the largest correlation that the same numbers show in any other order.
-
-    Args:
-        value: float64 (K,), in order.
-        least: lags from which on it may come back, and as many pairs must be left.
-    """
-    count = len(value)
-    if count <= 2 * least or not value.std():
-        return False
-    rng = np.random.default_rng(seed)
-    own = value - value.mean()
-    series = np.stack([own, *(rng.permutation(own) for _ in range(_ORDERS))])
-    # Padded with zeros to twice the length: the product is linear, not circular (Wiener and Khinchin).
-    spectrum = np.fft.rfft(series, 2 * count, axis=1)
-    product = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :count]
-    # Products at long lags have fewer pairs: each over its standard deviation.
-    highest = (product[:, least : count - least] / np.sqrt(count - np.arange(least, count - least))).max(axis=1)
-    return bool((1 + np.count_nonzero(highest[1:] >= highest[0])) / (1 + _ORDERS) <= _COMES_BACK)
-
-
 def _cross_products(
     of: IntArray, at: IntArray, residual: FloatArray, times: IntArray, lags: int, things: int
 ) -> tuple[float, float]:
@@ -123,15 +95,12 @@ def _cross_products(
     from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
 
     table = csr_array((residual, (of, at)), shape=(things, len(times)))
-    # All times within the lags of each; those that nobody saw drop out.
     near = times[:, None] + np.arange(-lags, lags + 1)
     place = np.minimum(np.searchsorted(times, near), len(times) - 1)
     there = times[place] == near
     row = np.repeat(np.arange(len(times)), there.sum(1))
     band = csr_array((np.ones(len(row)), (row, place[there])), shape=(len(times), len(times)))
-    # Things by things: sums of products of sightings near in time.
     products = (table @ band @ table.T).tocoo()
-    # Each pair of different things once; a thing always goes with itself.
     other = products.row < products.col
     sums = products.data[other]
     square = float((sums**2).sum())
@@ -167,7 +136,6 @@ def _same_thing(
     partner_time[first] = second
     place_of_first = np.full(times, -1, np.int64)
     place_of_first[first] = np.arange(len(first))
-    # Thing and time as one number, for a look-up by bisection.
     keys = of * times + at
     order = np.argsort(keys, kind="stable")
     wanted = np.where(partner_time[at] >= 0, of * times + partner_time[at], -1)
@@ -184,7 +152,6 @@ def _block_steps(of: IntArray, at: IntArray, residual: FloatArray, times: IntArr
     first = at_once
     if first <= 0:
         first = max(_lag_product(of, at, residual, times, 1)[0], 1e-12)
-    # The integrated correlation time 1/2 + sum over lags; three weak lags in a row end it.
     summed, weak = 0.5, 0
     for lag in range(1, lags + 1):
         product, error = _lag_product(of, at, residual, times, lag)

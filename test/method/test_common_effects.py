@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.method.common_effects import _lag_product, repeats, things_differ, time_effect
+from simjudge.method.common_effects import _lag_product, things_differ, time_effect
 
 
 def sightings(seed, light=0.0, length=1, things=40, life=25, frames=200):
@@ -49,16 +49,3 @@ def test_things_differ_where_their_means_do():
     same = [things_differ(thing, rng.normal(0, 0.1, 250)) for _ in range(200)]
     assert 22 <= sum(same) <= 58
     assert not things_differ(np.zeros(9, np.int64), rng.normal(0, 1, 9))
-
-
-def test_a_series_that_comes_back_after_any_lag_is_told_from_one_that_does_not():
-    rng = np.random.default_rng(0)
-    once = [repeats(rng.normal(size=60), 6, seed) for seed in range(200)]
-    assert sum(once) <= 4  # binomial(200, 0.005): above 4 once in 300
-    for lag in (10, 24, 40):
-        laps = np.tile(rng.normal(0, 0.1, lag), 10)[:100] + rng.normal(0, 0.05, 100)
-        assert repeats(laps, 6)
-        # Once and again a thing is followed as two, so that all later ones come later.
-        assert repeats(np.insert(laps, [30, 71], laps[[30, 71]]), 6)
-    assert not repeats(np.full(60, 0.5), 6)
-    assert not repeats(rng.normal(size=12), 6)

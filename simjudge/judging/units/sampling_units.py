@@ -14,7 +14,8 @@ from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.units.blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
 from simjudge.judging.units.box_tracks import PlacedBoxes
 from simjudge.judging.units.seen_things import SeenThings, find_things, join_places, seen_together
-from simjudge.method.common_effects import TimeEffect, repeats, time_effect
+from simjudge.method.common_effects import TimeEffect, time_effect
+from simjudge.method.repeated_series import pass_before
 
 _TIMES = (
     "",
@@ -50,7 +51,6 @@ class SideUnits(ShortRepr):
     # whether the set is a recording too short to tell how long its frames go together: too few blocks
     short: bool = False
     doubted: bool = False  # whether blocks may have to be longer than the recording allows
-    unclear: bool = False  # whether things look alike, so that nobody can tell which one is passed again
     source: str = ""  # how things were told: "numbers" or "tracks"
     named: str = ""  # what the user named; empty where nothing was
     notes: tuple[str, ...] = ()  # what else is to be said, such as why instance numbers are ignored
@@ -82,7 +82,6 @@ class SideUnits(ShortRepr):
         noun = self.noun.removesuffix("s") if self.things == 1 else self.noun
         each = f", {times} each" if self.passes > 1 else ""
         together = "" if self.things <= self.count else ", some always seen together"
-        together = " that look alike" if self.unclear else together
         text = f"{frames} show {self.things:,} {noun}{each}{together}: {units}"
         if self.named:
             text += f" (--unit {self.named})"
@@ -182,7 +181,7 @@ def sample_units(
     values = performance or (a.assignment.performance, b.assignment.performance)
     sides = [_side(judged, value, block, unit or "") for judged, value in zip((a, b), values, strict=True)]
     joined = join_places([side.judged.frames for side in sides], [side.things for side in sides])
-    sides = [_without_riddles(replace(side, things=things)) for side, things in zip(sides, joined, strict=True)]
+    sides = [_with_laps(replace(side, things=things)) for side, things in zip(sides, joined, strict=True)]
     if paired and not all(side.has_things for side in sides):
         sides = [replace(side, things=_without_things(side.things)) for side in sides]
     keys = _joined_keys(sides, paired=paired)
@@ -228,22 +227,31 @@ def _without_things(things: SeenThings) -> SeenThings:
     return replace(things, thing=np.full(len(things.thing), -1), source="")
 
 
-def _without_riddles(side: _Side) -> _Side:
-    """Where places look alike, performance tells whether a course is passed again: then all its things are one unit.
+def _with_laps(side: _Side) -> _Side:
+    """Where places look alike, performance tells whether a course is passed again, and which things are one.
 
-    Which of them are one thing, nobody knows. Where performance does not come back, it matters little.
+    Where performance does not come back, it matters little which things are one.
     """
     things = side.things
-    if not things.unclear:
+    if not things.unclear or side.named:
         return side
     place = np.full(len(side.judged.frames), -1, np.int64)
     place[things.frames_in_order] = np.arange(len(things.frames_in_order))
     rows = np.flatnonzero(things.thing >= 0)
     rows = rows[np.argsort(place[side.frame[rows]], kind="stable")]
-    _, first, of = np.unique(things.thing[rows], return_index=True, return_inverse=True)
+    numbers, first, of = np.unique(things.thing[rows], return_index=True, return_inverse=True)
     mean = np.bincount(of, _levelled(side)[rows]) / np.bincount(of)
-    unclear = not side.named and repeats(mean[np.argsort(first, kind="stable")], _LEAST_LAG)
-    return replace(side, things=replace(things, unclear=unclear))
+    order = np.argsort(first, kind="stable")
+    before = pass_before(mean[order], _LEAST_LAG)
+    if before is None:
+        return side
+    passed = np.flatnonzero(before >= 0)
+    root = numbers[order]
+    for member in passed.tolist():
+        root[member] = root[before[member]]
+    thing = things.thing.copy()
+    thing[rows] = root[np.argsort(order)][of]
+    return replace(side, things=replace(things, thing=thing, lap=int(np.median(passed - before[passed]))))
 
 
 def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
@@ -274,7 +282,7 @@ def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
             known = np.where(side.things.thing >= 0, own, -1)
             together = seen_together(replace(side.things, thing=known), side.frame)
             rows = np.flatnonzero(known >= 0)
-            _join(parent, own[rows], np.full(len(rows), known[rows].min()) if side.things.unclear else together[rows])
+            _join(parent, own[rows], together[rows])
     if paired and not all(side.things.world for side in sides) and all(side.has_things for side in sides):
         _join(parent, *_paired_objects(sides, keys))
     roots = np.array([_root(parent, node) for node in range(len(parent))], np.int64)
@@ -437,7 +445,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     count = len(np.unique(units))
     notes = [f"its instance numbers are ignored: {side.things.ignored}"] if side.things.ignored else []
     if side.things.unclear:
-        notes.append("which of them is passed again cannot be told without instance ids, and performance comes back")
+        notes.append(_alike_note(side))
     step = None
     if side.sequence is not None and side.sequence.timed:
         step = side.sequence.step / 1e9
@@ -451,7 +459,6 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
             things=len(np.unique(side.things.thing[side.things.thing >= 0])),
             passes=_passes(side),
             noun=_noun(side),
-            unclear=side.things.unclear,
             block_frames=length,
             time_blocks=time_blocks,
             block_seconds=None if step is None or length == 1 else length * step,
@@ -468,6 +475,13 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
         warning = "their names are alike: if they are frames of a video, give --block SECONDS"
     return replace(common, kind=kind, warning=warning)
+
+
+def _alike_note(side: _Side) -> str:
+    """What was taken where places look alike."""
+    if side.things.lap:
+        return f"places look alike, but performance comes back every {side.things.lap}: those so far apart are one"
+    return "places look alike, and performance does not come back: each is passed once"
 
 
 def _passes(side: _Side) -> int:

@@ -249,6 +249,7 @@ class SeenThings(ShortRepr):
     ignored: str = ""  # why instance numbers are ignored; empty where they are not
     world: bool = False  # whether a number is the same thing in another set too
     unclear: bool = False  # whether places look alike, so that nobody can tell whether one is passed again
+    lap: int = 0  # after how many things a course is passed again, where places look alike; 0 where it is not
     # the frames of each sequence as they follow each other, and when, in steps
     parts: tuple[tuple[IntArray, FloatArray], ...] = ()
 

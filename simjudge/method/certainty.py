@@ -234,17 +234,20 @@ def largest_even_gap(boot: Bootstrap, units: int) -> float:
     """The largest gap that is not ruled out by W1 alone.
 
     W1 grows faster than the gap of a context, so that none hides better than one that is alike in all of them. Where W1
-    is near 0, its draws lie folded at 0 and vary less than those of a true gap would: their spread is that at the gap.
+    is near 0, its draws lie folded at 0 and vary less than those of a true gap would: their spread is that at the gap,
+    as far as contexts vary together.
     """
     noise = boot.noise * (1 - NOISE_DOUBT / boot.units)
     spread = math.hypot(float(boot.around.std()), boot.row_error) * interval_spreads(boot, units)
     found = gap_behind(boot.mean_w1, boot.noise, boot.weight)
     here = float(boot.weight @ folded_variance(found, boot.noise))
+    each = float(boot.around_square.mean() - boot.around.mean() ** 2)
+    common = min(1.0, float(boot.around.var()) / each) if each > 0 else 1.0
     low, high = 0.0, boot.largest
     for _ in range(_STEPS):
         gap = (low + high) / 2
         there = float(boot.weight @ folded_variance(gap, boot.noise))
-        wider = math.sqrt(max(1.0, there / here)) if here > 0 else 1.0
+        wider = math.sqrt(1 + common * max(0.0, there / here - 1)) if here > 0 else 1.0
         if float(boot.weight @ expected_w1(gap, noise)) - spread * wider <= boot.mean_w1:
             low = gap
         else:

@@ -223,8 +223,10 @@ def test_the_interval_holds_every_even_gap_that_w1_leaves_possible(w1):
     if w1 > boot.weight @ boot.noise:
         found_gap = brentq(lambda gap: boot.weight @ foldnorm.mean(gap / normal, scale=normal) - w1, 0, 1)
 
+    common = min(1, boot.around.var() / (boot.around_square.mean() - boot.around.mean() ** 2))
+
     def above(gap):
-        wider = np.sqrt(max(1, varies(gap) / varies(found_gap)))
+        wider = np.sqrt(1 + common * max(0, varies(gap) / varies(found_gap) - 1))
         return boot.weight @ foldnorm.mean(gap / least, scale=least) - w1 - error * wider
 
     even = brentq(above, 0, 1)

@@ -525,9 +525,11 @@ def largest_even_gap(boot: Together, error: float, noise: Array) -> float:
         return float(boot.weight @ np.maximum(gap * gap + (boot.noise / AT_ZERO) ** 2 - mean**2, 0.0))
 
     here, low, high = variance(gap_behind(boot.mean, boot)), 0.0, 1.0
+    each = float(boot.around_square.mean() - boot.around.mean() ** 2)
+    common = min(1.0, float(boot.around.var()) / each) if each > 0 else 1.0
     for _ in range(60):
         gap = (low + high) / 2
-        wider = math.sqrt(max(1.0, variance(gap) / here)) if here > 0 else 1.0
+        wider = math.sqrt(1 + common * max(0.0, variance(gap) / here - 1)) if here > 0 else 1.0
         possible = float(boot.weight @ folded_mean(gap, noise)) - error * wider <= boot.mean
         low, high = (gap, high) if possible else (low, gap)
     return low

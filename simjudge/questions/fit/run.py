@@ -99,7 +99,7 @@ class FittedParameter:
 
     @property
     def ends(self) -> list[float]:
-        """The ends of the range that do change something: where an interval reaches them, the true value may lie beyond."""
+        """The ends of the range that do change something: an interval that reaches them may go on beyond."""
         return [end for end in (self.low, self.high) if end != self.neutral]
 
     def decode(self, coordinate: float) -> float:

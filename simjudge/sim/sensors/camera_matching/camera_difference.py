@@ -293,15 +293,15 @@ class CameraDifference:
 
         `refits`: the same estimated again; two of their standard deviations from an end are at the end.
         """
-        again = [dict(each._ranges(name)) for each in refits]
+        again = [dict(each.ranges(name)) for each in refits]
         return [
             parameter
-            for parameter, (value, ends) in self._ranges(name)
+            for parameter, (value, ends) in self.ranges(name)
             for error in [2 * pstdev(each[parameter][0] for each in again) if again else 0.0]
             if any(math.isclose(value, end, rel_tol=0.02, abs_tol=error) for end in ends)
         ]
 
-    def _ranges(self, name: str) -> list[tuple[str, tuple[float, tuple[float, ...]]]]:
+    def ranges(self, name: str) -> list[tuple[str, tuple[float, tuple[float, ...]]]]:
         """The numbers of a cause with the ends of what is looked for."""
         found: dict[str, list[tuple[str, tuple[float, tuple[float, ...]]]]] = {
             "haze": [("density", (abs(self.haze), (MOST_HAZE,)))],

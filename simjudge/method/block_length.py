@@ -110,7 +110,6 @@ def estimate_block_length(
     # A window over few lags misses what is slow.
     design_effect = max(design_effect, slow)
     worth = count / max(design_effect, _design_effect(_without_bias(float(correlation[1]), count)))
-    frames = most if HALF_BLOCK * slower > most else frames
     limited = max(_FACTOR * best, HALF_BLOCK * slower) > most or worth < LEAST_UNITS
     return BlockLength(frames, design_effect, limited=limited, worth=worth)
 
@@ -155,7 +154,7 @@ def _within_chance(correlation: float, count: int, pairs: int, slow: float, slow
         return BlockLength(most, slow, limited=True, worth=count / slow)
     # (2 G^2 / D)^(1/3) with the autocovariance of an AR(1) series, c^|k|.
     wanted = _FACTOR * (6 * unbiased**2 / (1 - unbiased**2) ** 2 * count) ** (1 / 3)
-    frames = most if HALF_BLOCK * slower > most else max(1, min(math.ceil(wanted), most))
+    frames = max(1, min(math.ceil(wanted), most))
     return BlockLength(frames, max(design_effect, slow), limited=HALF_BLOCK * slower > most)
 
 

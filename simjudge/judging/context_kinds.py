@@ -13,6 +13,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.frames import FrameSet
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.set_comparison import Comparisons, SetComparison, truncated_objects
+from simjudge.judging.units.sampling_units import SampleUnits
 from simjudge.method.bits import WORD
 from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.kinds import (
@@ -195,7 +196,7 @@ def where_sets_differ(
     units, method = comparison.units, comparison.method
     if not schedule.draws:
         return None
-    kinds = context_kinds(comparison.sets, method.patch, most_kinds(units.count + units.block_count))
+    kinds = context_kinds(comparison.sets, method.patch, most_kinds(_numbers_of(units)))
     sums = KindSums.zeros(len(kinds.names.names), units.count, units.block_count)
     first_b = len(comparison.sets[0].frames.objects)
     for class_id, one in classes.items():
@@ -211,10 +212,17 @@ def where_sets_differ(
 
 def samples_of_kind(comparison: SetComparison, name: str) -> BoolArray:
     """(N,) which objects are of a kind that was tested, A's first."""
-    units = comparison.units
-    kinds = context_kinds(comparison.sets, comparison.method.patch, most_kinds(units.count + units.block_count))
+    kinds = context_kinds(comparison.sets, comparison.method.patch, most_kinds(_numbers_of(comparison.units)))
     k = list(kinds.names.names).index(name)
     return np.asarray((kinds.bits[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) != 0)
+
+
+def _numbers_of(units: SampleUnits) -> int:
+    """How many sums a kind has: of units, of blocks, and of what each unit shows in each block."""
+    if units.block is None:
+        return units.count
+    cells = [unit * units.block_count + block for unit, block in zip(units.unit, units.block, strict=True)]
+    return units.count + units.block_count + len(np.unique(np.concatenate(cells)))
 
 
 def most_kinds(units: int) -> int:

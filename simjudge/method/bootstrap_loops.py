@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from simjudge.method.loop_choice import has_numpy_form
-from simjudge.method.small_batches import UNTOLD, inflation, shortfall
+from simjudge.method.small_batches import UNTOLD, crossed_share, inflation, shortfall
 
 LANES = 128
 """Draws that one pass over a batch serves: their sums stay in the cache next to the core."""
@@ -84,11 +84,7 @@ def sum_of_squares(first, last, rank, number, of_block, blocks, share, total):
 
 @njit(cache=True, nogil=True)
 def crossed_scale(first, last, rank, samples, blocks, value, weight, share, totals):
-    """By what to multiply draws that carry units and blocks of time: what a sighting has by itself is in both.
-
-    Of the difference of means, the variance is that by units, and by blocks, less that by what they have in common
-    (Cameron, Gelbach and Miller, J. Bus. Econ. Stat. 29, 2011); and no less than the larger one of the two.
-    """
+    """By what to multiply the draws of a batch, by the variance of its difference of means: see `crossed_share`."""
     if blocks == 0:
         return 1.0
     from_a, unit, block, cell = samples[3], samples[4], samples[5], samples[6]
@@ -106,9 +102,7 @@ def crossed_scale(first, last, rank, samples, blocks, value, weight, share, tota
     by_unit = sum_of_squares(first, last, rank, unit, block, all_numbers, share, totals[0])
     by_block = sum_of_squares(first, last, rank, block, block, blocks, share, totals[1])
     by_both = sum_of_squares(first, last, rank, cell, block, blocks, share, totals[2])
-    # The draws add normals of units and of blocks, so their variance is this sum; what both hold was counted twice.
-    both = by_unit + by_block
-    return math.sqrt(max(both - by_both, by_unit, by_block) / both) if both > 0 else 1.0
+    return crossed_share(by_unit, by_block, by_both)
 
 
 @njit(cache=True, nogil=True)

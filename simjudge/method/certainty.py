@@ -14,7 +14,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.bootstrap import Bootstrap
-from simjudge.method.gap import GapCurve, estimate_gap, gap_behind
+from simjudge.method.gap import GapCurve, estimate_gap, expected_w1, folded_variance, gap_behind
 from simjudge.method.multiple_tests import step_down
 from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, turns, verdict_by_margin
 
@@ -22,6 +22,8 @@ NOISE_DOUBT = 0.8
 """Over the units of a batch: the relative error of its noise. Draws cannot tell it from a gap however many contexts."""
 LEAST_TOLD = 0.5
 """Share of the contexts that must have two or more units on either side before a class is judged."""
+_STEPS = 60
+"""Bisections: more than a double has bits for."""
 POWER_QUANTILE = 0.8416
 """Of the normal distribution at 0.8: a gap this many spreads above what must be passed is shown in 80 of 100 cases."""
 
@@ -230,12 +232,26 @@ def doubted_gap(boot: Bootstrap, sign: float) -> float:
 def largest_even_gap(boot: Bootstrap, units: int) -> float:
     """The largest gap that is not ruled out by W1 alone.
 
-    W1 grows faster than the gap of a context, so that none hides better than one that is alike in all of them. Where
-    the gap is estimated as none, its draws vary less than those of a true gap would.
+    W1 grows faster than the gap of a context, so that none hides better than one that is alike in all of them. Where W1
+    is near 0, its draws lie folded at 0 and vary less than those of a true gap would: their spread is that at the gap,
+    as far as contexts vary together.
     """
-    spread = math.hypot(float(boot.around.std()), boot.row_error)
-    highest = boot.mean_w1 + spread * interval_spreads(boot, units)
-    return gap_behind(highest, boot.noise * (1 - NOISE_DOUBT / boot.units), boot.weight)
+    noise = boot.noise * (1 - NOISE_DOUBT / boot.units)
+    spread = math.hypot(float(boot.around.std()), boot.row_error) * interval_spreads(boot, units)
+    found = gap_behind(boot.mean_w1, boot.noise, boot.weight)
+    here = float(boot.weight @ folded_variance(found, boot.noise))
+    each = float(boot.around_square.mean() - boot.around.mean() ** 2)
+    common = min(1.0, float(boot.around.var()) / each) if each > 0 else 1.0
+    low, high = 0.0, boot.largest
+    for _ in range(_STEPS):
+        gap = (low + high) / 2
+        there = float(boot.weight @ folded_variance(gap, boot.noise))
+        wider = math.sqrt(1 + common * max(0.0, there / here - 1)) if here > 0 else 1.0
+        if float(boot.weight @ expected_w1(gap, noise)) - spread * wider <= boot.mean_w1:
+            low = gap
+        else:
+            high = gap
+    return low
 
 
 def gap_draws(boot: Bootstrap) -> FloatArray:

@@ -19,6 +19,7 @@ from simjudge.core.text import JsonMapping
 from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down
+from simjudge.method.small_batches import crossed_share
 from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
 
 _MOST_BINS, _IN_BIN = 10, 20
@@ -328,19 +329,23 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
     """Standard error and skewness of each difference, and its size (measures, draws) by chance."""
     sides = [(sign, side) for values in found for sign, side in ((-1, values.a), (1, values.b)) if side is not None]
     columns = np.repeat(np.arange(len(found)), 2)
-    covariance, third = np.zeros((len(found), len(found))), np.zeros(len(found))
-    for name in ("unit", "block"):
-        count = max((int(getattr(side, name).max(initial=-1)) for _, side in sides), default=-1) + 1
+    parts = []
+    for numbers in _numbers([side for _, side in sides]):
+        count = max((int(number.max(initial=-1)) for number in numbers), default=-1) + 1
         moved = np.zeros((count, len(found)))
-        for column, (sign, side) in zip(columns, sides, strict=True):
-            number = getattr(side, name)
+        for column, (sign, side), number in zip(columns, sides, numbers, strict=True):
             held = number >= 0
             # A mean over k units is itself moved by each of them.
             grown = math.sqrt(side.even_units / max(side.even_units - 1, 1e-9)) if side.units > 1 else 1.0
             moved[:, column] += sign * grown * np.bincount(number[held], side.influence[held], count)
-        # Sums of products of influences by unit, and by block: each is independent of all others.
-        covariance += moved.T @ moved
-        third += (moved**3).sum(0)
+        parts.append((moved.T @ moved, (moved**3).sum(0)))
+    squares = [np.diag(covariance) for covariance, _ in parts]
+    scale = crossed_share(*squares)
+    covariance = (parts[0][0] + parts[1][0]) * scale * scale[:, np.newaxis]
+    (of_unit, of_block, of_cell) = (third for _, third in parts)
+    # The same variance has the same skewness: that of units and blocks, less what is in both, or of the larger one.
+    larger = np.where(squares[0] >= squares[1], of_unit, of_block)
+    third = np.where(squares[2] <= np.minimum(squares[0], squares[1]), of_unit + of_block - of_cell, larger)
     for column, (_, side) in zip(columns, sides, strict=True):
         covariance[column, column] += side.event**2 + _ROUNDING**2
     # The symmetric root; of a covariance without full rank Cholesky would fail.
@@ -349,6 +354,16 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
     normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))
     spread = np.sqrt(np.diag(covariance))
     return spread, third / np.maximum(spread, 1e-300) ** 3, np.abs(normals @ root).T.copy()
+
+
+def _numbers(sides: Sequence[SideEstimate]) -> list[list[IntArray]]:
+    """The units of the rows of each side, their blocks, and what each unit has in each block; -1 for none."""
+    blocks = max((int(side.block.max(initial=-1)) for side in sides), default=-1) + 1
+    cell = np.concatenate([np.where(side.block >= 0, side.unit * blocks + side.block, -1) for side in sides])
+    number = np.searchsorted(np.unique(cell[cell >= 0]), cell)
+    ends = np.cumsum([len(side.unit) for side in sides])[:-1]
+    crossed = np.split(np.where(cell >= 0, number, -1), ends)
+    return [[side.unit for side in sides], [side.block for side in sides], crossed]
 
 
 def _reason(a: SideEstimate, b: SideEstimate, draws: int) -> Reason:

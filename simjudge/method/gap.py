@@ -44,6 +44,11 @@ def expected_w1(gap: float, noise: FloatArray) -> FloatArray:
     return out
 
 
+def folded_variance(gap: float, noise: FloatArray) -> FloatArray:
+    """(C,) the variance of W1 of such contexts: of a normal number around the gap, folded at 0."""
+    return np.asarray(np.maximum(0.0, gap**2 + (noise / FOLD_AT_ZERO) ** 2 - expected_w1(gap, noise) ** 2))
+
+
 @has_numpy_form
 @njit(cache=True, nogil=True)
 def _fold(gap, noise, out):  # type: ignore[no-untyped-def]

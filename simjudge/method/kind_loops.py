@@ -53,7 +53,8 @@ def add_kinds(
 
     Args:
         expected: float64 (R, 2), what was expected at the row's context.
-        samples: see `bootstrap_loops.fill_batch`; the cell of a sample is its block of time, or -1.
+        samples: see `bootstrap_loops.fill_batch`; in place of its cell the block of time of each sample, or -1, and
+            after that what one unit shows in one block.
         bits: uint64 (N, W), the kinds of each sample, by rank.
         first_own: int64 (R + 1,), where the samples of A of each row start below.
         own: int64 (M,), their numbers.
@@ -61,11 +62,11 @@ def add_kinds(
         seen_unit, seen_block: int64 (2, units), zeros, by number of the unit, and of the block as it is counted.
         contexts: float64 (K,), grows by the number of contexts.
         performance: float64 (K, 2), grows by the mean performance of A_c and of B_c of each.
-        chance, noise: pairs of float64 (K, units) and (K, blocks): grow by the share of each unit, and of each block,
-            in the difference: around the mean of the batch, and around that of each side.
+        chance, noise: float64 (K, units) and (K, blocks), of the noise also (K, cells): grow by the share of each in
+            the difference: around the mean of the batch, and around that of each side.
         held: uint8 (K, units), gets 1 for a unit of A and 2 for one of B.
     """
-    from_a, unit, block, time = samples[3], samples[4], samples[5], samples[6]
+    from_a, unit, block, time, cell = samples[3], samples[4], samples[5], samples[6], samples[7]
     kinds, longest = len(contexts), 0
     for r in range(len(start) - 1):
         longest = max(longest, start[r + 1] - start[r])
@@ -127,3 +128,4 @@ def add_kinds(
                 if time[j] >= 0:
                     chance[1][k, time[j]] += by_chance
                     noise[1][k, time[j]] += within
+                    noise[2][k, cell[j]] += within

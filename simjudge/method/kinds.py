@@ -7,7 +7,7 @@ compared with objects on the left. The difference is a sum over samples, so what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from simjudge.method.method import Method
 from simjudge.method.multiple_tests import step_down
 from simjudge.method.pool import ClassPair, ContextPool
 from simjudge.method.similarity_join import join_blocks
+from simjudge.method.small_batches import crossed_share
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
 
 KindBits = npt.NDArray[np.uint64]
@@ -47,6 +48,8 @@ class KindSums(ShortRepr):
         chance, noise: (K, units) and (K, blocks), the part of each in the difference, around the mean of the batch and
             around that of each side.
         held: (K, units), 1 for a unit of A, 2 for one of B, 3 for one of both.
+        crossed: by class, what each thing shows in each block: (cells,) unit and block as one number, ascending; (K,
+            cells) the part in the noise.
     """
 
     contexts: FloatArray
@@ -54,6 +57,7 @@ class KindSums(ShortRepr):
     chance: tuple[FloatArray, FloatArray]
     noise: tuple[FloatArray, FloatArray]
     held: npt.NDArray[np.uint8]
+    crossed: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
 
     @classmethod
     def zeros(cls, kinds: int, units: int, blocks: int) -> KindSums:
@@ -76,7 +80,9 @@ class KindSums(ShortRepr):
         by_rank[drawn.rank_of] = bits
         counted = drawn.counted_block
         time = np.full(len(performance), -1) if drawn.block is None else drawn.block
-        arrays = (drawn.residual, drawn.found, drawn.found_share, drawn.from_a, drawn.unit, counted, time)
+        cells, cell = np.unique(drawn.unit * self.noise[1].shape[1] + time, return_inverse=True)
+        by_cell = np.zeros((len(self.contexts), len(cells) if drawn.blocks else 0))
+        arrays = (drawn.residual, drawn.found, drawn.found_share, drawn.from_a, drawn.unit, counted, time, cell)
         seen = [np.zeros((2, int(each.max(initial=-1)) + 1), np.int64) for each in (drawn.unit, counted)]
         rows = np.unique(pool.place[: pool.count_a])
         if len(rows) > most:
@@ -105,16 +111,18 @@ class KindSums(ShortRepr):
                 self.contexts,
                 self.performance,
                 self.chance,
-                self.noise,
+                (*self.noise, by_cell),
                 self.held,
             )
             for each in seen:
                 each[:] = 0
+        if drawn.blocks:
+            self.crossed.append((cells, by_cell))
 
     def drawn(self, normals: Normals) -> tuple[FloatArray, FloatArray]:
         """(K, draws) the mean difference by chance, and with the noise within the sets, in a batch of draws."""
         # Single precision, as the normal numbers have it: else they would be copied.
-        count = np.maximum(self.contexts, 1)[:, np.newaxis]
+        count = (np.maximum(self.contexts, 1) / self._crossed_scale())[:, np.newaxis]
         out = []
         for of_unit, of_block in (self.chance, self.noise):
             total = of_unit.astype(np.float32) @ normals.of_unit
@@ -122,6 +130,16 @@ class KindSums(ShortRepr):
                 total = total + of_block.astype(np.float32) @ normals.of_block
             out.append(np.asarray(total / count))
         return out[0], out[1]
+
+    def _crossed_scale(self) -> FloatArray:
+        """(K,) by what to multiply draws that carry units and blocks."""
+        by_unit, by_block = ((part**2).sum(1) for part in self.noise)
+        if not self.crossed:
+            return np.ones(len(self.contexts))
+        _, number = np.unique(np.concatenate([cells for cells, _ in self.crossed]), return_inverse=True)
+        by_cell = np.zeros((int(number.max(initial=-1)) + 1, len(self.contexts)))
+        np.add.at(by_cell, number, np.concatenate([part for _, part in self.crossed], axis=1).T)
+        return np.asarray(crossed_share(by_unit, by_block, (by_cell**2).sum(0)))
 
     @property
     def units(self) -> IntArray:

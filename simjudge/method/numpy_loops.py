@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from simjudge.method.bits import CACHE_LINE
-from simjudge.method.small_batches import UNTOLD, inflation, shortfall
+from simjudge.method.small_batches import UNTOLD, crossed_share, inflation, shortfall
 
 _BITS_OF_BYTE = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 _FOLD_AT_ZERO, _FAR = math.sqrt(2 / math.pi), 40.0
@@ -274,8 +274,7 @@ def crossed_scale(rank, samples, blocks, value, weight, from_a):
         float((np.bincount(number[rank][held], share[held]) ** 2).sum())
         for number, held in zip(samples[4:7], (np.ones_like(timed), timed, timed), strict=True)
     ]
-    both = squares[0] + squares[1]
-    return math.sqrt(max(both - squares[2], squares[0], squares[1]) / both) if both > 0 else 1.0
+    return float(crossed_share(*squares))
 
 
 def add_drawn(
@@ -369,7 +368,7 @@ def add_kinds(
     held,
 ):
     del seen_unit, seen_block
-    unit, block, time = samples[4:7]
+    unit, block, time, cell = samples[4:8]
     kinds = len(contexts)
     is_of, own_is_of = (
         np.unpackbits(packed.view(np.uint8), axis=1, bitorder="little")[:, :kinds].astype(np.bool_)
@@ -405,6 +404,7 @@ def add_kinds(
                 for sums, part in ((chance, by_chance), (noise, within)):
                     np.add.at(sums[0][k], unit[members], part)
                     np.add.at(sums[1][k], time[members][timed], part[timed])
+                np.add.at(noise[2][k], cell[members][timed], within[timed])
                 held[k, unit[members]] |= np.uint8(1 + s)
 
 

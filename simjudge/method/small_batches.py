@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba.extending import register_jitable
 
+_NOTHING = 1e-300
+"""So that what does not vary is multiplied by 1."""
 UNTOLD = -1.0
 """In place of W1 of a row of which one side is a single unit."""
 NOISE_ALIKE, NOISE_UNLIKE, NOISE_MOST, SQUARE_UNLIKE = 0.5, 0.9, 0.25, 0.65
@@ -21,6 +24,18 @@ By simulation of 1 to 240 units a side (test/method/test_bootstrap.py).
 def inflation(units):
     """What makes up for distribution functions that are taken from the batch itself."""
     return math.sqrt(units / (units - 1))
+
+
+@register_jitable
+def crossed_share(by_unit, by_block, by_both):
+    """By what to multiply draws that carry units and blocks of time: what a sighting has by itself is in both.
+
+    A variance is that by units, and by blocks, less that by what they have in common (Cameron, Gelbach and Miller, J.
+    Bus. Econ. Stat. 29, 2011); and no less than the larger one of the two. All three may be arrays.
+    """
+    both = by_unit + by_block
+    least = np.maximum(by_unit, by_block)
+    return np.sqrt((np.maximum(both - by_both, least) + _NOTHING) / (both + _NOTHING))
 
 
 @register_jitable

@@ -25,10 +25,10 @@ def moving_average(count, coefficient, seed):
     return noise[1:] + coefficient * noise[:-1]
 
 
-def estimate(series, slot=None, run=None):
+def estimate(series, slot=None, run=None, own=0.0):
     count = len(series)
-    slots = np.arange(count) if slot is None else slot
-    return estimate_block_length(np.zeros(count, np.int64) if run is None else run, slots, np.asarray(series, float))
+    slots, runs = np.arange(count) if slot is None else slot, np.zeros(count, np.int64) if run is None else run
+    return estimate_block_length(runs, slots, np.asarray(series, float), own=own)
 
 
 def suspected(correlation, n):
@@ -92,6 +92,35 @@ def test_the_design_effect_is_that_of_the_series(coefficient):
     """(1 + c) / (1 - c) of an AR(1) series."""
     found = np.mean([estimate(autoregressive(4000, coefficient, seed)).design_effect for seed in range(20)])
     assert found == pytest.approx((1 + coefficient) / (1 - coefficient), rel=0.15)
+
+
+@pytest.mark.parametrize(("count", "coefficient"), [(60, 0.8), (200, 0.9), (600, 0.8)])
+def test_noise_of_few_objects_does_not_hide_how_long_light_lasts(count, coefficient):
+    """Light under noise: 1 + (share of light) * ((1 + c) / (1 - c) - 1); neighbours alone tell less than half of it."""
+    rng = np.random.default_rng(1)
+    found, plain = [], []
+    for seed in range(60):
+        series = autoregressive(count, coefficient, seed) + rng.normal(0, 0.7, count)
+        found.append(estimate(series, own=0.49).worth)
+        plain.append(estimate(series).worth)
+    true = count / (1 + (2 * coefficient / (1 - coefficient)) / 1.49)
+    assert np.median(np.minimum(found, count)) == pytest.approx(true, rel=0.3)
+    assert np.median(np.minimum(plain, count)) > (1.4 if count < 600 else 1) * true
+
+
+@pytest.mark.parametrize("own", [0.3, 1.0])
+def test_what_objects_have_by_themselves_does_not_make_independent_frames_go_together(own):
+    rng = np.random.default_rng(6)
+    found = [estimate(rng.normal(0, 1, 60), own=own) for _ in range(200)]
+    assert sum(one.too_short for one in found) <= 4
+    assert sum(one.limited for one in found) <= 12
+    assert sum(one.frames == 1 for one in found) >= 140
+
+
+def test_objects_that_stay_in_sight_are_no_light():
+    """Own noise that lasts with the objects: neighbours have more in common than a frame's objects do at one time."""
+    series = autoregressive(600, 0.8, 3) + autoregressive(600, 0.8, 4)
+    assert estimate(series, own=1.0).worth > 40
 
 
 def test_independent_frames_stay_alone():

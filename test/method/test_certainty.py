@@ -210,12 +210,26 @@ def test_contexts_that_carry_no_draws_widen_the_interval():
 
 @pytest.mark.parametrize("w1", [0.015, 0.02, 0.025, 0.1])
 def test_the_interval_holds_every_even_gap_that_w1_leaves_possible(w1):
-    """The mean of a folded normal number, by scipy, is W1 less or more its error."""
+    """The mean of a folded normal number is W1 and its error, as much larger as the number's own; by scipy."""
     boot = drawn(w1, spread=0.01)
     _, found = estimate_certainty([], evidence(boot))
-    highest = w1 + student.ppf(0.975, 39) * boot.around.std()
-    spread = boot.noise * (1 - 0.8 / boot.units) / np.sqrt(2 / np.pi)
-    even = brentq(lambda gap: boot.weight @ foldnorm.mean(gap / spread, scale=spread) - highest, 0, 1)
+    error, normal = student.ppf(0.975, 39) * boot.around.std(), boot.noise / np.sqrt(2 / np.pi)
+    least = normal * (1 - 0.8 / boot.units)
+
+    def varies(gap):
+        return boot.weight @ foldnorm.var(gap / normal, scale=normal)
+
+    found_gap = 0
+    if w1 > boot.weight @ boot.noise:
+        found_gap = brentq(lambda gap: boot.weight @ foldnorm.mean(gap / normal, scale=normal) - w1, 0, 1)
+
+    common = min(1, boot.around.var() / (boot.around_square.mean() - boot.around.mean() ** 2))
+
+    def above(gap):
+        wider = np.sqrt(1 + common * max(0, varies(gap) / varies(found_gap) - 1))
+        return boot.weight @ foldnorm.mean(gap / least, scale=least) - w1 - error * wider
+
+    even = brentq(above, 0, 1)
     assert found.gap_high >= even * (1 - 1e-3)
     assert w1 > 0.02 or found.gap_high == pytest.approx(even, rel=1e-3)
 

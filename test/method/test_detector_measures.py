@@ -14,6 +14,7 @@ from simjudge.method.detector_measures import (
     MeasureCode,
     MeasuredSets,
     SideEstimate,
+    _draw,
     judge_measures,
     mean_estimate,
 )
@@ -81,6 +82,33 @@ def test_blocks_of_time_widen_the_interval() -> None:
     other = side(random.normal(0, 0.1, 200), 200)
     assert blocks.units == 10
     assert judged(blocks, other).high > 3 * judged(alone, other).high
+
+
+@pytest.mark.parametrize("light", [0.0, 1.0])
+def test_what_a_sighting_has_by_itself_counts_once_beside_things_and_blocks(light: float) -> None:
+    """Against sums over what goes together; no less than things alone or blocks alone."""
+    random = np.random.default_rng(3)
+    sides, sums = [], ({}, {}, {})
+    for first, sign in ((0, -1), (40, 1)):
+        thing, block = first + random.integers(0, 40, 90), first // 4 + random.integers(0, 10, 90)
+        block[:20] = -1
+        value = random.exponential(1, 90) + random.normal(0, 1, 80)[thing] + light * random.normal(0, 1, 21)[block]
+        alone = side(value, 0, thing)
+        one = SideEstimate(alone.value, alone.influence, thing, block, alone.weight)
+        sides.append(one)
+        grown = sign * np.sqrt(one.even_units / (one.even_units - 1))
+        for own, shared, moved in zip(thing.tolist(), block.tolist(), grown * one.influence, strict=True):
+            for total, key in zip(sums, (own, shared, (own, shared)), strict=True):
+                if shared >= 0 or total is sums[0]:
+                    total[key] = total.get(key, 0) + moved
+    things, blocks, both = (sum(value**2 for value in total.values()) for total in sums)
+    (spread,), (skewness,), drawn = _draw([MeasuredSets(MeasureCode.RECALL, *sides, 0.05)], 4000, 0)
+    assert (both < min(things, blocks)) == bool(light)
+    assert spread == pytest.approx(np.sqrt(max(things + blocks - both, things, blocks)), rel=1e-6)
+    assert np.sqrt((drawn**2).mean()) == pytest.approx(spread, rel=0.05)
+    third = [sum(value**3 for value in total.values()) for total in sums]
+    wanted = third[0] + third[1] - third[2] if light else third[0] if things >= blocks else third[1]
+    assert skewness == pytest.approx(wanted / spread**3, rel=1e-6)
 
 
 def test_events_that_were_never_seen_are_not_ruled_out() -> None:

@@ -45,6 +45,7 @@ def literal(
     """Section 8 sample by sample: contexts, performance, differences by chance and with the noise within."""
     count, performance = np.zeros(KINDS), np.zeros((KINDS, 2))
     chance, noise = np.zeros((KINDS, normals.count)), np.zeros((KINDS, normals.count))
+    own = np.zeros((KINDS, len(sets.side)))
     for c, k in np.argwhere(kinds[: sets.count_a]):
         small, large = np.minimum(sets.side, sets.side[c]), np.maximum(sets.side, sets.side[c])
         near = [i for i in range(len(sets.side)) if small[i] ** 2 >= theta * large[i] ** 2 and kinds[i, k]]
@@ -68,9 +69,25 @@ def literal(
                 if sets.block is not None and sets.block[i] >= 0:
                     g = g + normals.of_block[sets.block[i]]
                 chance[k] += sign * weight[n] * g * (value[n] - pooled) * np.sqrt(both / (both - 1))
+                own[k, i] += sign * weight[n] * (value[n] - mean) * np.sqrt(units / (units - 1))
                 noise[k] += sign * weight[n] * g * (value[n] - mean) * np.sqrt(units / (units - 1))
     held = np.maximum(count, 1)[:, None]
-    return count, performance, chance / held, noise / held
+    scale = np.array([once(sets, each) for each in own])[:, None]
+    return count, performance, scale * chance / held, scale * noise / held
+
+
+def once(sets: Squares, part: np.ndarray) -> float:
+    """By what to multiply draws of units and blocks, that what each sample has by itself is in them once."""
+    if sets.block is None:
+        return 1.0
+    of_unit, of_block, of_both = ({} for _ in range(3))
+    for value, unit, block in zip(part, sets.unit, sets.block, strict=True):
+        of_unit[unit] = of_unit.get(unit, 0) + value
+        if block >= 0:
+            of_block[block] = of_block.get(block, 0) + value
+            of_both[unit, block] = of_both.get((unit, block), 0) + value
+    u, b, both = (sum(value**2 for value in sums.values()) for sums in (of_unit, of_block, of_both))
+    return (max(u + b - both, u, b) / (u + b)) ** 0.5 if u + b else 1.0
 
 
 def sums_of(sets: Squares, kinds: np.ndarray, model: PerformanceModel | None = None, most: int = 1000) -> KindSums:

@@ -13,10 +13,8 @@ from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
-from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length, longest_block
+from simjudge.method.block_length import HALF_BLOCK, LEAST_UNITS, BlockLength, estimate_block_length, longest_block
 
-_HALF_BLOCK = 2.5
-"""Five integrated correlation times, in design effects: that is twice the correlation time."""
 _DIGITS = re.compile(r"\d+")
 _VARIANTS = 0.05
 """Share of frames at the very time of another one, above which things cannot be followed: variants of photographs."""
@@ -53,12 +51,12 @@ def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
 
 
 def frame_blocks(
-    frames: FrameSet, sequence: FrameSequence | None, block: float | None, value: FloatArray
+    frames: FrameSet, sequence: FrameSequence | None, block: float | None, value: FloatArray, own: float = 0.0
 ) -> FrameBlocks:
     """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
 
     `block`: length of a block, seconds; None, or without times: estimated; `value`: float64 (F,), what frames are
-    compared by; NaN for a frame without objects.
+    compared by; NaN for a frame without objects; `own`: variance of that because each is a mean of few objects.
     """
     photographs = [source_photograph(name) for name in frames.frame_name]
     count = len(set(photographs))
@@ -69,15 +67,19 @@ def frame_blocks(
         unit = _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
         return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, given=block)
     inside = sequence.run != ALONE
-    length = unit_length(sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent)
+    length = unit_length(
+        sequence.run[inside], sequence.slot[inside], value[inside], own=own, independent=frames.independent
+    )
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     unit = _numbered(_block_names(photographs, sequence, place, size))
     return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)
 
 
-def unit_length(run: IntArray, slot: IntArray, value: FloatArray, *, independent: bool = False) -> BlockLength:
+def unit_length(
+    run: IntArray, slot: IntArray, value: FloatArray, *, own: float = 0.0, independent: bool = False
+) -> BlockLength:
     """How many neighbours are one sampling unit: five correlation times at least (see `estimate_block_length`)."""
-    length = estimate_block_length(run, slot, value, independent=independent)
+    length = estimate_block_length(run, slot, value, own=own, independent=independent)
     if length.too_short:
         # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
         whole = _longest(run, slot)
@@ -86,7 +88,7 @@ def unit_length(run: IntArray, slot: IntArray, value: FloatArray, *, independent
     if length.frames == 1:
         return length
     longest = longest_block(int(np.count_nonzero(~np.isnan(value))))
-    wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
+    wanted = max(length.frames, math.ceil(HALF_BLOCK * length.design_effect))
     return replace(length, frames=min(wanted, longest), limited=length.limited or wanted > longest)
 
 

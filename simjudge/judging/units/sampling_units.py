@@ -198,8 +198,8 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
         )
     ordered = block != 0 and unit not in {"frame", "photograph"}
     sequence = frame_sequence(frames, wanted=bool(block) or unit in {"block", "track"}) if ordered else None
-    value = frame_performance(judged, performance)
-    blocks = frame_blocks(frames, sequence, block or None, value)
+    value, own = frame_performance(judged, performance), _own_variance(judged, performance)
+    blocks = frame_blocks(frames, sequence, block or None, value, own)
     if unit == "frame":
         blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
     wanted = not judged.whole_frames and (unit in {"instance", "track"} or (block is None and not unit))
@@ -215,6 +215,15 @@ def frame_performance(judged: JudgedSet, performance: FloatArray) -> FloatArray:
     held = np.bincount(objects.frame, minlength=count)
     total = np.bincount(objects.frame, _without_means(objects.class_id, performance), minlength=count)
     return np.where(held > 0, total / np.maximum(held, 1), np.nan)
+
+
+def _own_variance(judged: JudgedSet, performance: FloatArray) -> float:
+    """By how much `frame_performance` varies because each frame has few objects, by how these vary within frames."""
+    objects = judged.frames.objects
+    _, of, held = np.unique(objects.frame, return_inverse=True, return_counts=True)
+    within = _without_means(of, _without_means(objects.class_id, performance))
+    freedom = int((held - 1).sum())
+    return float(within @ within) / freedom * float((1 / held).mean()) if freedom else 0.0
 
 
 def _without_means(group: IntArray, value: FloatArray) -> FloatArray:

@@ -503,13 +503,36 @@ def together(parts: list[dict[str, Array]]) -> Together | None:
     return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), **found)
 
 
-def above_noise(gap: float, noise: Array, weight: Array) -> float:
-    """How much mean W1 is above the noise where every context has this gap: S h(g / S) - N with S = N / h(0)."""
+def folded_mean(gap: float, noise: Array) -> Array:
+    """The expected W1 of contexts with this gap: S h(g / S) with S = N / h(0)."""
     spread = noise / AT_ZERO
     x = gap / np.maximum(spread, 1e-300)
     erf = np.array([math.erf(value) for value in (x / math.sqrt(2)).tolist()])
     folded = spread * (AT_ZERO * np.exp(-(np.minimum(x, 40) ** 2) / 2) + x * erf)
-    return float(weight @ (np.where(spread > 0, folded, gap) - noise))
+    return np.where(spread > 0, folded, gap)
+
+
+def above_noise(gap: float, noise: Array, weight: Array) -> float:
+    """How much mean W1 is above the noise where every context has this gap."""
+    return float(weight @ (folded_mean(gap, noise) - noise))
+
+
+def largest_even_gap(boot: Together, error: float, noise: Array) -> float:
+    """The largest gap, the same in all contexts, that W1 leaves possible: W1 near 0 varies less, folded as it is."""
+
+    def variance(gap: float) -> float:
+        mean = folded_mean(gap, boot.noise)
+        return float(boot.weight @ np.maximum(gap * gap + (boot.noise / AT_ZERO) ** 2 - mean**2, 0.0))
+
+    here, low, high = variance(gap_behind(boot.mean, boot)), 0.0, 1.0
+    each = float(boot.around_square.mean() - boot.around.mean() ** 2)
+    common = min(1.0, float(boot.around.var()) / each) if each > 0 else 1.0
+    for _ in range(60):
+        gap = (low + high) / 2
+        wider = math.sqrt(1 + common * max(0.0, variance(gap) / here - 1)) if here > 0 else 1.0
+        possible = float(boot.weight @ folded_mean(gap, noise)) - error * wider <= boot.mean
+        low, high = (gap, high) if possible else (low, gap)
+    return low
 
 
 def estimate_gap(boot: Together) -> tuple[float, float, float]:
@@ -686,8 +709,7 @@ def judge(
             estimate_gap(replace(boot, noise=boot.noise * width, square=boot.square * width**2))[0] for width in doubt
         ]
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
-        most = boot.mean + spreads * float(boot.around.std())
-        even = gap_behind(most, replace(boot, noise=boot.noise * doubt[1]))
+        even = largest_even_gap(boot, spreads * float(boot.around.std()), boot.noise * doubt[1])
         low = 0.0 if p_alone > SIGNIFICANCE else max(0.0, ends[0] - error)
         high = min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())

@@ -315,6 +315,7 @@ class ExcessJudge(ShortRepr):
     difference: CameraDifference
     settings: CompareSettings
     sample: int  # pictures of each set on which the cameras were compared
+    refits: tuple[CameraDifference, ...] = ()  # the difference, estimated again on drawn pictures
     margins: LabelMargins | None = None
     certainty: Certainty | None = None  # of the sets as they are, once they have been compared
     mean_w1: float | None = None  # of the sets as they are

@@ -208,7 +208,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
             pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed, advance=advance
         )
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
-    judge = ExcessJudge(sets, difference, sets.settings, settings.sample)
+    judge = ExcessJudge(sets, difference, sets.settings, settings.sample, error.refits)
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
@@ -351,7 +351,7 @@ def _cause(
     filters = tuple(
         FilterUse(step.name, dict(step.parameters)) for side in SIDES for step in judge.difference.steps(side, {name})
     )
-    ends = tuple(judge.difference.at_end(name))
+    ends = tuple(judge.difference.at_end(name, judge.refits))
     return CauseShare(name, cause_words(name), side, filters, *tried, w1, share, ends)
 
 

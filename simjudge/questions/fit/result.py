@@ -45,7 +45,7 @@ class ParameterFit:
     low: float
     high: float
     w1_without: float  # W1 of the fitted frames if this number alone is neutral
-    at_end: bool = False  # whether the value is the end of the range that is looked for
+    at_end: bool = False  # whether its interval reaches the end of the range that is looked for
 
     @property
     def told(self) -> bool:
@@ -147,7 +147,7 @@ class CameraFit:
         at_end = [parameter.name for parameter in self.parameters if parameter.at_end]
         if at_end:
             named = ", ".join(at_end)
-            words.append(f"At the end of the range that is looked for: {named}. The true value may lie beyond.")
+            words.append(f"Up to the end of the range that is looked for: {named}. The true value may lie beyond.")
         if self.not_fitted:
             named = ", ".join(self.not_fitted)
             words.append(f"B has more {named} than A. No filter takes it away: change it where B's pictures are made.")

@@ -98,7 +98,7 @@ class FittedParameter:
 
     @property
     def ends(self) -> list[float]:
-        """The ends of the range that do change something: where a value lies there, the true one may lie beyond."""
+        """The ends of the range that do change something: an interval that reaches them may go on beyond."""
         return [end for end in (self.low, self.high) if end != self.neutral]
 
     def decode(self, coordinate: float) -> float:
@@ -415,7 +415,7 @@ def _parameters(
                 low,
                 high,
                 objective(without),
-                value in parameter.ends,
+                low in parameter.ends or high in parameter.ends,
             )
         )
     return found

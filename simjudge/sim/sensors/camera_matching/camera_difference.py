@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from statistics import pstdev
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -286,25 +287,34 @@ class CameraDifference:
         """Whose pictures a cause changes."""
         return next(side for side in SIDES if _cause(name).steps(self, side))
 
-    def at_end(self, name: str) -> list[str]:
-        """What of a cause lies at the end of the range that is looked for, so that the true value may lie beyond."""
-        found: dict[str, list[tuple[str, float, tuple[float, ...]]]] = {
-            "haze": [("density", abs(self.haze), (MOST_HAZE,))],
-            "motion_blur": [("length", max(map(abs, self.motion)), (LONGEST,))],
-            "chromatic_aberration": [("red", self.red_size, SIZES), ("blue", self.blue_size, SIZES)],
-            "blur": [("sigma", math.sqrt(abs(self.blur)), (WIDEST_BLUR,))],
-            "vignetting": [("half_angle", abs(self.vignetting), (MOST_VIGNETTING,))],
-            "exposure": [("gain", self.gain, GAINS)],
-            "white_balance": [("red", self.red, GAINS), ("blue", self.blue, GAINS)],
-            "contrast": [("exponent", self.exponent, EXPONENTS)],
-            "noise": [("sigma", max(self.shot, self.read), (MOST_NOISE,))],
-            "sharpening": [("amount", abs(self.sharpening), (MOST_SHARPENING,))],
-        }
+    def at_end(self, name: str, refits: Sequence[CameraDifference] = ()) -> list[str]:
+        """What of a cause lies at the end of the range that is looked for, so that the true value may lie beyond.
+
+        `refits`: the same estimated again; two of their standard deviations from an end are at the end.
+        """
+        again = [dict(each.ranges(name)) for each in refits]
         return [
             parameter
-            for parameter, value, ends in found.get(name, ())
-            if any(math.isclose(value, end, rel_tol=0.02) for end in ends)
+            for parameter, (value, ends) in self.ranges(name)
+            for error in [2 * pstdev(each[parameter][0] for each in again) if again else 0.0]
+            if any(math.isclose(value, end, rel_tol=0.02, abs_tol=error) for end in ends)
         ]
+
+    def ranges(self, name: str) -> list[tuple[str, tuple[float, tuple[float, ...]]]]:
+        """The numbers of a cause with the ends of what is looked for."""
+        found: dict[str, list[tuple[str, tuple[float, tuple[float, ...]]]]] = {
+            "haze": [("density", (abs(self.haze), (MOST_HAZE,)))],
+            "motion_blur": [("length", (max(map(abs, self.motion)), (LONGEST,)))],
+            "chromatic_aberration": [("red", (self.red_size, SIZES)), ("blue", (self.blue_size, SIZES))],
+            "blur": [("sigma", (math.sqrt(abs(self.blur)), (WIDEST_BLUR,)))],
+            "vignetting": [("half_angle", (abs(self.vignetting), (MOST_VIGNETTING,)))],
+            "exposure": [("gain", (self.gain, GAINS))],
+            "white_balance": [("red", (self.red, GAINS)), ("blue", (self.blue, GAINS))],
+            "contrast": [("exponent", (self.exponent, EXPONENTS))],
+            "noise": [("sigma", (max(self.shot, self.read), (MOST_NOISE,)))],
+            "sharpening": [("amount", (abs(self.sharpening), (MOST_SHARPENING,)))],
+        }
+        return found.get(name, [])
 
 
 @dataclass(frozen=True)

@@ -235,6 +235,15 @@ def test_a_parameter_at_the_end_of_what_is_looked_for_is_named():
     assert (found.exponent, found.at_end("contrast")) == (0.2, ["exponent"])
 
 
+def test_a_parameter_whose_error_reaches_the_end_of_the_range_is_named():
+    """A gamma of 7 leaves two pixels of five black, and estimates of it scatter below the end of 5."""
+    estimate = CameraDifference(exponent=4.33)
+    scattered = [CameraDifference(exponent=each) for each in (4.7, 3.4, 5.0, 4.74, 4.56)]
+    sharp = [CameraDifference(exponent=each) for each in (4.3, 4.32, 4.34, 4.33, 4.35)]
+    assert estimate.at_end("contrast", scattered) == ["exponent"]
+    assert estimate.at_end("contrast", sharp) == []
+
+
 def test_estimates_on_drawn_pictures_spread_around_the_estimate_and_errors_are_taken_off():
     """Noise as strong as a cast: the true noise lies within what five draws and the known error leave."""
     seen = behind(Step("white_balance", {"red": 0.8, "blue": 1.15}), Step("gaussian_noise", {"sigma": 14.0}))

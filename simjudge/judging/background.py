@@ -21,6 +21,7 @@ from simjudge.core.progress import Advance
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.pair import compare_pair
 from simjudge.method.entry_numbers import ComparisonNumbers
+from simjudge.method.kinds import HiddenGap
 
 _NICENESS = 10
 """Steps by which the process yields to others, of 19."""
@@ -38,16 +39,17 @@ class ComparisonJob:
 
 @dataclass(frozen=True)
 class DirectionNumbers:
-    """The numbers of both directions."""
+    """The numbers of both directions, and what they hide."""
 
     forward: ComparisonNumbers
     backward: ComparisonNumbers | None  # of A predicting B; None where it was not asked for
+    hidden: HiddenGap | None  # of B predicting A, where the verdict alone would hide it
 
 
 def compare_directions(job: ComparisonJob) -> DirectionNumbers:
     """Do a job in this process."""
-    forward = compare_pair(job.a, job.b, job.settings).numbers
-    return DirectionNumbers(forward, compare_backward(job) if job.both else None)
+    forward = compare_pair(job.a, job.b, job.settings)
+    return DirectionNumbers(forward.numbers, compare_backward(job) if job.both else None, forward.hidden_gap)
 
 
 def compare_backward(

@@ -39,7 +39,7 @@ from simjudge.method.algorithm import ClassComparison
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers, reduce_comparisons
 from simjudge.method.join_parts import PartRunner
-from simjudge.method.kinds import KindDifferences
+from simjudge.method.kinds import HiddenGap, KindDifferences
 from simjudge.method.method import Method
 from simjudge.results.stated_performance import StatedPerformance
 
@@ -81,6 +81,11 @@ class PairResult:
         """How A and B differ in each kind of contexts; None where nothing was drawn."""
         classes = {class_id: one.comparison for class_id, one in self.classes.items()}
         return where_sets_differ(self.comparison, classes, self.comparison.schedule(self.settings))
+
+    @property
+    def hidden_gap(self) -> HiddenGap | None:
+        """The kind of contexts whose gap the verdict alone would hide."""
+        return HiddenGap.find(self.numbers.verdict, self.settings.margin, self.where)
 
     @cached_property
     def where_invented(self) -> KindDifferences | None:

@@ -57,7 +57,12 @@ def price_label_error(
         SimjudgeError: a set cannot be read or holds no predictions, or its labels are no boxes.
     """
     error = LabelError.parse(error) if isinstance(error, str) else error
-    if settings.sensor == LIDAR or settings.task == SEMANTIC or settings.preset == "cpd":
+    if settings.sensor == LIDAR:
+        raise UsageError(
+            "--label-error: is in pixels, of boxes in pictures, not of boxes in 3D; leave it out, or compare the same "
+            "frames as two people labelled them: simjudge compare FIRST SECOND --sensor lidar"
+        )
+    if settings.task == SEMANTIC or settings.preset == "cpd":
         raise UsageError("--label-error: is of boxes in pictures, judged by the default preset")
     if not settings.draws:
         raise UsageError("--label-error: needs bootstrap draws; leave out --draws 0")

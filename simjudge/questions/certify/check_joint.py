@@ -84,7 +84,7 @@ UNCHECKED_HERE = (
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparedPart:
     """One of several comparisons: its contexts, its draws, and what it says of them."""
 
     table: dict[str, Array]
@@ -112,7 +112,7 @@ class Part:
         return found
 
 
-def read_part(folder: Path, place: int, said: Json, draws: Json) -> Part:
+def read_part(folder: Path, place: int, said: Json, draws: Json) -> ComparedPart:
     """Read one of several comparisons, and draw its numbers."""
     settings = said["parameters"]
     bounded(settings["draws"], "draws")
@@ -129,7 +129,7 @@ def read_part(folder: Path, place: int, said: Json, draws: Json) -> Part:
     table["blocks"] = np.array(sizes[1])
     normals = normal_numbers(table, settings["draws"], int(settings["seed"]), sizes)
     contexts = like_contexts(table, settings, [float(settings["theta"])])
-    return Part(table, contexts, normals, doubt_of_blocks(own, settings["draws"]), own)
+    return ComparedPart(table, contexts, normals, doubt_of_blocks(own, settings["draws"]), own)
 
 
 def differing(what: str, said: Any, found: Any) -> list[str]:
@@ -152,7 +152,7 @@ def differing_entry(what: str, said: Json, found: Json) -> list[str]:
 
 
 @dataclass(frozen=True)
-class JointGap:
+class RankedGap:
     """What the draws say of some classes of one simulation, and the units of the poorer side."""
 
     boot: Together
@@ -165,7 +165,7 @@ class JointGap:
         return doubted_gap(self.boot, sign) if sign else estimate_gap(self.boot)[0]
 
 
-def joint_gap(part: Part, found: Found, keys: list[str], said: Json) -> JointGap | None:
+def joint_gap(part: ComparedPart, found: Found, keys: list[str], said: Json) -> RankedGap | None:
     """What is compared with that of other simulations; None where too little is there."""
     boot = together([found[key][1] for key in keys])
     rows = all_rows = np.concatenate([found[key][0] for key in keys] or [np.zeros(0, np.int64)])
@@ -177,7 +177,7 @@ def joint_gap(part: Part, found: Found, keys: list[str], said: Json) -> JointGap
     rows, w1 = rows[~np.isnan(w1)], w1[~np.isnan(w1)]
     unit, block = (part.table[name][rows] for name in ("unit", "block"))
     groups = [unit, np.where(block < 0, block.max() + 1 + unit, block)] if part.table["blocks"] else [unit]
-    return JointGap(boot, interval_spreads(min(unit_counts(part.table, all_rows)), part.said), w1, groups)
+    return RankedGap(boot, interval_spreads(min(unit_counts(part.table, all_rows)), part.said), w1, groups)
 
 
 def mean_error(values: Array, group: Array) -> float:
@@ -188,7 +188,7 @@ def mean_error(values: Array, group: Array) -> float:
 
 
 def compare_gaps(
-    groups: dict[str, list[JointGap | None]], margin: float, least: dict[tuple[int, int], float]
+    groups: dict[str, list[RankedGap | None]], margin: float, least: dict[tuple[int, int], float]
 ) -> dict[str, list[Json]]:
     """Of every two simulations in each group the difference of the gaps; p is over all groups, at least `least`."""
     entries: dict[tuple[str, int, int], Json] = {}
@@ -259,7 +259,7 @@ def check_ranking(folder: Path) -> tuple[list[str], list[str]]:
     shown = [part.shown[held] for part, held in zip(parts, of_a, strict=True)]
     common, lines = np.logical_and.reduce(shown), list[str]()
     wrong = differing("covered", said["covered"], float(common.mean()))
-    overall, by_class = list[JointGap | None](), dict[str, list[JointGap | None]]()
+    overall, by_class = list[RankedGap | None](), dict[str, list[RankedGap | None]]()
     for part, one, own in zip(parts, said["simulations"], shown, strict=True):
         counted = np.zeros(len(part.table["of_a"]), bool)
         counted[part.table["of_a"]] = common
@@ -345,7 +345,7 @@ class Replicate:
     fallen: float | None  # how far performance in B falls, on the objects that still have a label
 
 
-def read_replicate(folder: Path, place: int, said: Json, plain: Part, error: tuple[float, float]) -> Replicate:
+def read_replicate(folder: Path, place: int, said: Json, plain: ComparedPart, error: tuple[float, float]) -> Replicate:
     """Compare with one random error; labels that are not those of the seed are refused."""
     level, number_of = LEVELS[(place - 1) // REPLICATES], (place - 1) % REPLICATES
     part, fallen = read_part(folder, place, said, said["draws"][0]), None

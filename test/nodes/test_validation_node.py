@@ -212,7 +212,7 @@ def test_the_place_that_a_verdict_hides_is_in_the_summary_and_on_the_markers(gra
         draws=100,
         patch="60x60",
         both_directions=False,
-        block=0.0,
+        unit="frame",
     )
     graph.wait_for(process, "result in")
     ears, markers = Ears(graph), []

@@ -19,6 +19,7 @@ from simjudge.judging.live.stream_matching import MatchedMessages, UnmatchedMess
 from simjudge.method.betting import SequenceVerdict
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.kinds import HiddenGap
 
 from .diagnostics import OK, WARN, ThroughputCounter
 from .messages import describe_message, make_header, message_stamp
@@ -66,6 +67,9 @@ class LiveComparison:
         # The frames that certainty is of: how many are kept, and how many had come in.
         self._certainty_of = _NO_FRAMES
         self._told_certain = False
+        # The kind of contexts that the verdict would hide, as it was published last, and the last one that was told.
+        self._hidden: HiddenGap | None = None
+        self._told_hidden = ""
         # A computation of certainty that runs in another process, and the frames that it is of.
         self._running: tuple[BackgroundComparison, _Frames] | None = None
         self._contexts = declared_publisher(node, "validation/contexts")
@@ -155,7 +159,7 @@ class LiveComparison:
         if self._session is None:
             return 0
         self._drop_certainty()
-        self._told_certain = False
+        self._told_certain, self._hidden, self._told_hidden = False, None, ""
         self._head = make_header(0, self._head.frame_id)
         self.changed = True
         return self._session.reset()
@@ -179,6 +183,8 @@ class LiveComparison:
                 "repeated with other labels": session.tally.changed,
                 **session.tally.unmatched_counts(),
             }
+            if self._hidden is not None:
+                self.counts["hidden gap"] = str(self._hidden)
             if session.judge.sequence is not None:
                 self.counts["verdict at every look"] = str(session.judge.sequence.state)
 
@@ -199,7 +205,8 @@ class LiveComparison:
             overall = _with_certainty(numbers.overall, certainty.forward.overall)
             numbers = replace(numbers, by_class=by_class, overall=overall)
         reverse = None if certainty is None else certainty.backward
-        self._publish(session, numbers, reverse, session.inputs(), self._certainty_of.kept)
+        hidden = None if certainty is None else certainty.hidden
+        self._publish(session, numbers, reverse, session.inputs(), self._certainty_of.kept, hidden)
 
     def start_certainty(self) -> None:
         """Start to compute certainty of the frames so far, in another process, unless it is known already."""
@@ -262,7 +269,8 @@ class LiveComparison:
             if both:
                 job = session.job(both=True, resampled=seconds > 0)
                 reverse = compare_backward(job, self._go_on, begin + seconds if seconds else None)
-                self._publish(session, found.result.numbers, reverse, found.inputs, session.judge.frame_count)
+                hidden = found.result.hidden_gap if seconds else None
+                self._publish(session, found.result.numbers, reverse, found.inputs, session.judge.frame_count, hidden)
         except WorkAbandonedError:
             output.log(
                 "certainty is left out, since the node was told to stop at once; start again with the same"
@@ -274,8 +282,11 @@ class LiveComparison:
     def _give_out(self, session: LiveSession, found: Comparison) -> None:
         if self._output.out is not None:
             self._output.save(found, self._output.out)
-        certain = 0 if found.parameters.get("certainty") == NOT_YET else session.judge.frame_count
-        self._publish(session, found.result.numbers, None, found.inputs, certain)
+        certain = found.parameters.get("certainty") != NOT_YET
+        hidden = found.result.hidden_gap if certain else None
+        self._publish(
+            session, found.result.numbers, None, found.inputs, session.judge.frame_count if certain else 0, hidden
+        )
 
     def _go_on(self, _done: int, _total: int) -> None:
         if self._node.hurried:
@@ -288,11 +299,18 @@ class LiveComparison:
         reverse: ComparisonNumbers | None,
         inputs: JsonMapping,
         certainty_frames: int,
+        hidden: HiddenGap | None,
     ) -> None:
         names = {str(k): name for k, name in session.judge.class_names.items()}
         about = {"parameters": session.parameters(), "inputs": inputs, "class_names": names}
         losses = session.losses().lines()
-        self._overlay.lines = self._output.publish(self._head, numbers, reverse, about, losses, certainty_frames)
+        if hidden is not None and self._told_hidden != hidden.kind.kind:
+            self._told_hidden = hidden.kind.kind
+            self._output.log(str(hidden))
+        self._hidden = hidden
+        self._overlay.lines = self._output.publish(
+            self._head, numbers, reverse, about, losses, certainty_frames, hidden
+        )
 
     def _drop_certainty(self) -> None:
         running, self._running = self._running, None

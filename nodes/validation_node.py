@@ -535,7 +535,7 @@ class ValidationNode(ManagedNode):
         about = {"parameters": compared.parameters, "inputs": compared.inputs, "class_names": names}
         frames = len(result.a.frames) + len(result.b.frames)
         head = make_header(max(_newest(result.a.frames), _newest(result.b.frames)), self.settings["frame_id"])
-        output.publish(head, result.numbers, reverse, about, compared.losses.lines(), frames)
+        output.publish(head, result.numbers, reverse, about, compared.losses.lines(), frames, result.hidden_gap)
         self._state = "compared"
         if self.settings["once"]:
             self.finish()

@@ -18,6 +18,8 @@ from simjudge_msgs.msg import (
     ComparisonParameters,
     ContextPerformance,
     ContextPerformanceArray,
+    KindDifference,
+    SequentialVerdict,
     SetSummary,
     ValidationSummary,
 )
@@ -35,6 +37,7 @@ from simjudge.judging.live.judge import JudgedFrame, LiveMemory
 from simjudge.judging.live.session import LiveOptions
 from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.kinds import HiddenGap
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
@@ -163,10 +166,11 @@ class ValidationOutput:
         about: JsonMapping,
         losses: list[str],
         certainty_frames: int,
+        hidden: HiddenGap | None = None,
     ) -> list[SummaryLine]:
         """Publish a summary, the other direction's where it is computed, and their numbers for RViz."""
-        self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
-        lines = summary_lines(numbers, about["class_names"])
+        self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames, hidden))
+        lines = summary_lines(numbers, about["class_names"], hidden)
         self._markers.publish(marker_message(head, lines))
         self._text.publish(text_message(head, lines))
         return lines
@@ -212,13 +216,20 @@ def summary_message(
     about: JsonMapping,
     losses: list[str],
     certainty_frames: int,
+    hidden: HiddenGap | None = None,
 ) -> ValidationSummary:
-    """A summary (backward: the same for the other direction, None where it is not computed)."""
+    """A summary.
+
+    `backward`: the same for the other direction, None where it is not computed; `hidden`: the kind of contexts that the
+    verdict alone would hide.
+    """
     names = about["class_names"]
     out = ValidationSummary(header=head, version=version(), losses=losses, certainty_frames=certainty_frames)
     out.a, out.b = (_set(about["inputs"][side]) for side in ("a", "b"))
     out.parameters = _parameters(about["parameters"])
     out.by_class, out.overall = _direction(numbers, names)
+    out.hidden_gap = _kind_message(hidden)
+    out.sequential = _sequential_message(about["inputs"])
     if backward is None:
         out.overall_reversed = _entry(None, -1, "")
     else:
@@ -283,6 +294,24 @@ def _entry(numbers: EntryNumbers | None, class_id: int, class_name: str) -> Clas
         elif value is not None:
             setattr(out, name, value)
     return out
+
+
+def _kind_message(hidden: HiddenGap | None) -> KindDifference:
+    if hidden is None:
+        numbers = ("performance_a", "performance_b", "difference", "low", "high", "p")
+        return KindDifference(**dict.fromkeys(numbers, _NAN))
+    found = hidden.kind
+    names = ("kind", "contexts", "performance_a", "performance_b", "difference", "low", "high", "p")
+    return KindDifference(tested=hidden.tested, **{name: getattr(found, name) for name in names})
+
+
+def _sequential_message(inputs: JsonMapping) -> SequentialVerdict:
+    """What is certain at every look, of the side that is live."""
+    said = next((inputs[side]["sequential"] for side in ("a", "b") if "sequential" in inputs[side]), None)
+    if said is None:
+        return SequentialVerdict(**dict.fromkeys(("difference", "low", "high"), _NAN))
+    numbers = {name: _number(said[name]) for name in ("difference", "low", "high")}
+    return SequentialVerdict(blocks=said["blocks"], verdict=said["verdict"], **numbers)
 
 
 def _set(described: JsonMapping) -> SetSummary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from simjudge.data.rosbag2.cloud_writing import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
+from simjudge.judging.live.judge import LiveSequenceState
+from simjudge.method.betting import SequenceVerdict
 from simjudge.questions.watch import NO_W1_COLOUR, OUTSIDE_COLOUR, Boxes, ClassState, Screen, ScreenTarget, w1_colour
 from simjudge.results.metric_rows import verdict_with_blind_set
 from simjudge.ros.node_interfaces import NODES, WATCHED_SENSORS
@@ -139,9 +142,22 @@ class WatchNode(SimjudgeNode):
         about = {
             "A": f"{message.a.name}, {message.a.frames} frames, {message.a.objects} objects",
             "B": f"{message.b.name}, {message.b.frames} frames, {message.b.objects} objects",
+            **shown_so_far(message),
             **({"left out": "; ".join(message.losses)} if message.losses else {}),
         }
         self._screen.show_summary(message_stamp(message), states, about)
+
+
+def shown_so_far(message: Any) -> dict[str, str]:
+    """What the verdict hides, and what is certain whenever one looks; nothing of what is not there."""
+    hidden, certain, out = message.hidden_gap, message.sequential, dict[str, str]()
+    if hidden.kind:
+        out["but not everywhere"] = f"in {hidden.kind} the gap is {abs(hidden.difference):.2f} (p = {hidden.p:.2g})"
+    if certain.verdict:
+        difference = None if math.isnan(certain.difference) else certain.difference
+        verdict = SequenceVerdict(certain.verdict)
+        out["at every look"] = str(LiveSequenceState(certain.blocks, difference, certain.low, certain.high, verdict))
+    return out
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:

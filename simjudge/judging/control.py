@@ -25,6 +25,7 @@ from simjudge.judging.pair import PairResult, compare_pair, entry_numbers
 from simjudge.judging.set_comparison import SetComparison
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.method.join_parts import PartRunner
+from simjudge.method.kinds import HiddenGap
 from simjudge.method.verdicts import GAPS
 
 SPLITS = 5
@@ -98,16 +99,17 @@ class ComparisonJob:
 
 @dataclass(frozen=True)
 class DirectionNumbers:
-    """The numbers of both directions."""
+    """The numbers of both directions, and what they hide."""
 
     forward: ComparisonNumbers
     backward: ComparisonNumbers | None  # of A predicting B; None where it was not asked for
+    hidden: HiddenGap | None  # of B predicting A, where the verdict alone would hide it
 
 
 def compare_directions(job: ComparisonJob) -> DirectionNumbers:
     """Do a job in this process."""
-    forward = compare_pair(job.a, job.b, job.settings).numbers
-    return DirectionNumbers(forward, compare_backward(job) if job.both else None)
+    forward = compare_pair(job.a, job.b, job.settings)
+    return DirectionNumbers(forward.numbers, compare_backward(job) if job.both else None, forward.hidden_gap)
 
 
 def compare_backward(

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, ShortRepr
+from simjudge.core.arrays import BoolArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance, SimjudgeError
 from simjudge.judging.compare_settings import SEMANTIC, CompareSettings
 from simjudge.judging.joint_units import SharedObjects, join_units, same_poses
@@ -16,6 +16,7 @@ from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.judging.pair import entry_numbers
 from simjudge.judging.set_comparison import SetComparison, comparison_units
+from simjudge.method.algorithm import ClassComparison
 from simjudge.method.bootstrap import Bootstrap, DrawSchedule
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.gap_difference import GapDifference, JointGap, compare_gaps
@@ -41,6 +42,7 @@ class JointComparison(ShortRepr):
     own_cover: tuple[float, ...]
     twins: tuple[tuple[int, int], ...]
     painted: PaintedGeometry  # what the patches were painted from
+    comparisons: tuple[SetComparison, ...]  # of A with each, whose units are numbered over all
 
 
 def compare_jointly(
@@ -122,9 +124,9 @@ def _drawn(
                 entry_numbers(list(found.values()), together),
             )
         )
-        overall.append(_joint_gap(limited, [k for k in counted if counted[k].any()], list(boots.values())))
+        overall.append(_joint_gap(limited, {k: found[k] for k in counted if counted[k].any()}, list(boots.values())))
         for k, boot in boots.items():
-            by_class[k].append(_joint_gap(limited, [k], [boot]))
+            by_class[k].append(_joint_gap(limited, {k: found[k]}, [boot]))
         if advance is not None:
             advance(done + 1, len(comparisons))
     differences = compare_gaps([overall], settings.margin)[0]
@@ -138,13 +140,22 @@ def _drawn(
         tuple(sum(int(of_set[k].sum()) for k in counted) / contexts for of_set in compared),
         tuple((one.first, one.second) for one in shared),
         painted,
+        tuple(comparisons),
     )
 
 
-def _joint_gap(comparison: SetComparison, classes: Sequence[int], boots: Sequence[Bootstrap | None]) -> JointGap | None:
+def _joint_gap(
+    comparison: SetComparison, classes: Mapping[int, ClassComparison], boots: Sequence[Bootstrap | None]
+) -> JointGap | None:
     """What the draws say of some classes; None where there is too little to be judged."""
     together = Bootstrap.together([boot for boot in boots if boot is not None])
-    size = comparison.size(classes)
+    size = comparison.size(list(classes))
     if together is None or min(size.units_a, size.units_b) < FEWEST_UNITS or not size.predicted:
         return None
-    return JointGap(together, min(size.units_a, size.units_b))
+    rows = np.concatenate([comparison.sets[0].rows(k)[one.compared] for k, one in classes.items()])
+    w1 = np.concatenate([one.w1[one.compared] for one in classes.values()])
+    unit, groups = comparison.units.unit[0][rows], list[IntArray]()
+    if comparison.units.block is not None:
+        block = comparison.units.block[0][rows]
+        groups.append(np.where(block < 0, block.max() + 1 + unit, block))
+    return JointGap(together, min(size.units_a, size.units_b), w1, (unit, *groups))

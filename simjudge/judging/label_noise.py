@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,22 +130,21 @@ def price_labels(
     painted: PaintedGeometry,
     *,
     advance: Advance | None = None,
+    record: Callable[[SetComparison], None] = lambda _: None,
 ) -> PricedLabels:
-    """Price an error of A's labels; those of B have none."""
+    """Price an error of A's labels; those of B have none.
+
+    `record`: takes every comparison that is made: of the labels as they are, then of each level the replicates.
+    """
     for one in (a, b):
         if one.contexts is not None or one.frames.objects.masks is not None or one.frames.objects.cuboid is not None:
             raise SimjudgeError(f"{one.frames.name}: errors of labels are known for boxes in pictures alone")
     method = replace(settings.method, paint_masks=painted.use_masks)
     units = comparison_units(a, b, settings, paired=settings.paired)
-    plain, certainty = _judged((a, b), units, method, settings)
-    found = [_Replicate.draw((a, b), units, error, 1.0, 0.0, settings, method, n) for n in range(REPLICATES)]
+    plain, certainty = _judged((a, b), units, method, settings, record)
     levels, draws = [], []
     for done, level in enumerate(LEVELS):
-        if level:
-            found = [
-                _Replicate.draw((a, b), units, error, 1.0 + level, level, settings, method, n)
-                for n in range(REPLICATES)
-            ]
+        found = [_Replicate.draw((a, b), units, error, level, settings, method, n, record) for n in range(REPLICATES)]
         if advance is not None:
             advance(done + 1, len(LEVELS))
         if any(one.bootstrap is None for one in found):
@@ -170,17 +170,17 @@ class _Replicate(ShortRepr):
         sets: tuple[JudgedSet, JudgedSet],
         units: SampleUnits,
         error: LabelError,
-        of_b: float,
-        of_a: float,
+        level: float,
         settings: CompareSettings,
         method: Method,
         number: int,
+        record: Callable[[SetComparison], None],
     ) -> _Replicate:
-        """Compare both sets with a random error of their labels."""
+        """Compare both sets with a random error of their labels; B's has one variance more."""
         out, rows = [], []
-        for side, (judged, level) in enumerate(zip(sets, (of_a, of_b), strict=True)):
+        for side, judged in enumerate(sets):
             random = np.random.default_rng([settings.seed, 4, number, side])
-            objects, kept = error.apply(judged.frames.objects, level, random)
+            objects, kept = error.apply(judged.frames.objects, level + side, random)
             frames = replace(judged.frames, objects=objects)
             out.append(replace(judged, frames=frames, assignment=object_performance(frames, method, settings.metric)))
             rows.append(kept)
@@ -191,6 +191,7 @@ class _Replicate(ShortRepr):
         )
         comparison = SetComparison((out[0], out[1]), taken, method, adjusts=settings.preset != "cpd")
         [by_class], drawn = comparison.compare(comparison.schedule(settings))
+        record(comparison)
         boots = [found[0] for found in drawn.values() if found and found[0] is not None]
         together = Bootstrap.together(boots)
         contexts = sum(len(one.w1) for one in by_class.values())
@@ -199,10 +200,15 @@ class _Replicate(ShortRepr):
 
 
 def _judged(
-    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: CompareSettings
+    sets: tuple[JudgedSet, JudgedSet],
+    units: SampleUnits,
+    method: Method,
+    settings: CompareSettings,
+    record: Callable[[SetComparison], None],
 ) -> tuple[EntryNumbers, Certainty]:
     comparison = SetComparison(sets, units, method, adjusts=settings.preset != "cpd")
     [by_class], drawn = comparison.compare(comparison.schedule(settings))
+    record(comparison)
     _, overall = comparison.certainty(by_class, drawn, 0, settings.margin)
     return reduce_comparisons(list(by_class.values())).judged(overall), overall
 

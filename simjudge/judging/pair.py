@@ -47,7 +47,7 @@ from simjudge.method.bootstrap import DrawSchedule, UnitNumbers
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers, reduce_comparisons
 from simjudge.method.join_parts import PartRunner
-from simjudge.method.kinds import KindDifferences, KindSums
+from simjudge.method.kinds import HiddenGap, KindDifferences, KindSums
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts, place_contexts
 from simjudge.method.pool import ClassPair, Samples
@@ -196,6 +196,11 @@ class PairResult:
         """How A and B differ in each kind of contexts; None where nothing was drawn."""
         classes = {class_id: one.comparison for class_id, one in self.classes.items()}
         return where_sets_differ(self.comparison, classes, self.comparison.schedule(self.settings))
+
+    @property
+    def hidden_gap(self) -> HiddenGap | None:
+        """The kind of contexts whose gap the verdict alone would hide."""
+        return HiddenGap.find(self.numbers.verdict, self.settings.margin, self.where)
 
     @cached_property
     def where_invented(self) -> KindDifferences | None:

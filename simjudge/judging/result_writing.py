@@ -19,8 +19,8 @@ from simjudge.judging.context_kinds import samples_of_kind
 from simjudge.judging.judged_set import JudgedSet, class_samples
 from simjudge.judging.painted_masks import PaintedGeometry
 from simjudge.judging.pair import ClassResult, PairResult
-from simjudge.judging.set_comparison import ClassBalance
-from simjudge.judging.units.sampling_units import SideUnits
+from simjudge.judging.set_comparison import ClassBalance, SetComparison
+from simjudge.judging.units.sampling_units import SampleUnits, SideUnits
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.patches import Contexts
@@ -34,15 +34,8 @@ EDGES = ("x0", "y0", "x1", "y1")
 
 def context_table(result: PairResult) -> pa.Table:
     """All contexts, those of A first, each set's in the order of its objects."""
+    columns = _sampled_columns(result.comparison)
     count_a, count_b = len(result.a.frames.objects), len(result.b.frames.objects)
-    columns = {
-        name: pa.concat_arrays([left, right])
-        for (name, left), right in zip(
-            _set_columns("a", result.a, result.units.unit[0]).items(),
-            _set_columns("b", result.b, result.units.unit[1]).values(),
-            strict=True,
-        )
-    }
     overlap = np.zeros(count_a + count_b, np.bool_)
     w1, difference = (np.full(count_a + count_b, np.nan) for _ in range(2))
     batch = np.zeros((count_a + count_b, 2), np.int64)
@@ -56,17 +49,7 @@ def context_table(result: PairResult) -> pa.Table:
         match[one.rows_a[found]] = count_a + one.rows_b[comparison.match[found]]
         similarity[one.rows_a] = comparison.match_similarity
     compared = ~np.isnan(w1)
-    block = np.full(count_a + count_b, -1) if result.units.block is None else np.concatenate(result.units.block)
-    expected = np.full((count_a + count_b, 2), np.nan)
-    for class_id, balance in result.balance.items():
-        if balance.model is not None:
-            rows = np.concatenate([result.a.rows(class_id), count_a + result.b.rows(class_id)])
-            expected[rows] = np.stack([balance.model.found_mean, balance.model.found_share], axis=1)
-    unknown = np.isnan(expected[:, 0])
     columns |= {
-        "block": number_column(block, mask=block < 0),
-        "expected_performance": number_column(expected[:, 0], mask=unknown),
-        "expected_found": number_column(expected[:, 1], mask=unknown),
         "in_overlap": number_column(overlap),
         "w1": number_column(w1, mask=~compared),
         "mean_difference": number_column(difference, mask=~compared),
@@ -76,6 +59,41 @@ def context_table(result: PairResult) -> pa.Table:
         "match_similarity": number_column(similarity, mask=match < 0),
     }
     return pa.table(columns)
+
+
+def part_table(comparison: SetComparison, part: int) -> pa.Table:
+    """The contexts of one of several comparisons as a program needs them that computes it again: numbered by `part`."""
+    columns = _sampled_columns(comparison)
+    return pa.table({"part": number_column(np.full(len(columns["set"]), part)), **columns})
+
+
+def describe_draws(units: SampleUnits) -> dict[str, object]:
+    """What a program must know of the draws of a comparison beside its contexts."""
+    return {"units": units.count, "blocks": units.block_count, "doubted": units.doubted}
+
+
+def _sampled_columns(comparison: SetComparison) -> dict[str, pa.Array]:
+    """The columns that numbers rest on, of A, then of B."""
+    (a, b), units = comparison.sets, comparison.units
+    columns = {
+        name: pa.concat_arrays([left, right])
+        for (name, left), right in zip(
+            _set_columns("a", a, units.unit[0]).items(), _set_columns("b", b, units.unit[1]).values(), strict=True
+        )
+    }
+    count_a, count = len(a.frames.objects), len(a.frames.objects) + len(b.frames.objects)
+    block = np.full(count, -1) if units.block is None else np.concatenate(units.block)
+    expected = np.full((count, 2), np.nan)
+    for class_id, balance in comparison.balance.items():
+        if balance.model is not None:
+            rows = np.concatenate([a.rows(class_id), count_a + b.rows(class_id)])
+            expected[rows] = np.stack([balance.model.found_mean, balance.model.found_share], axis=1)
+    unknown = np.isnan(expected[:, 0])
+    return columns | {
+        "block": number_column(block, mask=block < 0),
+        "expected_performance": number_column(expected[:, 0], mask=unknown),
+        "expected_found": number_column(expected[:, 1], mask=unknown),
+    }
 
 
 def _set_columns(side: str, judged_set: JudgedSet, unit: IntArray) -> dict[str, pa.Array]:

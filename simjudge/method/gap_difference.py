@@ -1,7 +1,9 @@
 """Which of several simulations is nearer to one reality: differences of gaps under joint draws (method, section 6).
 
 Every simulation is compared with the same A. A draw gives A's units the same numbers in all comparisons, so what A's
-own frames do by chance moves all gaps together, and their difference is surer than either of them.
+own frames do by chance moves all gaps together, and their difference is surer than either of them. Draws say what the
+performance in each context might have been; which contexts A's frames show is chance too, and moves the difference
+where the simulations fail in unlike kinds of contexts.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import doubted_gap, gap_draws, interval_spreads
@@ -38,6 +40,8 @@ class JointGap:
 
     bootstrap: Bootstrap
     units: int  # sampling units of the poorer side
+    w1: FloatArray  # (N,) of the contexts of A, the same ones in every comparison
+    groups: tuple[IntArray, ...]  # (N,) the sampling unit of each, and its block of time where there are such
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,10 @@ def compare_gaps(
 ) -> list[list[GapDifference]]:
     """Compare the gaps of every two simulations in each group, such as a class; None stands for one not compared.
 
-    p is corrected over all groups and pairs by the largest studentized difference over the joint draws, step by step
-    (Romano and Wolf, Econometrica 73, 2005). Two are called alike where p is larger and the interval lies within the
-    margin. `overall`: the pairs over all classes, whose p no class has less than.
+    All gaps of a group are of the same contexts of A. p is corrected over all groups and pairs by the largest
+    studentized difference over the joint draws, step by step (Romano and Wolf, Econometrica 73, 2005). Two are called
+    alike where p is larger and the interval lies within the margin. `overall`: the pairs over all classes, whose p no
+    class has less than.
     """
     found: dict[tuple[int, int, int], GapDifference] = {}
     chance: list[FloatArray] = []
@@ -99,7 +104,8 @@ def _difference(
     first, second = gaps
     spreads = max(interval_spreads(gap.bootstrap, gap.units) for gap in gaps)
     centred = np.abs(drawn - drawn.mean())
-    spread = math.hypot(float(drawn.std()), first.bootstrap.row_error, second.bootstrap.row_error)
+    shown = max(mean_error(second.w1 - first.w1, group) for group in first.groups)
+    spread = math.hypot(float(drawn.std()), first.bootstrap.row_error, second.bootstrap.row_error, shown)
     plain, *doubted = (_gap(second, sign) - _gap(first, sign) for sign in (0.0, 1.0, -1.0))
     ends = min(plain, *doubted), max(plain, *doubted)
     # Noise in doubt moves both gaps: what it could make of none is no difference.
@@ -109,6 +115,13 @@ def _difference(
     p = float((1 + (chance >= observed * (1 - 1e-9)).sum()) / (1 + len(chance)))
     low, high = ends[0] - spreads * spread, ends[1] + spreads * spread
     return GapDifference(*pair, plain, low, high, p), observed, chance
+
+
+def mean_error(values: FloatArray, group: IntArray) -> float:
+    """Standard error of a mean over (N,) contexts that come in groups, as endless frames would show them."""
+    parts = np.bincount(group, values - values.mean())
+    held = int(np.count_nonzero(np.bincount(group)))
+    return math.sqrt(float(parts @ parts) * held / max(1, held - 1)) / len(values)
 
 
 NORMAL_SPREADS = 1.959963984540054

@@ -24,7 +24,7 @@ from simjudge.method.multiple_tests import step_down
 from simjudge.method.pool import ClassPair, ContextPool
 from simjudge.method.similarity_join import join_blocks
 from simjudge.method.small_batches import crossed_share
-from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
+from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE, WITHIN, Verdict
 
 KindBits = npt.NDArray[np.uint64]
 """(N, W) the kinds of each sample, a bit each."""
@@ -226,6 +226,28 @@ class KindDifferences:
             "everywhere": self.everywhere.to_json(),
             "kinds": [kind.to_json() for kind in self.kinds],
         }
+
+
+@dataclass(frozen=True)
+class HiddenGap:
+    """The kind of contexts that differs most, by the margin or more, where the verdict alone would hide that."""
+
+    kind: KindDifference
+    tested: int  # kinds that were tested together
+
+    @classmethod
+    def find(cls, verdict: Verdict, margin: float, where: KindDifferences | None) -> HiddenGap | None:
+        """The hidden gap of a comparison; None where there is none."""
+        kind = None if where is None or verdict not in WITHIN else where.largest(margin)
+        return None if kind is None or where is None else cls(kind, where.tested)
+
+    def __str__(self) -> str:
+        """A line."""
+        kind = self.kind
+        return (
+            f"not everywhere: in {kind.kind} the gap is {abs(kind.difference):.2f} (p = {kind.p:.2g} over "
+            f"{self.tested:,} kinds of contexts)"
+        )
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
 from simjudge.judging.live.judge import JudgedFrame
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.kinds import HiddenGap
 from simjudge.method.verdicts import Verdict
 from simjudge.page.chart_data import DARK, rgb, verdict_colour
 from simjudge.questions.recording.cloud_pictures import CloudScale, finite_points
@@ -53,12 +54,18 @@ class SummaryLine(NamedTuple):
     colour: Colour
 
 
-def summary_lines(numbers: ComparisonNumbers, names: Mapping[str, str]) -> list[SummaryLine]:
-    """The numbers so far: a line for all classes together and, where there are several, one for each class."""
+def summary_lines(
+    numbers: ComparisonNumbers, names: Mapping[str, str], hidden: HiddenGap | None = None
+) -> list[SummaryLine]:
+    """The numbers so far: a line for all classes together and, where there are several, one for each class.
+
+    `hidden`: the kind of contexts that the verdict alone would hide, which has a line of its own behind the first.
+    """
     entries = [("all classes", numbers.overall)]
     if len(numbers.by_class) > 1:
         entries += [(names.get(key, key), entry) for key, entry in numbers.by_class.items()]
-    return [_summary_line(name, entry) for name, entry in entries]
+    first, *others = [_summary_line(name, entry) for name, entry in entries]
+    return [first, *([] if hidden is None else [SummaryLine(str(hidden), verdict_colour(Verdict.GAP))]), *others]
 
 
 def w1_colour(w1: float) -> Colour:

@@ -19,6 +19,7 @@ from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
 from simjudge.core.names import LARGEST_CLASS_ID
 from simjudge.core.text import Json, load_json
+from simjudge.method.betting import SequenceVerdict
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.method.verdicts import Reason, Verdict
@@ -149,6 +150,16 @@ class ParameterFields(OpenFields):
     classes: list[str] | None = None
 
 
+class SequentialFields(OpenFields):
+    """What is certain of live frames at every look."""
+
+    blocks: Count
+    difference: Value
+    low: Annotated[float, Number()]
+    high: Annotated[float, Number()]
+    verdict: Annotated[str, Choice(*SequenceVerdict)]
+
+
 class InputFields(OpenFields):
     """One of the two sets."""
 
@@ -165,6 +176,7 @@ class InputFields(OpenFields):
     block_seconds: Value = None
     time_blocks: Count | None = None
     doubted: bool | None = None
+    sequential: SequentialFields | None = None
 
 
 class ModelFields(OpenFields):

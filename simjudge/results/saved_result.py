@@ -15,8 +15,8 @@ from simjudge.core.files import atomic_file, atomic_folder, output_path
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
-from simjudge.method.kinds import KindDifference
-from simjudge.method.verdicts import WITHIN, Verdict, worst_verdict
+from simjudge.method.kinds import HiddenGap, KindDifference
+from simjudge.method.verdicts import Verdict, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ResultHeader, StatedPerformance
@@ -164,9 +164,10 @@ class Result:
     @property
     def hidden_gap(self) -> KindDifference | None:
         """The kind of contexts that differs most, by the margin or more, where the verdict alone would hide that."""
-        if self.overall is None or self.verdict not in WITHIN or self.header.where is None:
+        if self.overall is None:
             return None
-        return self.header.where.largest(self.overall.margin)
+        hidden = HiddenGap.find(self.verdict, self.overall.margin, self.header.where)
+        return None if hidden is None else hidden.kind
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import doubted_gap, gap_draws, interval_width
 from simjudge.method.gap import estimate_gap
-from simjudge.method.gap_difference import JointGap, Nearness, compare_gaps
+from simjudge.method.gap_difference import JointGap, Nearness, compare_gaps, mean_error
 from simjudge.method.multiple_tests import step_down
 
 ROWS, DRAWS, UNITS = 40, 300, 50
@@ -33,7 +35,7 @@ def drawn(gap: float, seed: int = 0, common: float = 0.02) -> JointGap:
         np.full(DRAWS, 0.2),
         float(ROWS),
     )
-    return JointGap(boot, UNITS)
+    return JointGap(boot, UNITS, np.full(ROWS, gap), (np.arange(ROWS),))
 
 
 def plain_gap(held: JointGap) -> float:
@@ -89,3 +91,19 @@ def test_no_class_has_less_p_than_all_classes_together():
     assert overall[0].p_adjusted > 0.05
     [[one]] = compare_gaps([[drawn(0.1), drawn(0.3, 1)]], overall=overall)
     assert one.p_adjusted == overall[0].p_adjusted
+
+
+def test_kinds_of_contexts_that_come_by_chance_widen_the_interval_of_simulations_that_fail_in_unlike_ones():
+    """W1 differs by 0.3 in a quarter of the contexts and by -0.1 in the others: its mean varies as their share does."""
+    of_kind = np.arange(ROWS) % 4 == 0
+    first, second = (replace(drawn(0.1, seed), w1=w1) for seed, w1 in ((1, np.full(ROWS, 0.1)), (2, 0.4 * of_kind)))
+    [[one]] = compare_gaps([[first, second]])
+    [[plain]] = compare_gaps([[first, replace(second, w1=first.w1)]])
+    width, spread = interval_width(UNITS - 1), (gap_draws(second.bootstrap) - gap_draws(first.bootstrap)).std()
+    shown = np.std(0.4 * of_kind, ddof=1) / np.sqrt(ROWS)
+    assert one.high - plain.high == pytest.approx(width * (np.hypot(spread, shown) - spread))
+    assert one.low - plain.low == pytest.approx(-width * (np.hypot(spread, shown) - spread))
+    pairs = np.repeat(np.arange(ROWS // 2), 2)
+    assert mean_error(0.4 * of_kind, pairs) == pytest.approx(
+        np.std((0.4 * of_kind).reshape(-1, 2).mean(1), ddof=1) / np.sqrt(ROWS / 2)
+    )

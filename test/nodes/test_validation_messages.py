@@ -16,7 +16,9 @@ from simjudge.judging.live.judge import LiveJudge
 from simjudge.judging.pair import compare_pair
 from simjudge.judging.result_writing import comparison_parameters
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.kinds import HiddenGap, KindDifference, KindDifferences
 from simjudge.method.method import PRESETS, Method
+from simjudge.method.verdicts import Verdict
 from simjudge.nodes.messages import make_header
 from simjudge.nodes.validation_output import contexts_message, marker_message, summary_message, text_message
 from simjudge.questions.watch import SummaryLine, summary_lines
@@ -148,3 +150,40 @@ def test_one_text_has_all_lines_and_stays_with_the_camera():
     assert (text.color.r, text.color.g, text.color.b, text.color.a) == pytest.approx((1.0, 0.0, 0.2, 1.0))
     assert text.pose.position.y < 0, "up, in an optical frame"
     assert text.scale.z > 0
+
+
+def test_a_summary_names_the_place_that_its_verdict_hides_and_what_is_certain_at_every_look():
+    kind = KindDifference("cone, under 24 px high, on the left", 2, 41, 0.8, 0.3, -0.6, -0.4, 0.002)
+    numbers = ComparisonNumbers({}, EntryNumbers(verdict=Verdict.PREDICTS))
+    sequential = {"blocks": 7, "difference": -0.02, "low": -0.2, "high": 0.1, "verdict": "open", "block": 2.0}
+    given = about()
+    given["inputs"] = {"a": SIDE, "b": SIDE | {"sequential": sequential}}
+    hidden = HiddenGap.find(Verdict.PREDICTS, 0.05, KindDifferences(130, kind, (kind,)))
+    message = summary_message(HEAD, numbers, None, given, [], 6, hidden)
+    said = message.hidden_gap
+    assert (said.kind, said.contexts, said.tested) == (kind.kind, 41, 130)
+    assert (said.performance_a, said.performance_b, said.difference) == (0.8, 0.3, -0.5)
+    assert (said.low, said.high, said.p) == (-0.6, -0.4, 0.002)
+    said = message.sequential
+    assert (said.blocks, said.difference, said.low, said.high, said.verdict) == (7, -0.02, -0.2, 0.1, "open")
+    lines = summary_lines(numbers, {}, hidden)
+    words = (
+        "not everywhere: in cone, under 24 px high, on the left the gap is 0.50 (p = 0.002 over 130 kinds of contexts)"
+    )
+    assert lines[1].text == words
+    assert marker_message(HEAD, lines).markers[2].text == words
+    assert text_message(HEAD, lines).text.splitlines()[1] == words
+    none = summary_message(HEAD, numbers, None, about(), [], 6)
+    assert (none.hidden_gap.kind, none.hidden_gap.tested, none.sequential.verdict) == ("", 0, "")
+    assert math.isnan(none.hidden_gap.difference)
+    assert math.isnan(none.sequential.low)
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_only_a_verdict_within_the_margin_hides_a_gap_of_the_margin_or_more(verdict):
+    kind = KindDifference("on the left", 1, 41, 0.8, 0.7, -0.15, -0.05, 0.01)
+    where = KindDifferences(130, kind, (kind,))
+    hides = verdict in (Verdict.PREDICTS, Verdict.SMALL_GAP)
+    assert (HiddenGap.find(verdict, 0.05, where) is not None) == hides
+    assert HiddenGap.find(verdict, 0.2, where) is None
+    assert HiddenGap.find(verdict, 0.05, None) is None

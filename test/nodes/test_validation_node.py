@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from node_graph import ROOT, content
 
@@ -25,7 +26,9 @@ from simjudge_msgs.msg import (  # noqa: E402
 from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.data.sets import read_set  # noqa: E402
+from simjudge.core.frames import FrameSet  # noqa: E402
+from simjudge.core.object_tables import Objects, Predictions  # noqa: E402
+from simjudge.data.sets import read_set, write_set  # noqa: E402
 from simjudge.judging.compare_settings import CompareSettings  # noqa: E402
 from simjudge.judging.pair import compare_pair  # noqa: E402
 
@@ -175,6 +178,63 @@ def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(gra
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def with_a_blind_spot(seed, fails):
+    """Boxes of which one in twelve stands small on the left, where predictions are far off if `fails`."""
+    random, frame = np.random.default_rng(seed), np.repeat(np.arange(150), 3)
+    blind = random.random(len(frame)) < 1 / 12
+    corner = np.stack([np.where(blind, 40, 400), np.where(blind, 200, 240)], 1) + random.integers(
+        0, 20, (len(frame), 2)
+    )
+    corner = corner + np.tile([0, 0], (len(frame), 1)) + 70 * (np.arange(len(frame)) % 3)[:, None] * [0, 1]
+    side = np.where(blind, 16, 40)
+    box = np.concatenate([corner, corner + side[:, None]], 1).astype(float)
+    off = random.normal(0.1, 0.02, len(frame)) + 0.4 * (blind & fails)
+    found = box + (off * side)[:, None] * [1, 0, 1, 0]
+    class_id = np.zeros(len(frame), int)
+    return FrameSet.build(
+        f"set {seed}",
+        [[640, 480]] * 150,
+        Objects.build(frame, class_id, box),
+        Predictions.build(frame, class_id, found, np.full(len(frame), 0.9)),
+        class_names={0: "cone"},
+    )
+
+
+def test_the_place_that_a_verdict_hides_is_in_the_summary_and_on_the_markers(graph, tmp_path):
+    for name, frames in (("a", with_a_blind_spot(1, fails=False)), ("b", with_a_blind_spot(2, fails=True))):
+        write_set(frames, tmp_path / f"{name}.json")
+    process = graph.start(
+        "validation_node",
+        a=tmp_path / "a.json",
+        b=tmp_path / "b.json",
+        out=tmp_path / "out",
+        margin=0.25,
+        draws=100,
+        patch="60x60",
+        both_directions=False,
+        unit="frame",
+    )
+    graph.wait_for(process, "result in")
+    ears, markers = Ears(graph), []
+    graph.node.create_subscription(MarkerArray, "/validation/markers", markers.append, LATCHED)
+    assert graph.until(lambda: ears.summaries and markers), graph.output(process)
+    said, where = ears.summaries[-1].hidden_gap, result(tmp_path / "out")["where"]
+    [kind] = [one for one in where["kinds"] if one["kind"] == said.kind]
+    assert (said.contexts, said.p, said.low, said.high, said.tested) == (
+        kind["contexts"],
+        kind["p"],
+        kind["low"],
+        kind["high"],
+        where["tested"],
+    )
+    assert "left" in said.kind or "px" in said.kind
+    assert said.p <= 0.05
+    assert said.difference == pytest.approx(said.performance_b - said.performance_a)
+    assert -0.6 < said.low < said.difference < said.high < -0.25
+    assert f"not everywhere: in {said.kind} the gap is {-said.difference:.2f}" in markers[-1].markers[2].text
+    assert graph.stop(process) == 0, graph.output(process)
+
+
 def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
     bags = ROOT / "bags"
     code, output = graph.run(
@@ -230,6 +290,11 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     sequence = result(tmp_path / "out")["inputs"]["b"]["sequential"]
     assert 20 < sequence["blocks"] <= 40
     assert sequence["low"] < sequence["difference"] < sequence["high"]
+    said = ears.summaries[-1].sequential
+    assert [getattr(said, name) for name in said.get_fields_and_field_types()] == [
+        sequence[name] for name in said.get_fields_and_field_types()
+    ]
+    assert "At every look:" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert f"at every look: {sequence['verdict']} after {sequence['blocks']} blocks" in graph.output(node)
     assert (tmp_path / "out" / "report.html").exists()
     assert not (tmp_path / "out.journal").exists()

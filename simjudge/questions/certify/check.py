@@ -287,9 +287,12 @@ def similar_contexts(patches: Array, thetas: list[float], *, strict: bool) -> li
     return found
 
 
-def normal_numbers(table: dict[str, Array], draws: int, seed: int) -> Array:
-    """float32 (N, draws), for every context the normal number of its unit, and of its block where it has one."""
-    units, blocks = int(table["unit"].max()) + 1, int(table["block"].max()) + 1
+def normal_numbers(table: dict[str, Array], draws: int, seed: int, sizes: tuple[int, int] = (0, 0)) -> Array:
+    """float32 (N, draws), for every context the normal number of its unit, and of its block where it has one.
+
+    `sizes`: how many units and blocks there are, where the table does not hold all of them.
+    """
+    units, blocks = (max(int(table[name].max()) + 1, size) for name, size in zip(("unit", "block"), sizes, strict=True))
     bounded(draws * max(len(table["unit"]), units + blocks), "normal numbers")
     of_unit, of_block = (
         np.random.default_rng([seed, part]).standard_normal((draws, size), np.float32).T
@@ -318,34 +321,37 @@ def doubt_of_blocks(said: Json, draws: int) -> Array:
 
 
 def compare_class(
-    table: dict[str, Array], rows: Array, alike: list[Array], same: Array, normals: Array, least: int
+    table: dict[str, Array], rows: Array, alike: list[Array], same: Array, normals: Array, least: int, counted: Array
 ) -> dict[str, Array]:
     """Algorithm 1 for one class, and what the draws make of it.
 
-    `alike` has for each context of the rows those that are like it, `same` the first one whose patch is the same. Given
-    are "w1", "difference" and "batch" (2,) of the compared contexts of A; "overlap" of all; of each distinct compared
-    context "own", how many it stands for, "adjusted" W1, "noise" and "square", the means of W* and of its square with
-    the noise within the sets; of each draw sums over contexts: "chance", "around", "around_square", "extreme".
+    `alike` has for each context of the rows those that are like it, `same` the first one whose patch is the same;
+    contexts of A that are not `counted` are not compared. Given are "w1", "difference" and "batch" (2,) of the compared
+    contexts of A; "of_row", W1, and "overlap" of all; of each distinct compared context "own", how many it stands for,
+    "adjusted" W1, "noise" and "square", the means of W* and of its square with the noise within the sets; of each draw
+    sums over contexts: "chance", "around", "around_square", "extreme".
     """
     performance, of_a, expected = (table[name][rows] for name in ("performance", "of_a", "expected"))
     unit, block = table["unit"][rows], table["block"][rows]
     # Both sides of a unit of both sets can change places: 1 or -1 in place of its normal numbers makes W* exact.
-    alone = bool((table["block"] < 0).all())
+    alone = not int(table.get("blocks", table["block"].max() + 1))
     both = np.intersect1d(unit[of_a], unit[~of_a]) if alone else np.zeros(0, np.int64)
     flipped = np.where(np.isin(unit, both)[:, None], np.where(normals < 0, -1, 1), normals)
     timed, block = block >= 0, np.where(block < 0, block.max() + 1 + unit, block)
     cell = np.unique(np.stack([unit, block]), axis=1, return_inverse=True)[1].reshape(-1)
-    draws, w1, difference, batch, overlap = normals.shape[1], [], [], [], np.zeros(len(rows), bool)
+    draws, w1, difference, batch = normals.shape[1], [], [], []
+    overlap, of_row = np.zeros(len(rows), bool), np.full(len(rows), np.nan)
     sums = {name: np.zeros(draws) for name in ("chance", "around", "around_square", "extreme")}
     own, units, scales, adjusted, noise, square = [], [], [], [], [], []
-    for first in np.unique(same[of_a]):
-        twins, near = np.flatnonzero(of_a & (same == first)), alike[first]
+    for first in np.unique(same[of_a & counted[rows]]):
+        twins, near = np.flatnonzero(of_a & counted[rows] & (same == first)), alike[first]
         sides = near[of_a[near]], near[~of_a[near]]
         if min(map(len, sides)) < max(least, 1):
             continue
         overlap[near] = True
         value, weight = performance[near], np.where(of_a[near], 1 / len(sides[0]), -1 / len(sides[1]))
-        w1 += [area_between(value, weight)] * len(twins)
+        of_row[twins] = area_between(value, weight)
+        w1 += of_row[twins].tolist()
         means = [performance[side].mean() for side in sides]
         difference += [means[0] - means[1]] * len(twins)
         batch += [[len(side) for side in sides]] * len(twins)
@@ -391,6 +397,7 @@ def compare_class(
         **sums,
         "batch": np.array(batch, np.float64).reshape(-1, 2),
         "overlap": overlap,
+        "of_row": of_row,
     }
 
 
@@ -553,8 +560,8 @@ def estimate_gap(boot: Together) -> tuple[float, float, float]:
     return above_square / high, min(1.0, above_square / high**2), high
 
 
-def gap_spread(boot: Together) -> float:
-    """Spread of the gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
+def gap_draws(boot: Together) -> Array:
+    """The gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
     noise, weight = boot.noise * math.sqrt(2), boot.weight
     sizes = np.geomspace(1e-4, 1.0, 200)
     expected = np.array([above_noise(g, noise, weight) for g in sizes.tolist()])
@@ -565,7 +572,25 @@ def gap_spread(boot: Together) -> float:
     least = np.sqrt(positive)
     somewhere = square / np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), least), 0, 1)
     everywhere = np.interp(above, np.maximum.accumulate(expected), sizes)
-    return float(np.where(square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0).std())
+    return np.where(square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0)
+
+
+def doubted_gap(boot: Together, sign: int) -> float:
+    """The gap if the noise is larger (1) or smaller (-1) than it seems, as few units in a batch leave open."""
+    width = 1 + sign * NOISE_DOUBT / boot.units
+    return estimate_gap(replace(boot, noise=boot.noise * width, square=boot.square * width**2))[0]
+
+
+def interval_spreads(units: int, said: Json) -> float:
+    """Spreads from the middle of an interval to its end, wider where blocks are in doubt."""
+    return student(max(1, units - 1)) * student(doubt_degrees(said)) / student(math.inf)
+
+
+def verdict_by_margin(p: float, low: float, high: float, margin: float) -> str:
+    """The verdict on p and an interval from 0 on."""
+    if p > SIGNIFICANCE:
+        return "predicts" if high < margin else "cannot_tell"
+    return "small_gap" if high < margin else "large_gap" if low >= margin else "gap"
 
 
 def gap_behind(w1: float, boot: Together) -> float:
@@ -591,13 +616,13 @@ def student(freedom: float) -> float:
     return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
 
 
-def step_down(boots: dict[str, Together]) -> dict[str, float]:
-    """Correct p for the number of classes by the largest studentized W1 of the draws (Romano and Wolf 2005)."""
+def step_down(observed: dict[Any, float], chance: dict[Any, Array]) -> dict[Any, float]:
+    """Correct p for the number of tests by the largest studentized value of the draws (Romano and Wolf 2005)."""
     statistic, drawn = {}, {}
-    for key, boot in boots.items():
-        scale = float(boot.chance.std()) or 1.0
-        statistic[key] = (boot.mean - boot.chance.mean()) / scale
-        drawn[key] = (boot.chance - boot.chance.mean()) / scale
+    for key, by_chance in chance.items():
+        scale = float(by_chance.std()) or 1.0
+        statistic[key] = (observed[key] - by_chance.mean()) / scale
+        drawn[key] = (by_chance - by_chance.mean()) / scale
     order, out, least = sorted(statistic, key=lambda key: -statistic[key]), {}, 0.0
     for place, key in enumerate(order):
         largest = np.max([drawn[other] for other in order[place:]], axis=0)
@@ -662,9 +687,55 @@ def unit_counts(table: dict[str, Array], rows: Array) -> list[int]:
     return counts
 
 
-def judge(
-    table: dict[str, Array], found: dict[str, tuple[Array, dict[str, Array]]], said: Json, margin: float
-) -> dict[str, Json]:
+@dataclass(frozen=True)
+class LikeContexts:
+    """The contexts of one class, with those that are like each at each threshold, and the first whose patch it has."""
+
+    key: str
+    rows: Array
+    alike: list[list[Array]]
+    same: Array
+
+    def compare(
+        self,
+        table: dict[str, Array],
+        settings: Json,
+        number: int,
+        normals: Array,
+        doubt: Array,
+        counted: Array | None = None,
+    ) -> dict[str, Array]:
+        """Compare at one threshold; contexts of A that are not counted are left out."""
+        alike, held = self.alike[number], np.ones(len(table["of_a"]), bool) if counted is None else counted
+        bounded(normals.shape[1] * sum(len(alike[k]) for k in np.unique(self.same)), "steps")
+        least = int(settings["min_batch_size"])
+        found = compare_class(table, self.rows, alike, self.same, normals[self.rows], least, held)
+        return found | {"chance": found["chance"] * doubt}
+
+
+def like_contexts(table: dict[str, Array], settings: Json, thetas: list[float]) -> list[LikeContexts]:
+    """Paint all contexts class by class, and find those that are alike."""
+    height, width = settings["patch"]
+    bounded(height * width, "pixels")
+    planes = len(np.unique(table["class_id"])) if settings["class_aware"] else 1
+    bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
+    found = []
+    for class_id in np.unique(table["class_id"]).tolist():
+        rows = np.flatnonzero(table["class_id"] == class_id)
+        patches = paint_contexts(table, rows, settings)
+        digests = [hashlib.sha256(patch.astype(np.bool_).tobytes()).digest() for patch in patches]
+        first = {digest: place for place, digest in reversed(list(enumerate(digests)))}
+        same = np.array([first[digest] for digest in digests])
+        alike = similar_contexts(patches, thetas, strict=settings["strict"])
+        found.append(LikeContexts(str(class_id), rows, alike, same))
+    return found
+
+
+Found = dict[str, tuple[Array, dict[str, Array]]]
+"""By class, its rows of the table, and what was found of it."""
+
+
+def judge(table: dict[str, Array], found: Found, said: Json, margin: float) -> dict[str, Json]:
     """Numbers and verdicts of each class and of all together, at one threshold."""
     compared = [key for key, (_, numbers) in found.items() if len(numbers["w1"])]
     rows = {key: columns for key, (columns, _) in found.items()}
@@ -678,7 +749,9 @@ def judge(
         for key in numbers
     }
     tested = {key: boot for key, boot in boots.items() if boot is not None and not reasons[key] and key != "overall"}
-    corrected = step_down(tested)
+    corrected = step_down(
+        {key: boot.mean for key, boot in tested.items()}, {key: boot.chance for key, boot in tested.items()}
+    )
     all_together = boots["overall"]
     least = 0.0 if all_together is None else p_of(all_together.mean, all_together.chance)
     for key, boot in boots.items():
@@ -700,16 +773,12 @@ def judge(
             continue
         units = unit_counts(table, rows[key])
         gap, share, size = estimate_gap(boot)
-        spreads = student(max(1, min(units) - 1)) * student(doubt_degrees(said)) / student(math.inf)
-        error, p_alone = gap_spread(boot) * spreads, p_of(boot.mean, boot.chance)
+        spreads = interval_spreads(min(units), said)
+        error, p_alone = float(gap_draws(boot).std()) * spreads, p_of(boot.mean, boot.chance)
         needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
-        # What few units in a batch leave open of its noise, no number of contexts tells from a gap.
-        doubt = 1 + NOISE_DOUBT / boot.units, 1 - NOISE_DOUBT / boot.units
-        ends = [
-            estimate_gap(replace(boot, noise=boot.noise * width, square=boot.square * width**2))[0] for width in doubt
-        ]
+        ends = [doubted_gap(boot, sign) for sign in (1, -1)]
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
-        even = largest_even_gap(boot, spreads * float(boot.around.std()), boot.noise * doubt[1])
+        even = largest_even_gap(boot, spreads * float(boot.around.std()), boot.noise * (1 - NOISE_DOUBT / boot.units))
         low = 0.0 if p_alone > SIGNIFICANCE else max(0.0, ends[0] - error)
         high = min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
@@ -733,12 +802,7 @@ def judge(
             entry |= {"verdict": "too_few", "verdict_reason": reasons[key], "p_adjusted": None, "detectable_gap": None}
             continue
         p = least if key == "overall" else max(corrected[key], least)
-        calm = high < margin
-        verdict = (
-            ("predicts" if calm else "cannot_tell")
-            if p > SIGNIFICANCE
-            else ("small_gap" if calm else "large_gap" if low >= margin else "gap")
-        )
+        verdict = verdict_by_margin(p, low, high, margin)
         shown = gap_behind(needed + POWER * float(boot.around.std()), boot)
         entry |= {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
     return numbers
@@ -765,30 +829,18 @@ def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
     """Result.json, the numbers of each class id and of "overall", and how many performances are not those of boxes."""
     said = read_json(folder / "result.json")
     settings, draws = said["parameters"], said["overall"]["draws"]
-    height, width = settings["patch"]
     bounded(draws, "draws")
-    bounded(height * width, "pixels")
     if draws < 1 or settings["draws"] != draws:
         raise RefusedError(f"draws are {draws}, where {settings['draws']} are said: nothing was tested")
     table = read_contexts(folder / "contexts.csv")
     margin, theta = float(settings["margin"]), float(settings["theta"])
-    planes = len(np.unique(table["class_id"])) if settings["class_aware"] else 1
-    bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
     around = [round(theta + step, 12) for step in (-0.1, 0, 0.1)] if settings["preset"] != "cpd" else [theta]
     thetas = [near for near in around if near == theta or 0 < near < 1]
     normals, doubt = normal_numbers(table, draws, int(settings["seed"])), doubt_of_blocks(said, draws)
-    found: list[dict[str, tuple[Array, dict[str, Array]]]] = [{} for _ in thetas]
-    for class_id in np.unique(table["class_id"]).tolist():
-        rows = np.flatnonzero(table["class_id"] == class_id)
-        patches = paint_contexts(table, rows, settings)
-        digests = [hashlib.sha256(patch.astype(np.bool_).tobytes()).digest() for patch in patches]
-        first = {digest: place for place, digest in reversed(list(enumerate(digests)))}
-        same = np.array([first[digest] for digest in digests])
-        for each, alike in zip(found, similar_contexts(patches, thetas, strict=settings["strict"]), strict=True):
-            bounded(draws * sum(len(alike[k]) for k in np.unique(same)), "steps")
-            least = int(settings["min_batch_size"])
-            each[str(class_id)] = rows, compare_class(table, rows, alike, same, normals[rows], least)
-            each[str(class_id)][1]["chance"] *= doubt
+    found: list[Found] = [{} for _ in thetas]
+    for group in like_contexts(table, settings, thetas):
+        for number, each in enumerate(found):
+            each[group.key] = group.rows, group.compare(table, settings, number, normals, doubt)
     judged = [judge(table, each, said, margin) for each in found]
     own = thetas.index(theta)
     beside = [judged[place] if 0 <= place < len(thetas) else None for place in (own - 1, own + 1)]
@@ -858,9 +910,7 @@ def measure_verdict(each: Json) -> str:
     if p is None:
         return "too_few" if each["verdict_reason"] else "not_tested"
     least, most = 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
-    if p > SIGNIFICANCE:
-        return "predicts" if most < margin else "cannot_tell"
-    return "small_gap" if most < margin else "large_gap" if least >= margin else "gap"
+    return verdict_by_margin(p, least, most, margin)
 
 
 def overall_verdict(said: Json) -> tuple[str, list[str]]:

@@ -23,6 +23,7 @@ from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.data.sets import read_set
 from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.questions.certify import check as dossier_check
+from simjudge.questions.certify.context_text import COLUMNS, write_context_csv
 from simjudge.questions.certify.dossier_page import (
     CertifiedInput,
     RenderingOrigin,
@@ -31,6 +32,7 @@ from simjudge.questions.certify.dossier_page import (
     render_dossier_page,
     write_policy_dossier,
 )
+from simjudge.questions.certify.joint_dossier import holds_joint, write_joint_dossier
 from simjudge.questions.certify.point_dossier import holds_points, write_point_dossier
 from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
@@ -181,28 +183,6 @@ def _read_again(result: Result, side: str) -> FrameSet:
 
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
-COLUMNS = (
-    "set",
-    "unit",
-    "block",
-    "frame",
-    "width",
-    "height",
-    "class_id",
-    "x0",
-    "y0",
-    "x1",
-    "y1",
-    "predicted_x0",
-    "predicted_y0",
-    "predicted_x1",
-    "predicted_y1",
-    "score",
-    "performance",
-    "expected_performance",
-    "expected_found",
-)
-"""Libraries that numbers rest on, whose versions are named."""
 _SETTINGS = (
     "theta",
     "patch",
@@ -227,8 +207,8 @@ _OTHER_KINDS = {
     TRACKS: "a comparison of trackers, which has a dossier of its own: give these folders alone",
     POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
-    RANKING: "a ranking of simulations; compare each with A alone",
-    LABEL_ERROR: "a price of labels' errors",
+    RANKING: "a ranking of simulations, which has a dossier of its own: give these folders alone",
+    LABEL_ERROR: "a price of labels' errors, which has a dossier of its own: give these folders alone",
 }
 
 
@@ -249,7 +229,11 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     out = output_path(out)
     if not is_dossier(out):
         check_output(out)
-    for holds, write in ((_holds_policies, write_policy_dossier), (holds_points, write_point_dossier)):
+    for holds, write in (
+        (_holds_policies, write_policy_dossier),
+        (holds_points, write_point_dossier),
+        (holds_joint, write_joint_dossier),
+    ):
         if all(map(holds, folders)):
             said = write(folders, out, title)
             return Dossier(out, hashlib.sha256((out / dossier_check.MANIFEST).read_bytes()).hexdigest(), said, Losses())
@@ -291,17 +275,6 @@ def _holds_policies(folder: Path) -> bool:
 def is_dossier(path: Path) -> bool:
     """Whether a folder is a dossier, which may be replaced by another."""
     return (path / dossier_check.MANIFEST).is_file() and (path / SCRIPT).is_file()
-
-
-def write_context_csv(contexts: ContextTable, path: Path) -> None:
-    """Write what a comparison rests on as text: boxes, performance, sampling units; numbers with all their digits."""
-    table = contexts.table
-    columns = {name: table[name].to_pylist() for name in COLUMNS if name != "frame"}
-    columns["frame"] = contexts.frame_number().tolist()
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        rows.writerows(zip(*(columns[name] for name in COLUMNS), strict=True))
 
 
 def write_manifest(folder: Path) -> str:

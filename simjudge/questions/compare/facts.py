@@ -201,6 +201,24 @@ def _found(found: Control) -> str:
     )
 
 
+def sequential_sentence(result: Result) -> str:
+    """What live frames have shown, however often one looked; empty where that was not asked for."""
+    said = next((one["sequential"] for one in result.content["inputs"].values() if one and "sequential" in one), None)
+    if said is None:
+        return ""
+    if said["difference"] is None:
+        return "No block of time was whole."
+    verdict = {
+        "gap": "the live frames differ from the reference",
+        "predicts": "the live frames do not differ from the reference by the margin",
+    }.get(said["verdict"], "nothing is certain yet")
+    return (
+        f"After {format_count(said['blocks'])} blocks of time {verdict}: mean performance live less reference "
+        f"{format_number(said['difference'])}, within {format_number(said['low'])} to {format_number(said['high'])} at "
+        "all looks together with an error of at most 5 %."
+    )
+
+
 def where_sentence(found: KindDifferences | None) -> str:
     """Name the kind of contexts that differs most; empty where none was tested."""
     if found is None or not found.tested:

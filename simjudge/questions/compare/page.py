@@ -29,6 +29,7 @@ from simjudge.questions.compare.facts import (
     next_step,
     overlap_sentences,
     performance_sentences,
+    sequential_sentence,
     where_sentence,
 )
 from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
@@ -213,6 +214,7 @@ def _advice(view: ResultView) -> Iterator[Markup]:
     patch = _patch_note(view.result, view.names)
     for what, said in (
         ("What to do next:", next_step(view.result)),
+        ("At every look:", sequential_sentence(view.result)),
         ("Control:", control_sentence(view.result)),
         ("Unlike objects:", balance_sentence(view.result)),
         ("Note:", patch and f"{patch}."),

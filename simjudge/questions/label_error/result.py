@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import Field
 
 from simjudge.core.errors import SimjudgeError
@@ -17,7 +19,7 @@ from simjudge.method.verdicts import MARGIN, Verdict
 from simjudge.page.chart_data import DASH, format_number, format_p
 from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_fields import EntryFields, InputsFields, OpenFields, ParameterFields, Value, read_checked
-from simjudge.results.saved_result import LABEL_ERROR, atomic_result, write_json
+from simjudge.results.saved_result import CONTEXTS, LABEL_ERROR, atomic_result, write_json
 
 
 class LevelFields(OpenFields):
@@ -79,6 +81,7 @@ class SavedLabelError:
 
     name: str
     content: JsonMapping
+    contexts: pa.Table | None = None  # of every comparison, as they were made; None where it was read again
 
     @property
     def priced(self) -> PricedLabels:
@@ -153,9 +156,11 @@ class SavedLabelError:
         return lines
 
     def save(self, out: Path) -> None:
-        """Write label_error.json; the folder appears whole or not at all."""
+        """Write label_error.json and the contexts; the folder appears whole or not at all."""
         with atomic_result(out) as folder:
             write_json(folder / LABEL_ERROR, dict(self.content))
+            if self.contexts is not None:
+                pq.write_table(self.contexts, folder / CONTEXTS)
 
 
 def _interval(low: float | None, high: float | None) -> str:

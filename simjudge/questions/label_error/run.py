@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+
 from simjudge.core.errors import Log, Losses, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
@@ -13,7 +15,8 @@ from simjudge.judging.inputs import describe_model
 from simjudge.judging.label_noise import LabelError, price_labels
 from simjudge.judging.painted_masks import choose_patch, log_patch
 from simjudge.judging.pair import judge_sets
-from simjudge.judging.result_writing import comparison_parameters, false_positives
+from simjudge.judging.result_writing import comparison_parameters, describe_draws, false_positives, part_table
+from simjudge.judging.set_comparison import SetComparison
 from simjudge.method.compiled import choose_loops
 from simjudge.questions.label_error.page import LabelErrorResult
 from simjudge.questions.label_error.result import SavedLabelError, price_content
@@ -53,7 +56,12 @@ def price_label_error(
         SimjudgeError: a set cannot be read or holds no predictions, or its labels are no boxes.
     """
     error = LabelError.parse(error) if isinstance(error, str) else error
-    if settings.sensor == LIDAR or settings.task == SEMANTIC or settings.preset == "cpd":
+    if settings.sensor == LIDAR:
+        raise UsageError(
+            "--label-error: is in pixels, of boxes in pictures, not of boxes in 3D; leave it out, or compare the same "
+            "frames as two people labelled them: simjudge compare FIRST SECOND --sensor lidar"
+        )
+    if settings.task == SEMANTIC or settings.preset == "cpd":
         raise UsageError("--label-error: is of boxes in pictures, judged by the default preset")
     if not settings.draws:
         raise UsageError("--label-error: needs bootstrap draws; leave out --draws 0")
@@ -69,8 +77,14 @@ def price_label_error(
     of_a, of_b, painted = judge_sets(*frames, settings, losses, precision=False)
     choose_loops(len(of_a.frames.objects) + len(of_b.frames.objects))
     log_patch(settings, log)
+    tables, draws = list[pa.Table](), list[dict[str, object]]()
+
+    def record(comparison: SetComparison) -> None:
+        tables.append(part_table(comparison, len(tables)))
+        draws.append(describe_draws(comparison.units))
+
     with progress("adding errors to labels") as advance:
-        found = price_labels(of_a, of_b, error, settings, painted, advance=advance)
+        found = price_labels(of_a, of_b, error, settings, painted, advance=advance, record=record)
     inputs: dict[str, object] = {
         "a": sides[0].describe(of_a.frames, false_positives(of_a)),
         "b": sides[1].describe(of_b.frames, false_positives(of_b)),
@@ -81,9 +95,10 @@ def price_label_error(
         "parameters": comparison_parameters(settings, found.as_labelled, painted),
         "inputs": inputs,
         **price_content(found),
+        "draws": draws[:1],
         "losses": losses.lines(),
     }
-    saved = SavedLabelError(f"labels of {of_a.frames.name}", content)
+    saved = SavedLabelError(f"labels of {of_a.frames.name}", content, pa.concat_tables(tables))
     result = LabelErrorResult(saved, None)
     if out is not None:
         result.save(out)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import Field
 
 from simjudge.core.errors import SimjudgeError
@@ -25,7 +27,7 @@ from simjudge.results.result_fields import (
     Value,
     read_checked,
 )
-from simjudge.results.saved_result import RANKING, ResultEntry, atomic_result, result_entries, write_json
+from simjudge.results.saved_result import CONTEXTS, RANKING, ResultEntry, atomic_result, result_entries, write_json
 
 FULL_COVER = 0.95
 """Share of A's contexts that all simulations must show for the ranking to speak of A without saying so."""
@@ -172,6 +174,7 @@ class SavedRanking:
 
     name: str
     content: JsonMapping
+    contexts: pa.Table | None = None  # of every comparison, as they were made; None where it was read again
 
     @property
     def margin(self) -> float:
@@ -255,9 +258,11 @@ class SavedRanking:
         return [(one, other) for one, other in self.content["same_poses"]]
 
     def save(self, out: Path) -> None:
-        """Write ranking.json; the folder appears whole or not at all."""
+        """Write ranking.json and the contexts; the folder appears whole or not at all."""
         with atomic_result(out) as folder:
             write_json(folder / RANKING, dict(self.content))
+            if self.contexts is not None:
+                pq.write_table(self.contexts, folder / CONTEXTS)
 
 
 def load_ranking(folder: str | Path) -> SavedRanking:

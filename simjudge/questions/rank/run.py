@@ -8,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
@@ -21,7 +22,7 @@ from simjudge.judging.joint_comparison import compare_jointly
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.painted_masks import choose_patch, log_patch
 from simjudge.judging.pair import judge_sets
-from simjudge.judging.result_writing import comparison_parameters, false_positives
+from simjudge.judging.result_writing import comparison_parameters, describe_draws, false_positives, part_table
 from simjudge.method.compiled import choose_loops
 from simjudge.questions.rank.page import RankingResult
 from simjudge.questions.rank.result import RankedSimulation, SavedRanking, SimulationPair
@@ -110,8 +111,12 @@ def rank(
                 str(k): [SimulationPair.of(one, names).to_json() for one in pairs]
                 for k, pairs in found.by_class.items()
             },
+            "draws": [describe_draws(one.units) for one in found.comparisons],
             "losses": losses.lines(),
         },
+        contexts=None
+        if settings.task == SEMANTIC
+        else pa.concat_tables(part_table(one, part) for part, one in enumerate(found.comparisons)),
     )
     result = RankingResult(saved, None)
     if out is not None:

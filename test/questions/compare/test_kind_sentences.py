@@ -10,7 +10,7 @@ from made_results import INVENTED, KINDS
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.questions.compare.charts import difference_by_kind
-from simjudge.questions.compare.facts import invented_sentence, next_step, where_sentence
+from simjudge.questions.compare.facts import invented_sentence, next_step, sequential_sentence, where_sentence
 from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.results.result_header import ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry
@@ -79,3 +79,22 @@ def test_bars_show_the_kinds_that_differ_first_and_all_contexts_last():
     assert labels[0] == "under 24 px high, on the left"
     assert labels[-1] == "all contexts"
     assert axes.patches[0].get_width() == pytest.approx(-0.211)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"blocks": 0, "difference": None, "low": -1, "high": 1, "verdict": "open"}, "No block of time was whole."),
+        (
+            {"blocks": 1300, "difference": -0.1, "low": -0.2, "high": -0.05, "verdict": "gap"},
+            (
+                "After 1,300 blocks of time the live frames differ from the reference: mean performance live less "
+                "reference −0.100, within −0.200 to −0.050 at all looks together with an error of at most 5 %."
+            ),
+        ),
+    ],
+)
+def test_what_live_frames_have_shown_at_every_look_is_said(said: dict[str, object], words: str) -> None:
+    for inputs, shown in (({"a": {}, "b": {"sequential": said}, "model": None}, words), ({"a": {}, "b": {}}, "")):
+        header = ResultHeader.from_json({"inputs": inputs, "parameters": {}})
+        assert sequential_sentence(Result("live", Path(), header, None, (), None)) == shown

@@ -78,6 +78,9 @@ def test_what_has_no_price_is_refused():
     for wrong in ({"preset": "cpd"}, {"draws": 0}, {"task": "semantic"}):
         with pytest.raises(UsageError, match="--label-error"):
             sj.price_label_error(a, b, "1px", **{**SETTINGS, **wrong})
+    with pytest.raises(UsageError, match="not of boxes in 3D; leave it out, or compare") as refused:
+        sj.price_label_error(a, b, "1px", **{**SETTINGS, "sensor": "lidar"})
+    assert "\n" not in str(refused.value)
     with pytest.raises(UsageError, match="label error"):
         sj.price_label_error(a, b, "one pixel", **SETTINGS)
 

@@ -1,0 +1,575 @@
+"""Check a dossier of rankings or of prices of labels: `python verify.py [FOLDER]`. It needs Python 3.10 and NumPy.
+
+Each file must be the one that manifest.sha256 and dossier.json name. Then these are computed again from
+results/*/contexts-*.csv, by the plain definitions (docs/concepts/method.md of simjudge, sections 2 to 6 and 9), and
+ranking.json or label_error.json must say them, and the page:
+
+* Of a ranking: the contexts of A that every simulation shows; of each simulation everything that a comparison says, on
+  these; of every two simulations the difference of their gaps, its interval, p, p over all pairs, and which is nearer.
+* Of a price: the labels with error as the seed gives them; W1, noise and gap at each level of error, how far the error
+  lowers the performance; the gap without error, its interval, p and verdict.
+
+What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.questions.certify.check import (
+    FACTS,
+    FEWEST_UNITS,
+    MANIFEST,
+    NOT_COMPUTED,
+    SIGNIFICANCE,
+    UNCHECKED,
+    WORDS,
+    Array,
+    Found,
+    Json,
+    LikeContexts,
+    RefusedError,
+    Together,
+    agree,
+    bounded,
+    check_files,
+    check_page,
+    doubt_of_blocks,
+    doubted_gap,
+    estimate_gap,
+    gap_draws,
+    interval_spreads,
+    judge,
+    like_contexts,
+    normal_numbers,
+    number,
+    p_of,
+    read_contexts,
+    read_json,
+    said_of,
+    seal,
+    short,
+    step_down,
+    together,
+    unit_counts,
+    verdict_by_margin,
+    wrong_performance,
+)
+
+RANKING, LABEL_ERROR = "ranking.json", "label_error.json"
+LEVELS, REPLICATES = (0.0, 0.5, 1.0, 1.5, 2.0), 4
+"""Error that is added to the labels, in variances of their own, and how many random errors at each level."""
+NEARNESS = {
+    "first_is_nearer": "nearer",
+    "second_is_nearer": "farther",
+    "alike": "alike",
+    "cannot_tell": "cannot tell",
+    "not_tested": "not compared",
+}
+NOT_HERE = ("in which kinds of contexts", "confusion and pointwise", "the one-to-one")
+UNCHECKED_HERE = (
+    *(line for line in UNCHECKED if not line.startswith(NOT_HERE)),
+    "the one-to-one assignment of predictions to objects: taken as the table has it, also with error in the labels",
+    "which simulations show the same poses: the table has the units that they share",
+    "that labels have this error: simjudge was told, and so was this script; inventions that missing labels make",
+)
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """One of several comparisons: its contexts, its draws, and what it says of them."""
+
+    table: dict[str, Array]
+    contexts: list[LikeContexts]
+    normals: Array
+    doubt: Array
+    said: Json  # parameters, and the doubt of the blocks, as `judge` reads them
+
+    def compare(self, counted: Array | None = None) -> Found:
+        """What is found in the contexts that are counted, by class of A."""
+        settings = self.said["parameters"]
+        return {
+            group.key: (group.rows, group.compare(self.table, settings, 0, self.normals, self.doubt, counted))
+            for group in self.contexts
+            if self.table["of_a"][group.rows].any()
+        }
+
+    @property
+    def shown(self) -> Array:
+        """Which contexts of the table are compared where all are counted."""
+        found, none = np.zeros(len(self.table["of_a"]), bool), np.zeros((len(self.table["of_a"]), 0), np.float32)
+        for group in self.contexts:
+            numbers = group.compare(self.table, self.said["parameters"], 0, none, np.ones(0))
+            found[group.rows] = ~np.isnan(numbers["of_row"])
+        return found
+
+
+def read_part(folder: Path, place: int, said: Json, draws: Json) -> ComparedPart:
+    """Read one of several comparisons, and draw its numbers."""
+    settings = said["parameters"]
+    bounded(settings["draws"], "draws")
+    table = read_contexts(folder / f"contexts-{place}.csv")
+    if (wrong := wrong_performance(table, settings)).any():
+        line = int(np.argmax(wrong)) + 2
+        raise RefusedError(
+            f"contexts-{place}.csv, line {line}: performance is not what the box of its prediction gives"
+        )
+    doubted = draws["doubted"]
+    inputs = {"a": {"units": doubted, "doubted": doubted is not None}, "b": {}}
+    own = {"parameters": settings, "inputs": inputs, "overall": {}, "by_class": {}}
+    sizes = int(draws["units"]), int(draws["blocks"])
+    table["blocks"] = np.array(sizes[1])
+    normals = normal_numbers(table, settings["draws"], int(settings["seed"]), sizes)
+    contexts = like_contexts(table, settings, [float(settings["theta"])])
+    return ComparedPart(table, contexts, normals, doubt_of_blocks(own, settings["draws"]), own)
+
+
+def differing(what: str, said: Any, found: Any) -> list[str]:
+    """A line where two values are not one."""
+    return [] if agree(said, found) else [f"{what} is {found}, not {said}"]
+
+
+def differing_entry(what: str, said: Json, found: Json) -> list[str]:
+    """A line for each field of an entry that is not what was found."""
+    found = {"verdict_below": None, "verdict_above": None, **found}
+    names = [*found, *(name for name in said if name not in found and said[name] is not None)]
+    if said.get("p_value") is None:
+        names = [name for name in names if name != "margin"]
+    return [
+        line
+        for name in names
+        if name not in NOT_COMPUTED
+        for line in differing(f"{what}: {name}", said.get(name), found.get(name))
+    ]
+
+
+@dataclass(frozen=True)
+class RankedGap:
+    """What the draws say of some classes of one simulation, and the units of the poorer side."""
+
+    boot: Together
+    spreads: float
+    w1: Array  # of the contexts of A, the same ones for all simulations
+    groups: list[Array]  # the sampling unit of each, and its block of time where there are such
+
+    def gap(self, sign: int) -> float:
+        """The gap, or what it is if the noise is larger (1) or smaller (-1) than it seems."""
+        return doubted_gap(self.boot, sign) if sign else estimate_gap(self.boot)[0]
+
+
+def joint_gap(part: ComparedPart, found: Found, keys: list[str], said: Json) -> RankedGap | None:
+    """What is compared with that of other simulations; None where too little is there."""
+    boot = together([found[key][1] for key in keys])
+    rows = all_rows = np.concatenate([found[key][0] for key in keys] or [np.zeros(0, np.int64)])
+    if boot is None or min(unit_counts(part.table, rows)) < FEWEST_UNITS:
+        return None
+    if said.get("verdict_reason") == "never_predicted" and np.isnan(part.table["predicted"][rows]).all():
+        return None
+    w1 = np.concatenate([found[key][1]["of_row"] for key in keys])
+    rows, w1 = rows[~np.isnan(w1)], w1[~np.isnan(w1)]
+    unit, block = (part.table[name][rows] for name in ("unit", "block"))
+    groups = [unit, np.where(block < 0, block.max() + 1 + unit, block)] if part.table["blocks"] else [unit]
+    return RankedGap(boot, interval_spreads(min(unit_counts(part.table, all_rows)), part.said), w1, groups)
+
+
+def mean_error(values: Array, group: Array) -> float:
+    """Standard error of a mean over contexts that come in groups."""
+    parts = np.bincount(group, values - values.mean())
+    held = len(np.unique(group))
+    return math.sqrt(float(parts @ parts) * held / max(1, held - 1)) / len(values)
+
+
+def compare_gaps(
+    groups: dict[str, list[RankedGap | None]], margin: float, least: dict[tuple[int, int], float]
+) -> dict[str, list[Json]]:
+    """Of every two simulations in each group the difference of the gaps; p is over all groups, at least `least`."""
+    entries: dict[tuple[str, int, int], Json] = {}
+    observed: dict[tuple[str, int, int], float] = {}
+    chance: dict[tuple[str, int, int], Array] = {}
+    for key, gaps in groups.items():
+        drawn = [None if gap is None else gap_draws(gap.boot) for gap in gaps]
+        for i, j in itertools.combinations(range(len(gaps)), 2):
+            a, b, of_a, of_b = gaps[i], gaps[j], drawn[i], drawn[j]
+            if a is None or b is None or of_a is None or of_b is None:
+                continue
+            spreads, moved = max(a.spreads, b.spreads), of_b - of_a
+            ends = [b.gap(sign) - a.gap(sign) for sign in (0, 1, -1)]
+            # Noise in doubt moves both gaps: what it could make of none is no difference.
+            seen = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
+            # Which contexts A's frames show is chance too.
+            shown = max(mean_error(b.w1 - a.w1, group) for group in a.groups)
+            spread = math.hypot(float(moved.std()), shown)
+            wider = spread / float(moved.std()) if moved.std() else 1.0
+            by_chance = np.abs(moved - moved.mean()) * (spreads / 1.959963984540054 * wider)
+            error = spreads * spread
+            entries[key, i, j] = {
+                "difference": ends[0],
+                "low": min(ends) - error,
+                "high": max(ends) + error,
+                "p_value": p_of(seen, by_chance),
+            }
+            observed[key, i, j], chance[key, i, j] = seen, by_chance
+    for (key, i, j), p in step_down(observed, chance).items():
+        entry = entries[key, i, j]
+        entry["p_adjusted"] = max(p, entry["p_value"], least.get((i, j), 0.0))
+        calm = -margin < entry["low"] and entry["high"] < margin
+        told = "first_is_nearer" if entry["difference"] > 0 else "second_is_nearer"
+        entry["nearness"] = told if entry["p_adjusted"] <= SIGNIFICANCE else "alike" if calm else "cannot_tell"
+    nothing = dict.fromkeys(("difference", "low", "high", "p_value", "p_adjusted")) | {"nearness": "not_tested"}
+    return {
+        key: [entries.get((key, *pair), nothing) for pair in itertools.combinations(range(len(gaps)), 2)]
+        for key, gaps in groups.items()
+    }
+
+
+def turned(pair: Json, names: tuple[str, str]) -> Json:
+    """A pair as the file has it: the nearer one first, or that with the smaller gap."""
+    first, second = names
+    if pair["difference"] is None or pair["difference"] >= 0:
+        return {"first": first, "second": second, **pair}
+    nearness = "first_is_nearer" if pair["nearness"] == "second_is_nearer" else pair["nearness"]
+    low, high = -pair["high"], -pair["low"]
+    return {
+        **pair,
+        "first": second,
+        "second": first,
+        "difference": -pair["difference"],
+        "low": low,
+        "high": high,
+        "nearness": nearness,
+    }
+
+
+def check_ranking(folder: Path) -> tuple[list[str], list[str]]:
+    """A line for each simulation and pair; what differs."""
+    said = read_json(folder / RANKING)
+    margin, names = float(said["parameters"]["margin"]), [one["name"] for one in said["simulations"]]
+    parts = [read_part(folder, place, said, draws) for place, draws in enumerate(said["draws"])]
+    of_a = [part.table["of_a"] for part in parts]
+    if len(parts) != len(names) or len({int(held.sum()) for held in of_a}) > 1:
+        raise RefusedError(f"of {len(names)} simulations {len(parts)} are compared, or with unlike objects of A")
+    shown = [part.shown[held] for part, held in zip(parts, of_a, strict=True)]
+    common, lines = np.logical_and.reduce(shown), list[str]()
+    wrong = differing("covered", said["covered"], float(common.mean()))
+    overall, by_class = list[RankedGap | None](), dict[str, list[RankedGap | None]]()
+    for part, one, own in zip(parts, said["simulations"], shown, strict=True):
+        counted = np.zeros(len(part.table["of_a"]), bool)
+        counted[part.table["of_a"]] = common
+        found = part.compare(counted)
+        part.said.update({"overall": one["overall"], "by_class": one["by_class"]})
+        judged = judge(part.table, found, part.said, margin)
+        wrong += differing_simulation(one, judged, float(own.mean()))
+        lines.append(
+            f"{one['name']}: {WORDS[judged['overall']['verdict']]}: gap {number(judged['overall'].get('gap'))}"
+        )
+        classes = [key for key, (rows, _) in found.items() if counted[rows].any()]
+        overall.append(joint_gap(part, found, classes, one["overall"]))
+        for key in found:
+            by_class.setdefault(key, []).append(joint_gap(part, found, [key], one["by_class"].get(key, {})))
+    [differences] = compare_gaps({"": overall}, margin, {}).values()
+    pairs = itertools.combinations(range(len(names)), 2)
+    least = {pair: one["p_adjusted"] or 0.0 for pair, one in zip(pairs, differences, strict=True)}
+    found_pairs = {"overall": differences, **compare_gaps(by_class, margin, least)}
+    stated = {"overall": said["pairs"], **said["pairs_by_class"]}
+    wrong += differing("classes of pairs", sorted(stated), sorted(found_pairs))
+    for key, right in found_pairs.items():
+        more, differ = compare_pairs(key, right, stated.get(key, []), names)
+        lines, wrong = lines + more, wrong + differ
+    for place, one in enumerate((said["inputs"]["a"], *said["inputs"]["simulations"])):
+        held = of_a[0] if not place else ~of_a[place - 1]
+        wrong += differing(f"inputs, {one.get('name')}: objects", one["objects"], int(held.sum()))
+    return lines, wrong
+
+
+def differing_simulation(one: Json, judged: dict[str, Json], own_cover: float) -> list[str]:
+    """What a ranking says of a simulation that was not found; a line each."""
+    wrong = differing(f"{one['name']}: own_cover", one["own_cover"], own_cover)
+    wrong += differing(f"{one['name']}: classes", sorted(one["by_class"]), sorted({*judged} - {"overall"}))
+    for key, entry in judged.items():
+        stated = one["overall"] if key == "overall" else one["by_class"].get(key, {})
+        wrong += differing_entry(f"{one['name']}, {key}", stated, entry)
+    return wrong
+
+
+def compare_pairs(key: str, found: list[Json], stated: list[Json], names: list[str]) -> tuple[list[str], list[str]]:
+    """A line for every two simulations; what differs."""
+    pairs = list(itertools.combinations(names, 2))
+    if len(stated) != len(pairs):
+        return [], [f"{key}: {len(pairs)} pairs are found, not {len(stated)}"]
+    lines, wrong = [], []
+    for pair, each, one in zip(pairs, found, stated, strict=True):
+        right = turned(each, pair)
+        what = f"{key}, {right['first']} and {right['second']}"
+        for name in (*right, *(name for name in one if name not in right)):
+            wrong += differing(f"{what}: {name}", one.get(name), right.get(name))
+        lines.append(f"{what}: {NEARNESS[right['nearness']]}: {number(right['difference'])}")
+    return lines, wrong
+
+
+def parse_error(text: str) -> tuple[float, float]:
+    """The standard deviation of an edge in pixels, and the share of objects without a label."""
+    edge, missed = 0.0, 0.0
+    for part in text.split(","):
+        if part.endswith("%missed"):
+            missed = float(part.removesuffix("%missed")) / 100
+        else:
+            edge = float(part.removesuffix("px"))
+    return edge, missed
+
+
+def labels_with_error(boxes: Array, error: tuple[float, float], level: float, seed: list[int]) -> tuple[Array, Array]:
+    """Boxes with so many variances of the error as the seed gives it, and which objects still have a label."""
+    random = np.random.default_rng(seed)
+    kept = np.flatnonzero(random.random(len(boxes)) < (1 - error[1]) ** level)
+    off = random.standard_normal((len(boxes), 4))[kept] * error[0] * math.sqrt(level)
+    corner = np.sort((boxes[kept] + off).reshape(-1, 2, 2), axis=1)
+    corner[:, 1] = np.maximum(corner[:, 1], corner[:, 0] + 1.0)
+    return corner.reshape(-1, 4), kept
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """What is found with one random error of the labels."""
+
+    boot: Together | None
+    gap: float
+    compared: float
+    fallen: float | None  # how far performance in B falls, on the objects that still have a label
+
+
+def read_replicate(folder: Path, place: int, said: Json, plain: ComparedPart, error: tuple[float, float]) -> Replicate:
+    """Compare with one random error; labels that are not those of the seed are refused."""
+    level, number_of = LEVELS[(place - 1) // REPLICATES], (place - 1) % REPLICATES
+    part, fallen = read_part(folder, place, said, said["draws"][0]), None
+    for side in (0, 1):
+        held, own = part.table["of_a"] == (side == 0), plain.table["of_a"] == (side == 0)
+        seed = [int(said["parameters"]["seed"]), 4, number_of, side]
+        box, kept = labels_with_error(plain.table["box"][own], error, level + side, seed)
+        for name in ("unit", "block", "class_id", "frame"):
+            if not np.array_equal(part.table[name][held], plain.table[name][own][kept]):
+                raise RefusedError(f"contexts-{place}.csv: {name} is not that of the labels which the seed leaves")
+        if not np.allclose(part.table["box"][held], box, rtol=0, atol=1e-6):
+            raise RefusedError(f"contexts-{place}.csv: labels are not off as the seed has it")
+        if side and not level and len(kept):
+            before, after = plain.table["performance"][own][kept], part.table["performance"][held]
+            fallen = float((before - after).mean())
+        elif side and not level:
+            fallen = 0.0
+    settings = said["parameters"]
+    found = {group.key: group.compare(part.table, settings, 0, part.normals, part.doubt) for group in part.contexts}
+    boot = together(list(found.values()))
+    compared = sum(len(one["w1"]) for one in found.values()) / max(1, int(part.table["of_a"].sum()))
+    return Replicate(boot, 0.0 if boot is None else estimate_gap(boot)[0], compared, fallen)
+
+
+def extrapolations(levels: Array) -> tuple[Array, Array]:
+    """By what to multiply the estimates at these levels: as a parabola over the variance, as a line over its root."""
+    variance = levels + 1.0
+    parabola = np.linalg.pinv(np.vander(variance, min(3, len(levels)), increasing=True))[0]
+    line = np.linalg.pinv(np.vander(np.sqrt(variance), min(2, len(levels)), increasing=True))[0]
+    return parabola, line
+
+
+def without_error(levels: list[float], found: list[list[Replicate]], plain: Json, said: Json) -> Json:
+    """The gap that labels without error would show, its interval, p and verdict."""
+    shapes = extrapolations(np.array(levels))
+    weights = (shapes[0] + shapes[1]) / 2
+    boots = [[one.boot for one in each if one.boot is not None] for each in found]
+    spreads = interval_spreads(min(plain["units_a"], plain["units_b"]), said)
+    drawn = weights @ np.array([np.mean([gap_draws(boot) for boot in each], 0) for each in boots])
+    scatter = [float(np.var([one.gap for one in each], ddof=1)) / REPLICATES for each in found]
+    spread = math.hypot(float(drawn.std()), math.sqrt(float(weights**2 @ scatter)))
+    gap = max(0.0, float(weights @ [float(np.mean([one.gap for one in each])) for each in found]))
+    doubted = [[float(np.mean([doubted_gap(boot, sign) for boot in each])) for each in boots] for sign in (1, -1)]
+    ends = [gap, *(max(0.0, float(shape @ held)) for shape in shapes for held in doubted)]
+    p = p_of(float(np.mean([boot.mean for boot in boots[0]])), np.mean([boot.chance for boot in boots[0]], 0))
+    low = 0.0 if p > SIGNIFICANCE else max(0.0, min(ends) - spreads * spread)
+    high = min(1.0, max(ends) + spreads * spread)
+    verdict = plain["verdict"]
+    if plain.get("p_adjusted") is not None:
+        verdict = verdict_by_margin(p, low, high, float(said["parameters"]["margin"]))
+    return {"gap": gap, "low": low, "high": high, "p_value": p, "verdict": verdict}
+
+
+def check_price(folder: Path) -> tuple[list[str], list[str]]:
+    """A line for each level and for the gap without error; what differs."""
+    said = read_json(folder / LABEL_ERROR)
+    error, plain = parse_error(said["error"]), read_part(folder, 0, said, said["draws"][0])
+    margin, stated = float(said["parameters"]["margin"]), said["as_labelled"]
+    plain.said.update({"overall": stated})
+    settings = said["parameters"]
+    found = {
+        group.key: (group.rows, group.compare(plain.table, settings, 0, plain.normals, plain.doubt))
+        for group in plain.contexts
+    }
+    as_labelled = judge(plain.table, found, plain.said, margin)["overall"]
+    wrong = differing_entry("as labelled", stated, as_labelled)
+    for side in "ab":
+        count = int((plain.table["of_a"] == (side == "a")).sum())
+        wrong += differing(f"inputs, {side}: objects", said["inputs"][side]["objects"], count)
+    all_found = [
+        [read_replicate(folder, 1 + k * REPLICATES + n, said, plain, error) for n in range(REPLICATES)]
+        for k in range(len(LEVELS))
+    ]
+    kept = [k for k, each in enumerate(all_found) if all(one.boot is not None for one in each)]
+    levels, replicates = [LEVELS[k] for k in kept], [all_found[k] for k in kept]
+    lines = []
+    if len(said["levels"]) != len(levels):
+        wrong.append(f"{len(levels)} levels of error are found, not {len(said['levels'])}")
+    for level, each, one in zip(levels, replicates, said["levels"], strict=False):
+        boots = [each_one.boot for each_one in each if each_one.boot is not None]
+        numbers = {
+            "level": level,
+            "w1": float(np.mean([boot.mean for boot in boots])),
+            "noise": float(np.mean([boot.weight @ boot.noise for boot in boots])),
+            "gap": float(np.mean([each_one.gap for each_one in each])),
+            "spread": float(np.std([each_one.gap for each_one in each], ddof=1)),
+            "compared": float(np.mean([each_one.compared for each_one in each])),
+        }
+        names = (*numbers, *(name for name in one if name not in numbers))
+        wrong += [
+            line for name in names for line in differing(f"level {level:g}: {name}", one.get(name), numbers.get(name))
+        ]
+        lines.append(f"error added {level:g}: gap {number(numbers['gap'])}")
+    wrong += differing("price", said["price"], float(np.mean([one.fallen for one in all_found[0]])))
+    nothing: Json = {"gap": None, "low": None, "high": None, "p_value": None, "verdict": as_labelled["verdict"]}
+    tested = levels and not levels[0] and as_labelled.get("p_value") is not None
+    right = without_error(levels, replicates, as_labelled, plain.said) if tested else nothing
+    for name in (*right, *(name for name in said["corrected"] if name not in right)):
+        wrong += differing(f"without error: {name}", said["corrected"].get(name), right.get(name))
+    lines.append(f"without error: {WORDS[right['verdict']]}: gap {number(right['gap'])}")
+    return lines, wrong
+
+
+def check_result(folder: Path) -> tuple[list[str], list[str]]:
+    """What was found of a result, and what differs; a line each."""
+    try:
+        return check_ranking(folder) if (folder / RANKING).is_file() else check_price(folder)
+    except (
+        RefusedError,
+        ArithmeticError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        MemoryError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        csv.Error,
+    ) as error:
+        return [], [f"cannot be computed: {said_of(error)}"]
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval on the page."""
+    return "–" if low is None or high is None else f"{short(low)} to {short(high)}"
+
+
+def entry_texts(place: str, entry: Json) -> dict[str, str]:
+    """What the page says of a comparison."""
+    return {
+        f"{place}|gap": short(entry.get("gap")),
+        f"{place}|interval": interval(entry.get("gap_low"), entry.get("gap_high")),
+        f"{place}|w1": short(entry["mean_w1"]),
+        f"{place}|noise": short(entry.get("noise")),
+        f"{place}|p": short(entry.get("p_value")),
+        f"{place}|verdict": WORDS[entry["verdict"]],
+    }
+
+
+def ranking_texts(name: str, said: Json) -> dict[str, str]:
+    """What the page must say of a ranking, by the names of its places."""
+    texts = {f"{name}|margin": f"{said['parameters']['margin']:g}", f"{name}|covered": short(said["covered"])}
+    for one in said["simulations"]:
+        for key, entry in {"overall": one["overall"], **one["by_class"]}.items():
+            texts |= entry_texts(f"{name}|{one['name']}|{key}", entry)
+        texts[f"{name}|{one['name']}|cover"] = short(one["own_cover"])
+    for key, pairs in {"overall": said["pairs"], **said["pairs_by_class"]}.items():
+        for pair in pairs:
+            # The places have no order of the two: that is what is checked.
+            place = f"{name}|{key}|{'|'.join(sorted((pair['first'], pair['second'])))}"
+            texts |= {
+                f"{place}|first": pair["first"],
+                f"{place}|second": pair["second"],
+                f"{place}|difference": short(pair["difference"]),
+                f"{place}|interval": interval(pair["low"], pair["high"]),
+                f"{place}|p_value": short(pair["p_value"]),
+                f"{place}|p": short(pair["p_adjusted"]),
+                f"{place}|nearness": NEARNESS[pair["nearness"]],
+            }
+    return texts
+
+
+def price_texts(name: str, said: Json) -> dict[str, str]:
+    """What the page must say of a price, by the names of its places."""
+    corrected = said["corrected"]
+    texts = {
+        f"{name}|margin": f"{said['parameters']['margin']:g}",
+        f"{name}|error": said["error"],
+        f"{name}|price": short(said["price"]),
+        **entry_texts(f"{name}|as_labelled", said["as_labelled"]),
+        f"{name}|corrected|gap": short(corrected["gap"]),
+        f"{name}|corrected|interval": interval(corrected["low"], corrected["high"]),
+        f"{name}|corrected|p": short(corrected["p_value"]),
+        f"{name}|corrected|verdict": WORDS[corrected["verdict"]],
+    }
+    for one in said["levels"]:
+        texts |= {f"{name}|level {one['level']:g}|{key}": short(one[key]) for key in ("w1", "noise", "gap")}
+    return texts
+
+
+def page_of_dossier(folder: Path) -> dict[str, str]:
+    """All texts of the page, by the names of its places."""
+    results = sorted(path for path in (folder / "results").iterdir() if path.is_dir())
+    texts = {"seal": seal(folder), "count": str(len(results))}
+    for path in results:
+        if (path / RANKING).is_file():
+            texts |= ranking_texts(path.name, read_json(path / RANKING))
+        else:
+            texts |= price_texts(path.name, read_json(path / LABEL_ERROR))
+    return texts
+
+
+def check_joint_dossier(folder: Path) -> tuple[list[str], list[str]]:
+    """What was found, and what is wrong; a line each."""
+    problems = check_files(folder)
+    if problems:
+        return [], [*problems, "the files are not those of the dossier; nothing was computed"]
+    lines = [f"every file is the one that {MANIFEST} and {FACTS} name"]
+    facts, results = read_json(folder / FACTS), sorted((folder / "results").iterdir())
+    wrong = check_page((folder / "index.html").read_text(encoding="utf-8"), page_of_dossier(folder))
+    for name, right in (("seal", seal(folder)), ("results", [path.name for path in results])):
+        wrong += differing(f"{FACTS}: {name}", facts.get(name), right)
+    if not results:
+        wrong.append("there are no results: nothing was checked")
+    for path in results:
+        found, differs = check_result(path)
+        lines += [f"{path.name}, {line}" for line in found]
+        wrong += [f"{path.name}, {line}" for line in differs]
+    return lines + [f"NOT CHECKED: {line}" for line in UNCHECKED_HERE], wrong
+
+
+def main() -> int:
+    """Check a dossier, and print what was found."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
+    try:
+        lines, wrong = check_joint_dossier(folder)
+    except (RefusedError, AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        lines, wrong = [], [f"the dossier cannot be read: {said_of(error)}"]
+    for line in [*lines, *(f"WRONG: {line}" for line in wrong)]:
+        print(line)
+    print("everything that is checked agrees" if not wrong else f"{len(wrong)} things are wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.questions.tracks.run import compare_sequences
 from simjudge.questions.tracks.settings import ASSOCIATION, DETECTION, TrackSettings
 
-SETTINGS = TrackSettings(draws=200)
+SETTINGS = TrackSettings(draws=100)
 """Few draws: verdicts are counted, and none is shown."""
 
 
@@ -37,15 +37,15 @@ class Design:
 
 
 DESIGNS = (
-    Design("8 sequences of 150 frames each", (8, 8), 150, 8),
-    Design("20 sequences of 80 frames each", (20, 20), 80, 6),
-    Design("one sequence of 1,500 frames each", (1, 1), 1500, 60),
-    Design("3 sequences against 1, 600 frames", (3, 1), 600, 25),
-    Design("identities lost 2 times as often, 8 each", (8, 8), 150, 8, sim_switch=0.04, differing=ASSOCIATION),
-    Design("identities lost 5 times as often, 8 each", (8, 8), 150, 8, sim_switch=0.1, differing=ASSOCIATION),
-    Design("identities lost 5 times as often, one each", (1, 1), 1500, 60, sim_switch=0.1, differing=ASSOCIATION),
-    Design("0.12 missed in place of 0.1, 8 each", (8, 8), 150, 8, sim_miss=0.12, differing=DETECTION),
-    Design("0.3 missed in place of 0.1, 8 each", (8, 8), 150, 8, sim_miss=0.3, differing=DETECTION),
+    Design("8 sequences of 80 frames each", (8, 8), 80, 4),
+    Design("20 sequences of 50 frames each", (20, 20), 50, 3),
+    Design("one sequence of 800 frames each", (1, 1), 800, 30),
+    Design("3 sequences against 1, 300 frames", (3, 1), 300, 10),
+    Design("identities lost 2 times as often, 8 each", (8, 8), 80, 4, sim_switch=0.04, differing=ASSOCIATION),
+    Design("identities lost 5 times as often, 8 each", (8, 8), 80, 4, sim_switch=0.1, differing=ASSOCIATION),
+    Design("identities lost 5 times as often, one each", (1, 1), 800, 30, sim_switch=0.1, differing=ASSOCIATION),
+    Design("0.12 missed in place of 0.1, 8 each", (8, 8), 80, 4, sim_miss=0.12, differing=DETECTION),
+    Design("0.3 missed in place of 0.1, 8 each", (8, 8), 80, 4, sim_miss=0.3, differing=DETECTION),
 )
 
 

@@ -18,8 +18,8 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.questions.trajectories.run import compare_runs
 from simjudge.questions.trajectories.settings import APE_TRANSLATION, TrajectorySettings
 
-RATE, SPEED = 10.0, 2.0
-SETTINGS = TrajectorySettings(draws=200, margin_position=0.1, margin_relative=0.05)
+RATE, SPEED = 4.0, 2.0
+SETTINGS = TrajectorySettings(draws=100, margin_position=0.1, margin_relative=0.05)
 """Few draws: verdicts are counted, and none is shown."""
 
 
@@ -36,22 +36,22 @@ class Design:
     differing: str | None = None  # the metric that must find it
 
 
-SHORT = ((60.0,) * 8,) * 2
-UNLIKE = ((40.0, 70.0, 110.0, 150.0, 40.0, 70.0, 110.0, 150.0),) * 2
-LONG = ((600.0,), (600.0,))
+SHORT = ((30.0,) * 8,) * 2
+UNLIKE = ((15.0, 25.0, 40.0, 60.0) * 2,) * 2
+LONG = ((300.0,), (300.0,))
 DESIGNS = (
-    Design("one run of 10 min each", LONG),
-    Design("one run of 20 min each, errors forgotten over 15 s", ((1200.0,), (1200.0,)), memory=15),
-    Design("8 runs of 60 s each", SHORT),
-    Design("8 runs of 40 to 150 s each", UNLIKE),
-    Design("3 runs against 1, 5 min", ((300.0,) * 3, (300.0,))),
-    Design("5 laps each, errors of places", LONG, place=0.2, lap=240),
-    Design("5 % larger, 8 runs of 60 s each", SHORT, larger=0.05, differing=APE_TRANSLATION),
-    Design("10 % larger, 8 runs of 60 s each", SHORT, larger=0.1, differing=APE_TRANSLATION),
-    Design("50 % larger, 8 runs of 60 s each", SHORT, larger=0.5, differing=APE_TRANSLATION),
-    Design("50 % larger, 8 runs of 40 to 150 s each", UNLIKE, larger=0.5, differing=APE_TRANSLATION),
-    Design("50 % larger, one run of 10 min each", LONG, larger=0.5, differing=APE_TRANSLATION),
-    Design("80 % larger, one run of 10 min each", LONG, larger=0.8, differing=APE_TRANSLATION),
+    Design("one run of 5 min each", LONG),
+    Design("one run of 10 min each, errors forgotten over 10 s", ((600.0,), (600.0,)), memory=10),
+    Design("8 runs of 30 s each", SHORT),
+    Design("8 runs of 15 to 60 s each", UNLIKE),
+    Design("3 runs against 1, 150 s", ((150.0,) * 3, (150.0,))),
+    Design("5 laps each, errors of places", LONG, place=0.2, lap=120),
+    Design("5 % larger, 8 runs of 30 s each", SHORT, larger=0.05, differing=APE_TRANSLATION),
+    Design("10 % larger, 8 runs of 30 s each", SHORT, larger=0.1, differing=APE_TRANSLATION),
+    Design("50 % larger, 8 runs of 30 s each", SHORT, larger=0.5, differing=APE_TRANSLATION),
+    Design("50 % larger, 8 runs of 15 to 60 s each", UNLIKE, larger=0.5, differing=APE_TRANSLATION),
+    Design("50 % larger, one run of 5 min each", LONG, larger=0.5, differing=APE_TRANSLATION),
+    Design("80 % larger, one run of 5 min each", LONG, larger=0.8, differing=APE_TRANSLATION),
 )
 
 

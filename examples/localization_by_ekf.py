@@ -8,8 +8,8 @@
 A car drives laps of a lot in closed loop (`simjudge.drive`), once as reality and once as simulation, each drive with
 its own start, noise and recording. Its sensors have the data sheets of an MTi-300 IMU, of AS5048 wheel encoders and of
 a NEO-M8N receiver. One of the simulated ones has an error. An extended Kalman filter (filterpy's) reads the recordings,
-and simjudge compares its errors. Then one sensor after the other is given to the filter as the truth, which is recorded
-beside it, on both sides. The gap goes where the guilty sensor goes.
+begins anew every 15 s, and simjudge compares its errors over these runs. Then one sensor after the other is given to
+the filter as the truth, which is recorded beside it, on both sides. The gap goes where the guilty sensor goes.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ PLANTED = {"imu": 0.02, "wheels": 0.04, "gps": 2.0}
 SAID = {"imu": "the gyroscope is {:g} rad/s off", "wheels": "wheels count {:.0%} too far", "gps": "GPS is {:g} m off"}
 SPEED, STEP = 8.0, 0.05
 """m/s of the car; seconds of a step of the filter."""
+RUN = 15.0
+"""Seconds after which the filter begins anew: a drive gives several runs, and six or more make a verdict."""
 NOISE = {"gyroscope": 0.02, "acceleration": 0.5, "wheels": 0.1, "gps": 2.12}
 """What the filter believes: rad/s, m/s^2, m/s, m."""
 
@@ -93,7 +95,10 @@ class RecordedDrive:
 def record_drive(
     folder: Path, name: str, *, engine: str, seed: int, seconds: float, planted: Mapping[str, float]
 ) -> RecordedDrive:
-    """Drive laps of the lot, record them, and read the recording."""
+    """Drive laps of the lot and record them, where the recording is not there yet, and read it."""
+    if (folder / f"{name}.mcap").exists():
+        print(f"{folder / name}.mcap is there and is read again")
+        return read_drive(folder / f"{name}.mcap")
     (folder / "lot.yaml").write_text(LOT, encoding="utf-8")
     (folder / f"{name}.sensors.yaml").write_text(sensors_file(planted), encoding="utf-8")
     sj.drive(
@@ -137,19 +142,22 @@ def read_sensor(path: Path, sensor: str, end: str) -> np.ndarray:
     return np.column_stack([stamp[1:], speed])
 
 
-def fuse(drive: RecordedDrive, exact: str) -> Trajectory:
-    """Run the filter from the first true pose on: x, y, heading, speed. `exact`: the sensor that says the truth."""
+def fuse(drive: RecordedDrive, exact: str, begin: int) -> Trajectory:
+    """Run the filter over a run: x, y, heading, speed (`exact`: the sensor that says the truth; begin: nanoseconds)."""
     given = {sensor: (drive.exact if sensor == exact else drive.readings)[sensor] for sensor in SENSORS}
-    truth = drive.truth
-    stamps = np.arange(truth.stamp[0], truth.stamp[-1], round(STEP * 1e9))
+    stamps = np.arange(begin, begin + round(RUN * 1e9), round(STEP * 1e9))
     rate = np.interp(stamps, *given["imu"].T)
     speed = np.interp(stamps, *given["wheels"].T)
-    gps = iter(given["gps"])
+    truth = drive.truth
+    first = int(np.searchsorted(truth.stamp, begin))
+    gps = iter(given["gps"][given["gps"][:, 0] > begin])
     fix = next(gps, None)
     ekf = ExtendedKalmanFilter(dim_x=4, dim_z=2)
-    yaw = Rotation.from_quat(truth.orientation[0]).as_euler("ZYX")[0]
-    ekf.x = np.array([*truth.position[0, :2], yaw, speed[0]])
-    ekf.P = np.diag([1e-4, 1e-4, 1e-6, 0.01])  # it begins at the true pose
+    yaw = Rotation.from_quat(truth.orientation[first]).as_euler("ZYX")[0]
+    ekf.x = np.array([*truth.position[first, :2], yaw, speed[0]])
+    ekf.P = np.diag(
+        [NOISE["gps"] ** 2, NOISE["gps"] ** 2, 1e-3, 0.01]
+    )  # it begins at the true pose and does not know it
     states = []
     for stamp, turn, fast in zip(stamps, rate, speed, strict=True):
         x, y, yaw, v = ekf.x
@@ -177,8 +185,12 @@ def fuse(drive: RecordedDrive, exact: str) -> Trajectory:
 def compare(real: RecordedDrive, sim: RecordedDrive, exact: str, draws: int) -> sj.TrajectoryComparisonResult:
     """Compare the filter's errors in two drives; `exact`: the sensor that says the truth in both, or ""."""
     settings = {"margin_position": 0.5, "margin_relative": 0.05, "max_time_difference": 0.03}
-    pairs = [(drive.truth, fuse(drive, exact)) for drive in (real, sim)]
-    return sj.compare_trajectories([pairs[0]], [pairs[1]], delta=2.0, draws=draws, **settings)
+    sides = []
+    for drive in (real, sim):
+        begin, end = drive.truth.stamp[[0, -1]].tolist()
+        begins = range(begin, end - round(RUN * 1e9) + 1, round(RUN * 1e9))
+        sides.append([(drive.truth, fuse(drive, exact, start)) for start in begins])
+    return sj.compare_trajectories(*sides, delta=2.0, draws=draws, **settings)
 
 
 def guilty_sensor(gaps: Mapping[str, float]) -> str:
@@ -192,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plant", choices=SENSORS, nargs="*", default=["wheels", "gps"])
     parser.add_argument("--size", type=float, help="size of the error; by default a clear one")
-    parser.add_argument("--seconds", type=float, default=180, help="simulated time of a drive")
+    parser.add_argument("--seconds", type=float, default=100, help="simulated time of a drive")
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--real-engine", default="default", help="engine of the drive that stands for reality")
     parser.add_argument("--sim-engine", default="default")

@@ -3,7 +3,7 @@
     pip install 'simjudge[sim]' filterpy
     python examples/localization_by_ekf.py                              # wheels 4 % off, then GPS 2 m off
     python examples/localization_by_ekf.py --plant gps --out localization
-    python examples/localization_by_ekf.py --real-engine chrono         # where PyChrono is installed
+    python examples/localization_by_ekf.py --real-engine chrono         # where PyChrono is installed; not tried yet
 
 A car drives laps of a lot in closed loop (`simjudge.drive`), once as reality and once as simulation, each drive with
 its own start, noise and recording. Its sensors have the data sheets of an MTi-300 IMU, of AS5048 wheel encoders and of
@@ -66,6 +66,8 @@ SPEED, STEP = 8.0, 0.05
 """m/s of the car; seconds of a step of the filter."""
 RUN = 15.0
 """Seconds after which the filter begins anew: a drive gives several runs, and six or more make a verdict."""
+START = 0.5
+"""Metres to which the filter believes to know where a run begins."""
 NOISE = {"gyroscope": 0.02, "acceleration": 0.5, "wheels": 0.1, "gps": 2.12}
 """What the filter believes: rad/s, m/s^2, m/s, m."""
 
@@ -155,9 +157,7 @@ def fuse(drive: RecordedDrive, exact: str, begin: int) -> Trajectory:
     ekf = ExtendedKalmanFilter(dim_x=4, dim_z=2)
     yaw = Rotation.from_quat(truth.orientation[first]).as_euler("ZYX")[0]
     ekf.x = np.array([*truth.position[first, :2], yaw, speed[0]])
-    ekf.P = np.diag(
-        [NOISE["gps"] ** 2, NOISE["gps"] ** 2, 1e-3, 0.01]
-    )  # it begins at the true pose and does not know it
+    ekf.P = np.diag([START**2, START**2, 1e-3, 0.01])  # it begins at the true pose, and does not know that
     states = []
     for stamp, turn, fast in zip(stamps, rate, speed, strict=True):
         x, y, yaw, v = ekf.x

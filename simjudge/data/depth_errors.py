@@ -41,7 +41,8 @@ class DepthErrors(ShortRepr):
     names: tuple[str, str]  # of the sets
     errors: tuple[FloatArray, FloatArray]  # (N, 5) each, a row each frame or object, by ERRORS
     files: tuple[Path, ...]  # that were written
-    losses: Losses = field(default_factory=Losses)
+    losses: Losses = field(default_factory=Losses)  # frames and objects without an error
+    invalid: Losses = field(default_factory=Losses)  # pixels without one of both depths, which every device leaves
 
     @property
     def table(self) -> SummaryTable:
@@ -76,7 +77,7 @@ def depth_errors(
         SimjudgeError: a file cannot be read, its unit is not known, or sizes differ.
     """
     regions = settings.regions
-    folder, losses = Path(out), Losses()
+    folder, losses, invalid = Path(out), Losses(), Losses()
     folder.mkdir(parents=True, exist_ok=True)
     keys = ["set", "frame", *(["object"] if regions == OBJECTS else [])]
     rows: list[list[Cell]] = []
@@ -89,7 +90,7 @@ def depth_errors(
             open_depth(path, frames, settings.predicted, settings.predicted_scale, losses),
         )
         found = []
-        for name, place, measured, layout in _measured(frames, images, regions, losses):
+        for name, place, measured, layout in _measured(frames, images, regions, losses, invalid):
             rows.append([side, name, *place, *measured.tolist()])
             found.append(measured)
             if layout is not None:
@@ -102,12 +103,14 @@ def depth_errors(
     if layouts:
         cells = [f"row_{r}_column_{c}_step_{s}" for r in range(ROWS) for c in range(COLUMNS) for s in range(_STEPS)]
         files.append(_write(folder / "features.csv", [*keys, *cells], layouts))
+    for kind, count in invalid.counts.items():
+        log(f"note: left out {count:,} {kind}")
     log(f"wrote {', '.join(map(str, files))}")
-    return DepthErrors((names[0], names[1]), (errors[0], errors[1]), tuple(files), losses)
+    return DepthErrors((names[0], names[1]), (errors[0], errors[1]), tuple(files), losses, invalid)
 
 
 def _measured(
-    frames: FrameSet, images: tuple[DepthImages, DepthImages], regions: str, losses: Losses
+    frames: FrameSet, images: tuple[DepthImages, DepthImages], regions: str, losses: Losses, invalid: Losses
 ) -> Iterator[tuple[str, list[int], FloatArray, FloatArray | None]]:
     """Name of the frame, number of the object, errors, and layout of the true depth of a whole frame."""
     start = row_offsets(frames.objects.frame, len(frames))
@@ -123,9 +126,9 @@ def _measured(
                 f"{where}: its true depth is {_size(truth)} and its predicted one {_size(predicted)}; write both in"
                 " one size"
             )
-        losses.add("pixels without true depth (0, NaN or infinite)", where, int(np.isnan(truth).sum()))
+        invalid.add("pixels without true depth (0, NaN or infinite)", where, int(np.isnan(truth).sum()))
         unknown = np.isnan(predicted) & ~np.isnan(truth)
-        losses.add("pixels with true depth and no predicted one", where, int(unknown.sum()))
+        invalid.add("pixels with true depth and no predicted one", where, int(unknown.sum()))
         if regions == FRAMES:
             errors = errors_of_region(truth, predicted)
             if errors is None:

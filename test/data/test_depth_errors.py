@@ -109,8 +109,9 @@ def test_errors_by_frame_and_what_is_left_out(tmp_path):
         np.testing.assert_allclose(side[:, 4], 4 / (HEIGHT * WIDTH - 15))
     rows = rows_of(tmp_path / "out/errors.csv")
     assert [row["set"] for row in rows] == ["a"] * 8 + ["b"] * 8
-    assert found.losses.counts["pixels without true depth (0, NaN or infinite)"] == 16 * 15
-    assert found.losses.counts["pixels with true depth and no predicted one"] == 16 * 4
+    assert found.invalid.counts["pixels without true depth (0, NaN or infinite)"] == 16 * 15
+    assert found.invalid.counts["pixels with true depth and no predicted one"] == 16 * 4
+    assert not found.losses, "every device leaves pixels out; that is no loss of a set"
     (a / "predicted_depth/frame_3.npy").unlink()
     fewer = sj.depth_errors(a, b, tmp_path / "out")
     assert len(fewer.errors[0]) == 7

@@ -3,7 +3,7 @@
     pip install 'simjudge[sim]' filterpy
     python examples/localization_by_ekf.py                              # wheels 4 % off, then GPS 2 m off
     python examples/localization_by_ekf.py --plant gps --out localization
-    python examples/localization_by_ekf.py --real-engine chrono         # where PyChrono is installed; not tried yet
+    python examples/localization_by_ekf.py --real-engine chrono         # where PyChrono is installed
 
 A car drives laps of a lot in closed loop (`simjudge.drive`), once as reality and once as simulation, each drive with
 its own start, noise and recording. Its sensors have the data sheets of an MTi-300 IMU, of AS5048 wheel encoders and of

@@ -49,7 +49,7 @@ def test_false_gaps_of_localizations_are_rare_and_planted_ones_are_found():
 
 @pytest.mark.slow
 def test_false_gaps_of_trackers_are_rare_and_planted_ones_are_found():
-    alike = replace(sequences.DESIGNS[0], frames=120)
+    alike = replace(sequences.DESIGNS[0], frames=120, things=8)
     tried = [alike, replace(alike, sim_switch=0.4, differing=sequences.ASSOCIATION)]
     like, differs = designs.run_designs(tried, sequences.try_design, 4, 0, 1)
     assert share_of(like, 2) <= 25

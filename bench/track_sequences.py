@@ -6,23 +6,18 @@ sequence alike and more so in its bad times. Where nothing differs, every "gap" 
 
 from __future__ import annotations
 
-import argparse
-from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
+from metric_designs import Found, found_of, main
 from scipy.ndimage import gaussian_filter1d
-from scipy.stats import binomtest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.method.verdicts import GAPS
 from simjudge.questions.tracks.run import compare_sequences
 from simjudge.questions.tracks.settings import ASSOCIATION, DETECTION, TrackSettings
 
-SETTINGS = TrackSettings(draws=200)
+SETTINGS = TrackSettings(draws=100)
 """Few draws: verdicts are counted, and none is shown."""
 
 
@@ -38,22 +33,19 @@ class Design:
     miss: float = 0.1  # chance of a miss, by box
     sim_switch: float | None = None  # those of simulated sequences; None: the same
     sim_miss: float | None = None
-    metric: str = ASSOCIATION  # the one that must find the gap
-
-    @property
-    def differs(self) -> bool:
-        """Whether a gap is planted."""
-        return self.sim_switch is not None or self.sim_miss is not None
+    differing: str | None = None  # the metric that must find the gap
 
 
 DESIGNS = (
-    Design("8 sequences each", (8, 8), 150, 8),
-    Design("20 sequences each", (20, 20), 80, 6),
-    Design("one sequence of 1,500 frames each", (1, 1), 1500, 60),
-    Design("3 sequences against 1, 600 frames", (3, 1), 600, 25),
-    Design("identities lost 5 times as often, 8 each", (8, 8), 150, 8, sim_switch=0.1),
-    Design("identities lost 5 times as often, one each", (1, 1), 1500, 60, sim_switch=0.1),
-    Design("0.3 missed in place of 0.1, 8 each", (8, 8), 150, 8, sim_miss=0.3, metric=DETECTION),
+    Design("8 sequences of 80 frames each", (8, 8), 80, 4),
+    Design("20 sequences of 50 frames each", (20, 20), 50, 3),
+    Design("one sequence of 800 frames each", (1, 1), 800, 30),
+    Design("3 sequences against 1, 300 frames", (3, 1), 300, 10),
+    Design("identities lost 2 times as often, 8 each", (8, 8), 80, 4, sim_switch=0.04, differing=ASSOCIATION),
+    Design("identities lost 5 times as often, 8 each", (8, 8), 80, 4, sim_switch=0.1, differing=ASSOCIATION),
+    Design("identities lost 5 times as often, one each", (1, 1), 800, 30, sim_switch=0.1, differing=ASSOCIATION),
+    Design("0.12 missed in place of 0.1, 8 each", (8, 8), 80, 4, sim_miss=0.12, differing=DETECTION),
+    Design("0.3 missed in place of 0.1, 8 each", (8, 8), 80, 4, sim_miss=0.3, differing=DETECTION),
 )
 
 
@@ -96,45 +88,15 @@ def _as_set(name: str, table: np.ndarray, frames: int) -> FrameSet:
     return FrameSet.build(name, np.full((frames, 2), 640), objects)
 
 
-def try_design(given: tuple[Design, int]) -> tuple[bool, str]:
-    """Whether any metric is called a gap, and the verdict of the one that differs."""
+def try_design(given: tuple[Design, int]) -> list[Found]:
+    """What a comparison says of each metric."""
     design, seed = given
     seeds = 1000 * (seed + 1) + np.arange(sum(design.sequences))
     first = design.sequences[0]
     real = [made_sequence(int(number), design, simulated=False) for number in seeds[:first]]
     sim = [made_sequence(int(number), design, simulated=True) for number in seeds[first:]]
-    found = compare_sequences(real, sim, replace(SETTINGS, seed=seed))
-    verdicts = {result.metric.name: result.certainty.verdict for result in found.results}
-    return any(verdict in GAPS for verdict in verdicts.values()), verdicts[design.metric].value
-
-
-def run_designs(designs: Sequence[Design], trials: int, seed: int, jobs: int) -> list[str]:
-    """A line each design: gaps with their binomial interval, and verdicts of the metric."""
-    lines = []
-    with ProcessPoolExecutor(jobs) as pool:
-        for design in designs:
-            found = list(pool.map(try_design, [(design, seed * trials + number) for number in range(trials)]))
-            gaps = sum(gap for gap, _ in found)
-            low, high = binomtest(gaps, trials).proportion_ci(method="exact")
-            said = ", ".join(f"{name} {count}" for name, count in Counter(word for _, word in found).most_common())
-            lines.append(
-                f"{design.name}: {'gap found' if design.differs else 'false gap'} in {gaps} of {trials}"
-                f" ({100 * gaps / trials:.1f} %, 95 %: {100 * low:.1f} to {100 * high:.1f}); {design.metric}: {said}"
-            )
-    return lines
-
-
-def main() -> None:
-    """Print the lines of docs/measurements/localization.md."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
-    for design in DESIGNS:
-        for line in run_designs([design], given.trials, given.seed, given.jobs):
-            print(line, flush=True)
+    return found_of(compare_sequences(real, sim, replace(SETTINGS, seed=seed)).results)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, DESIGNS, try_design)

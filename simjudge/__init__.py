@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.clouds import CloudSet as CloudSet
+    from simjudge.data.depth_errors import DepthErrors as DepthErrors
+    from simjudge.data.depth_errors import depth_errors as depth_errors
     from simjudge.data.rosbag2.live_recording import Recovered as Recovered
     from simjudge.data.rosbag2.live_recording import recover as recover
     from simjudge.data.set_parts import Split as Split
@@ -122,6 +124,7 @@ _HOMES = {
     "Contents": "simjudge.questions.info",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
+    "DepthErrors": "simjudge.data.depth_errors",
     "Detections": "simjudge.detectors.detector",
     "Detector": "simjudge.detectors.detector",
     "Diagnosis": "simjudge.questions.doctor.diagnosis",
@@ -171,6 +174,7 @@ _HOMES = {
     "compare_trajectories": "simjudge.questions.trajectories.run",
     "convert": "simjudge.data.set_parts",
     "cover": "simjudge.questions.cover.run",
+    "depth_errors": "simjudge.data.depth_errors",
     "detect": "simjudge.detectors.detection",
     "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands.data import app as check
-from simjudge.commands.data import convert, detect, filter_images, info, join, recover, split, train
+from simjudge.commands.data import convert, depth_errors, detect, filter_images, info, join, recover, split, train
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import app as export
 from simjudge.commands.simulate import drive, render, replay
@@ -48,6 +48,7 @@ EXAMPLES = {
         "simjudge compare-trajectories real.mcap -- sim.mcap --truth /gps --estimate /odometry/filtered --out result",
     ),
     "compare-tracks": ("simjudge compare-tracks real_*/ -- sim_*/ --out result",),
+    "depth-errors": ("simjudge depth-errors real sim --out depth",),
     "compare-policies": ("simjudge compare-policies real.csv sim.csv --out result",),
     "watch-policies": ("simjudge watch-policies trials.csv --out watched",),
     "sweep": ("simjudge sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
@@ -110,6 +111,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "join": join,
         "filter": filter_images,
         "recover": recover,
+        "depth-errors": depth_errors,
     },
     "Detect": {"detect": detect, "train": train},
     "Simulate": {"render": render, "replay": replay, "drive": drive, "engines": engines},

@@ -16,6 +16,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.settings import LONGEST_TIME, ReadSettings
+from simjudge.data.depth_settings import FRAMES, DepthSettings
 from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
 from simjudge.sim.sensors.filter_settings import FilterSettings
 from simjudge.terminal.common import (
@@ -551,3 +552,21 @@ def train(
     )
     sys.stdout.write(f"{out}: {trained.score}\n")
     exit_if_lost(trained.losses)
+
+
+@takes_settings
+def depth_errors(
+    settings: DepthSettings,
+    a: Path = typer.Argument(..., metavar="A", help="The real set or recording, with depth images."),
+    b: Path = typer.Argument(..., metavar="B", help="The simulated one."),
+    out: Path = typer.Option(..., "--out", help="Folder for the tables."),
+) -> None:
+    """Measure how far predicted depth images are from true ones, as tables for compare --performance."""
+    from simjudge.data.depth_errors import depth_errors as run
+
+    found = run(a, b, out, settings=settings, log=print_note)
+    print_table(found.table)
+    own = f"--performance {out / 'errors.csv'}:abs_rel:lower"
+    more = f" --contexts frames --features {out / 'features.csv'} --theta 0.6" if settings.regions == FRAMES else ""
+    print_note(f"compare them: simjudge compare {a} {b} {own}{more} --out result")
+    exit_if_lost(found.losses)

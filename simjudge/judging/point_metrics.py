@@ -19,7 +19,7 @@ from simjudge.method.bootstrap import DrawSchedule
 from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.multiple_tests import holm
-from simjudge.method.vector_contexts import PointSamples, compare_points
+from simjudge.method.vector_contexts import PointJoin, PointSamples, compare_points, join_points
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Verdict, verdict_by_margin
 
 MOST_SAMPLES = 2000
@@ -138,12 +138,18 @@ def judge_metrics(
     sides: tuple[PointSide, PointSide], metrics: Sequence[PointMetric], draws: int, seed: int
 ) -> list[JudgedMetric]:
     """Compare two sides by each metric."""
-    found = [_judge(sides, column, metrics, draws, seed) for column in range(len(metrics))]
+    rows = _compared_rows(sides[0]), _compared_rows(sides[1])
+    joined = join_points(sides[0].context[rows[0]], sides[1].context[rows[1]])
+    found = [_judge(sides, rows, joined, column, metrics, draws, seed) for column in range(len(metrics))]
     corrected = holm([judged.certainty.p_adjusted if judged.certainty.verdict in _TESTED else None for judged in found])
     return [
         replace(judged, certainty=_with_p(judged.certainty, p)) if p is not None else judged
         for judged, p in zip(found, corrected, strict=True)
     ]
+
+
+def _compared_rows(side: PointSide) -> IntArray:
+    return np.arange(0, len(side), max(1, -(-len(side) // MOST_SAMPLES)))
 
 
 def _with_p(certainty: Certainty, p: float) -> Certainty:
@@ -152,18 +158,23 @@ def _with_p(certainty: Certainty, p: float) -> Certainty:
 
 
 def _judge(
-    sides: tuple[PointSide, PointSide], column: int, metrics: Sequence[PointMetric], draws: int, seed: int
+    sides: tuple[PointSide, PointSide],
+    rows: tuple[IntArray, IntArray],
+    joined: PointJoin,
+    column: int,
+    metrics: Sequence[PointMetric],
+    draws: int,
+    seed: int,
 ) -> JudgedMetric:
     metric = metrics[column]
     values = tuple(np.minimum(side.value[:, column], metric.reach) / metric.reach for side in sides)
     units = sampling_units(sides, (values[0], values[1]))
-    rows = tuple(np.arange(0, len(side), max(1, -(-len(side) // MOST_SAMPLES))) for side in sides)
     samples = [
         PointSamples(side.context[kept], value[kept, np.newaxis], unit[kept])
         for side, value, unit, kept in zip(sides, values, units.of_side, rows, strict=True)
     ]
     schedule = DrawSchedule(units.count, 0, draws, seed)
-    ((comparison, boot),) = compare_points(samples[0], samples[1], schedule.next_batch())
+    ((comparison, boot),) = compare_points(samples[0], samples[1], schedule.next_batch(), joined)
     size = SampleSize.of_units((samples[0].unit, samples[1].unit))
     in_doubt = [count for count, doubted in zip((size.units_a, size.units_b), units.doubted, strict=True) if doubted]
     if boot is not None and in_doubt:
@@ -174,7 +185,7 @@ def _judge(
     certainty = estimate_certainty([evidence] * len(metrics), evidence, metric.margin / metric.reach)[0][0]
     return JudgedMetric(
         metric,
-        (rows[0], rows[1]),
+        rows,
         scaled_comparison(comparison, metric.reach),
         scaled_certainty(certainty, metric.reach),
         units,

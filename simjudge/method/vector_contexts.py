@@ -37,48 +37,64 @@ class PointSamples(ShortRepr):
     unit: IntArray
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PointJoin(ShortRepr):
+    """The similar contexts of each context of A, then of B, itself among them."""
+
+    start: IntArray  # int64 (N + 1,), where those of each begin
+    near: IntArray  # int64 (P,), their numbers
+    match: IntArray  # int64 (A,), the most similar context of B of each of A; -1 where none is similar
+    match_similarity: FloatArray  # float64 (A,)
+
+
 def compare_points(
-    a: PointSamples, b: PointSamples, normals: Normals | None = None
+    a: PointSamples, b: PointSamples, normals: Normals | None = None, joined: PointJoin | None = None
 ) -> list[tuple[ClassComparison, Bootstrap | None]]:
     """Compare two sets of contexts that are points, for each performance, on one join.
 
     Args:
         normals: the draws; None for none.
+        joined: the join of the same contexts, where it is known already.
     """
-    start, near, distance = _join(np.concatenate([a.context, b.context]))
-    return [_compare_one(a, b, metric, (start, near, distance), normals) for metric in range(a.performance.shape[1])]
+    if joined is None:
+        joined = join_points(a.context, b.context)
+    return [_compare_one(a, b, metric, joined, normals) for metric in range(a.performance.shape[1])]
 
 
-def _join(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """For each point the similar ones: where they start, their numbers, and their largest difference."""
+def join_points(a: FloatArray, b: FloatArray) -> PointJoin:
+    """Find the similar contexts of each context of both sets ((N, D), in units of the tolerances)."""
+    points = np.concatenate([a, b])
     # The tree's own limit is rounded by the last bit; the exact one is drawn below.
-    lists = cKDTree(points).query_ball_point(points, 1.0 + 1e-9, p=np.inf)
-    count = np.array([len(found) for found in lists], np.int64)
-    row = np.repeat(np.arange(len(points)), count)
-    near = np.concatenate([np.empty(0, np.int64), *(np.asarray(found, np.int64) for found in lists)])
-    distance = np.abs(points[row] - points[near]).max(1, initial=0.0)
-    kept = distance <= 1.0
+    one, other = cKDTree(points).query_pairs(1.0 + 1e-9, p=np.inf, output_type="ndarray").T
+    itself = np.arange(len(points))
+    row, near = np.concatenate([itself, one, other]), np.concatenate([itself, other, one])
+    distance = np.zeros(len(row))
+    for coordinate in points.T:
+        np.maximum(distance, np.abs(coordinate[row] - coordinate[near]), out=distance)
+    kept = np.flatnonzero(distance <= 1.0)
+    kept = kept[np.argsort(row[kept], kind="stable")]
     row, near, distance = row[kept], near[kept], distance[kept]
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(points)))]).astype(np.int64)
-    return start, near, distance
+    return PointJoin(start, near, *_matches(len(a), row, near, distance))
 
 
 def _compare_one(
     a: PointSamples,
     b: PointSamples,
     metric: int,
-    joined: tuple[IntArray, IntArray, FloatArray],
+    joined: PointJoin,
     normals: Normals | None,
 ) -> tuple[ClassComparison, Bootstrap | None]:
-    start, near, distance = joined
+    start, near = joined.start, joined.near
     count_a, count = len(a.context), len(a.context) + len(b.context)
     performance = np.concatenate([a.performance[:, metric], b.performance[:, metric]])
     order = np.argsort(performance, kind="stable")
     rank_of = np.empty(count, np.int64)
     rank_of[order] = np.arange(count)
     row = np.repeat(np.arange(count), np.diff(start))
-    by_rank = np.lexsort((rank_of[near], row))
-    block = Neighbours(np.arange(count), start, rank_of[near][by_rank].astype(np.int32), np.ones(len(near), np.uint8))
+    # The ranks of each point's neighbours in order: rows are together already, and stay so.
+    rank = np.sort(row * count + rank_of[near]) - row * count
+    block = Neighbours(np.arange(count), start, rank.astype(np.int32), np.ones(len(near), np.uint8))
     w1, difference = np.empty((count, 1)), np.empty((count, 1))
     batch, overlap = np.empty((count, 1, 2), np.int64), np.zeros(count, np.uint8)
     from_a = order < count_a
@@ -87,7 +103,6 @@ def _compare_one(
     compared[:count_a] = ~np.isnan(w1[:count_a, 0])
     mark_overlap(block.start, block.rank, block.level, compared, overlap)
     held: BoolArray = overlap[rank_of] > 0
-    match, similarity = _matches(count_a, row, near, distance)
     comparison = ClassComparison(
         theta=THETA,
         performance_a=a.performance[:, metric],
@@ -97,8 +112,8 @@ def _compare_one(
         batch=batch[:count_a, 0],
         overlap_a=held[:count_a],
         overlap_b=held[count_a:],
-        match=match,
-        match_similarity=similarity,
+        match=joined.match,
+        match_similarity=joined.match_similarity,
     )
     if normals is None:
         return comparison, None

@@ -43,7 +43,9 @@ def numeric_options():
                 yield name, next(iter(flags)), "float" in kinds
 
 
-PLACES = dict.fromkeys(["convert", "filter", "join", "compare", "objects", "sweep", "plan", "explain", "fit"], 2)
+PLACES = dict.fromkeys(
+    ["convert", "filter", "join", "compare", "objects", "sweep", "plan", "explain", "fit", "depth-errors"], 2
+)
 WITH_OUT = {
     *(
         "compare",
@@ -52,6 +54,7 @@ WITH_OUT = {
         "compare-tracks",
         "compare-trajectories",
         "cover",
+        "depth-errors",
         "explain",
         "fit",
         "objects",

@@ -332,6 +332,16 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
     raise ImageError(said)
 
 
+def raw_values(message: Any, where: str) -> npt.NDArray[np.uint16] | npt.NDArray[np.float32]:
+    """Read the values of a sensor_msgs/Image of depths: whole numbers (16UC1, mono16) or floats (32FC1)."""
+    kinds = {"16UC1": "u2", "mono16": "u2", "32FC1": "f4"}
+    encoding = str(getattr(message, "encoding", ""))
+    if encoding not in kinds:
+        said = encoding or str(getattr(message, "format", ""))
+        raise ImageError(f"{where}: {said!r} is not an encoding of depth; {', '.join(kinds)} are, in sensor_msgs/Image")
+    return _packed(message, np.dtype((kinds[encoding], (1,))), where)[:, :, 0]
+
+
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says."""
     encoding = message.format.partition(";")[0].strip()

@@ -1,0 +1,169 @@
+"""Depth images beside the pictures of a set, in metres: files in a folder, or a topic of its recording."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import ImageError, check_image_size
+from simjudge.core.names import NO_STAMP
+from simjudge.core.text import one_line
+from simjudge.data.rosbag2.image_messages import raw_values
+from simjudge.data.rosbag2.interfaces import IMAGE, recorded_types
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import MessageLocation, format_seconds, is_recording
+
+DepthValues: TypeAlias = npt.NDArray[np.float32]
+"""Metres, (H, W); NaN where nothing is measured."""
+SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy")
+MILLIMETRE = 0.001
+_NEAREST_NS = 20_000_000
+"""Nanoseconds by which a depth image may be beside its picture."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DepthImages(ShortRepr):
+    """Depth images by frame of a set."""
+
+    where: str  # for messages
+    scale: float | None  # metres of a step; None: what the files say
+    found: Mapping[int, Path | MessageLocation]  # by frame
+    recording: Recording | None = None
+    topic: str = ""
+
+    def read(self, index: int) -> DepthValues | None:
+        """The depth image of a frame; None where there is none."""
+        place = self.found.get(index)
+        if place is None:
+            return None
+        if isinstance(place, Path):
+            return read_depth(place, self.scale)
+        assert self.recording is not None  # noqa: S101 - locations are of recordings
+        stored = self.recording.topics[self.topic]
+        types = recorded_types(((stored.type, stored.definition),))
+        message: Any = types.deserialize_cdr(self.recording.read(place), stored.type)
+        where = f"{self.where} at {format_seconds(header_stamp(message.header))}"
+        return _metres(raw_values(message, where), self.scale, MILLIMETRE, where)
+
+
+def open_depth(path: Path, frames: FrameSet, name: str, scale: float | None, losses: Losses) -> DepthImages:
+    """Find the depth images of a set.
+
+    `name`: a topic of the set's recording, a folder in the set's folder, or a folder called SET.name beside its file.
+    """
+    if is_recording(path) and name.startswith("/"):
+        return _of_topic(path, frames, name, scale, losses)
+    folder = path / name if path.is_dir() else path.with_name(f"{path.stem}.{name}")
+    if not folder.is_dir():
+        raise SimjudgeError(
+            f"{folder}: is no folder of depth images ({', '.join(SUFFIXES)}, named as the frames of {path.name});"
+            " name a folder in the set, or /TOPIC of a recording"
+        )
+    files: dict[str, Path] = {}
+    for file in sorted(folder.rglob("*")):
+        if file.suffix.lower() in SUFFIXES and files.setdefault(file.stem, file) != file:
+            raise SimjudgeError(f"{file}: {files[file.stem]} has its name too; give one depth image a frame")
+    stems = [Path(frame).stem for frame in frames.frame_name]
+    found = {index: files[stem] for index, stem in enumerate(stems) if stem in files}
+    if not found:
+        held = f"its first file is {next(iter(files.values())).name}" if files else f"no {', '.join(SUFFIXES)} is there"
+        raise SimjudgeError(
+            f"{folder}: holds no depth image of {frames.name}, whose first frame is {one_line(stems[0])}; {held}"
+        )
+    return DepthImages(str(folder), scale, found)
+
+
+def _of_topic(path: Path, frames: FrameSet, topic: str, scale: float | None, losses: Losses) -> DepthImages:
+    recording = Recording(path)
+    where = f"{path}: {topic}"
+    if topic not in recording.topics or recording.topics[topic].type != IMAGE:
+        images = [info.topic for info in recording.topic_infos() if info.type == IMAGE]
+        raise SimjudgeError(f"{where}: is no topic of {IMAGE}; there are {', '.join(images) or 'none'}")
+    stamps, places = [], []
+    for stored, message in decoded_messages(recording, {topic}, losses):
+        stamps.append(header_stamp(message.header))
+        places.append(stored.location)
+    found = dict(_nearest(frames, np.array(stamps, np.int64), places))
+    if not found:
+        raise SimjudgeError(
+            f"{where}: none of its {len(stamps)} images is within {_NEAREST_NS / 1e9:g} s of a frame of {frames.name}"
+        )
+    return DepthImages(where, scale, found, recording, topic)
+
+
+def _nearest(
+    frames: FrameSet, stamps: npt.NDArray[np.int64], places: Sequence[MessageLocation]
+) -> list[tuple[int, MessageLocation]]:
+    if not len(stamps):
+        return []
+    pairs = []
+    for index, stamp in enumerate(frames.stamp.tolist()):
+        nearest = int(np.abs(stamps - stamp).argmin())
+        if stamp != NO_STAMP and abs(int(stamps[nearest]) - stamp) <= _NEAREST_NS:
+            pairs.append((index, places[nearest]))
+    return pairs
+
+
+def read_depth(path: Path, scale: float | None = None) -> DepthValues:
+    """Read a depth image: PNG of 16 bits (millimetres), TIFF, EXR or .npy of floats (metres).
+
+    `scale`: metres of a step, for files of another unit.
+    """
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npy":
+            values = np.load(path, allow_pickle=False)
+        elif suffix == ".exr":
+            values = _exr(path)
+        else:
+            data = np.frombuffer(path.read_bytes(), np.uint8)
+            values = cv2.imdecode(data, cv2.IMREAD_UNCHANGED) if len(data) else None
+    except (OSError, ValueError, cv2.error) as error:
+        raise ImageError(f"{path}: is no depth image that can be read: {one_line(error)}") from error
+    if values is None:
+        raise ImageError(f"{path}: is no depth image that can be read; it is cut off or damaged")
+    if values.ndim != 2:
+        raise ImageError(f"{path}: has the shape {values.shape}; a depth image has rows and columns, and one channel")
+    check_image_size(values.shape[1], values.shape[0], str(path))
+    known = MILLIMETRE if suffix == ".png" and values.dtype == np.uint16 else None
+    return _metres(values, scale, known, str(path))
+
+
+def _exr(path: Path) -> npt.NDArray[Any]:
+    try:
+        mitsuba: Any = importlib.import_module("mitsuba")
+    except ImportError as error:
+        raise ImageError(f"{path}: EXR is read by Mitsuba (the extra sim); or save it as TIFF or .npy") from error
+    if mitsuba.variant() is None:
+        mitsuba.set_variant("scalar_rgb")
+    try:
+        values = np.array(mitsuba.Bitmap(str(path)), np.float32)
+    except RuntimeError as error:
+        raise ImageError(f"{path}: is no depth image that can be read: {one_line(error)}") from error
+    return values[:, :, 0] if values.ndim == 3 else values
+
+
+def _metres(values: npt.NDArray[Any], scale: float | None, known: float | None, where: str) -> DepthValues:
+    """Values in metres. `known`: metres of a step of whole numbers, where it is known."""
+    if values.dtype.kind not in "uif":
+        raise ImageError(f"{where}: holds {values.dtype}, and no numbers")
+    if scale is None and values.dtype.kind != "f":
+        if known is None:
+            raise ImageError(
+                f"{where}: holds whole numbers ({values.dtype}), whose unit is not known; say the metres of a step"
+                " (--truth-scale, --predicted-scale), such as 0.001"
+            )
+        scale = known
+    metres = values.astype(np.float32) * np.float32(1.0 if scale is None else scale)
+    return np.where(np.isfinite(metres) & (metres > 0), metres, np.float32(np.nan)).astype(np.float32)

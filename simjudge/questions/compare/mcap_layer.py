@@ -15,7 +15,7 @@ from rosbags.typesys import get_types_from_msg
 from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.files import atomic_file
 from simjudge.core.progress import Advance, Log
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, recorded_types, standard_types
@@ -24,6 +24,7 @@ from simjudge.questions.compare.layers import (
     Layer,
     LayerFrame,
     PictureTimes,
+    check_layer_output,
     frame_numbers,
     place_frames,
     verdict_level,
@@ -95,10 +96,9 @@ def write_mcap_layer(  # noqa: PLR0913 - options of a command
     overwrite: bool = False,
 ) -> Losses:
     """Write a result as topics of an mcap file beside a person's own recording, or of a copy of it."""
-    out = output_path(out)
     if out.suffix != ".mcap":
         raise UsageError(f"--out {out}: the name of a layer for recordings ends in .mcap")
-    check_output(out, lambda _path: False, overwrite=overwrite)
+    out = check_layer_output(out, onto, overwrite=overwrite)
     if merged and (onto.suffix != ".mcap" or not onto.is_file()):
         raise UsageError(f"--merged: {onto} is not one mcap file; without it the layer is a file beside the recording")
     topics = read_pictures(onto)

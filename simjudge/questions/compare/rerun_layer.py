@@ -15,11 +15,11 @@ import pyarrow as pa
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, check_file, check_output, output_path
+from simjudge.core.files import atomic_file, check_file
 from simjudge.core.names import NO_STAMP
 from simjudge.core.progress import Advance, Log
 from simjudge.page.palette import DARK, rgb
-from simjudge.questions.compare.layers import Layer, PictureTimes, frame_numbers, place_frames
+from simjudge.questions.compare.layers import Layer, PictureTimes, check_layer_output, frame_numbers, place_frames
 from simjudge.questions.compare.result_frames import ResultFrames, context_text, read_result_frames, summary_text
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import Result
@@ -154,10 +154,7 @@ def write_rerun_layer(
         raise SimjudgeError(MISSING)
     import rerun  # noqa: PLC0415 - an extra
 
-    out = output_path(out)
-    check_output(out, lambda _path: False, overwrite=overwrite)
-    if out.exists() and out.samefile(onto):
-        raise SimjudgeError(f"{out}: is the recording itself; the layer needs a file of its own")
+    out = check_layer_output(out, onto, overwrite=overwrite)
     application, recording_id, entities = read_picture_entities(onto)
     times = {each.name: each.times() for each in entities}
     pictures = [

@@ -141,8 +141,12 @@ def test_wrong_requests_are_refused(result: Path, own: Path, tmp_path: Path) -> 
         sj.report(result, tmp_path / "gap.bag", to="mcap", onto=str(own))
     with pytest.raises(UsageError, match="--merged: is for a layer over a recording"):
         sj.report(result, tmp_path / "x.rrd", to="rrd", merged=True)
-    with pytest.raises(SimjudgeError, match=r"own\.mcap"):
-        sj.report(result, own, to="mcap", onto=str(own))
+    before = own.read_bytes()
+    with pytest.raises(UsageError, match=r"own\.mcap: is the recording itself; the layer needs a file of its own"):
+        sj.report(result, own, to="mcap", onto=str(own), overwrite=True)
+    assert own.read_bytes() == before
+    with pytest.raises(SimjudgeError, match=r"--onto .*nowhere\.mcap: does not exist"):
+        sj.report(result, tmp_path / "gap.mcap", to="mcap", onto=str(tmp_path / "nowhere.mcap"))
     write_mcap(tmp_path / "later.mcap", [("/camera/image_raw", 5, image(5))])
     with pytest.raises(SimjudgeError, match=r"later\.mcap: no picture in it is a frame of the result"):
         sj.report(result, tmp_path / "gap.mcap", to="mcap", onto=str(tmp_path / "later.mcap"))

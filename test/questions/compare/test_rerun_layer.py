@@ -158,8 +158,8 @@ def test_what_does_not_go_together_is_refused_with_a_remedy(result: Path, tmp_pa
         sj.report(result, tmp_path / "layer2.rrd", to="rrd", onto=str(tmp_path / "no.rrd"))
     with pytest.raises(UsageError, match="--side: is for a layer over a recording"):
         sj.report(result, tmp_path / "layer2.rrd", to="rrd", side="a")
-    with pytest.raises(SimjudgeError, match=r"two\.rrd"):
-        sj.report(result, two, to="rrd", onto=str(two), image_topic="left")
+    with pytest.raises(UsageError, match=r"two\.rrd: is the recording itself"):
+        sj.report(result, two, to="rrd", onto=str(two), image_topic="left", overwrite=True)
 
 
 def test_two_sets_of_the_same_stamps_need_a_side(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.progress import Advance, Log
 from simjudge.data.rosbag2.image_messages import UNREADABLE
-from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, recorded_types, standard_types
+from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LAYER_TOPICS, recorded_types, standard_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.compare.layers import (
     Layer,
@@ -38,12 +38,12 @@ ANNOTATIONS = "foxglove_msgs/msg/ImageAnnotations"
 DIAGNOSTICS = "diagnostic_msgs/msg/DiagnosticArray"
 NUMBER = "std_msgs/msg/Float64"
 TOPICS = {
-    "contexts": "/simjudge/contexts",
-    "annotations": "/simjudge/annotations",
-    "verdict": "/simjudge/verdict",
-    "w1": "/simjudge/frame/w1",
-    "performance": "/simjudge/frame/performance",
-    "overlap": "/simjudge/frame/overlap",
+    "contexts": f"{LAYER_TOPICS}contexts",
+    "annotations": f"{LAYER_TOPICS}annotations",
+    "verdict": f"{LAYER_TOPICS}verdict",
+    "w1": f"{LAYER_TOPICS}frame/w1",
+    "performance": f"{LAYER_TOPICS}frame/performance",
+    "overlap": f"{LAYER_TOPICS}frame/overlap",
 }
 # https://github.com/foxglove/foxglove-sdk, schemas/ros2
 _TIME = "builtin_interfaces/Time timestamp\n"

@@ -18,6 +18,7 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import stamp_to_name
+from simjudge.data.rosbag2.interfaces import describe_unread
 from simjudge.questions.watch import OUTSIDE_COLOUR, w1_colour
 from simjudge.results.saved_result import load_result
 
@@ -130,6 +131,7 @@ def test_a_copy_holds_every_message_of_the_recording_as_it_was(result: Path, own
     assert [one for one in both["all"] if one[0] == "/camera/image_raw"] == before
     assert len(both["all"]) > len(before) + 4 * FRAMES
     assert sj.read(written.path).frame_name == sj.read(own).frame_name
+    assert describe_unread([(one[0], one[1]) for one in both["all"]]) == []  # its own topics are no strangers' labels
     times = [one[2] for one in both["all"]]
     assert times == sorted(times)
 

@@ -20,6 +20,7 @@ from simjudge.core.progress import Advance, Log
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LAYER_TOPICS, recorded_types, standard_types
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.compare.layers import (
     Layer,
     LayerFrame,
@@ -83,34 +84,26 @@ class LayerMessage(NamedTuple):
     content: Any
 
 
-def write_mcap_layer(  # noqa: PLR0913 - options of a command
-    result: Result,
-    out: Path,
-    onto: Path,
-    advance: Advance,
-    log: Log,
-    *,
-    side: str | None = None,
-    image_topic: str | None = None,
-    merged: bool = False,
-    overwrite: bool = False,
-) -> Losses:
+def write_mcap_layer(result: Result, out: Path, settings: ReportSettings, advance: Advance, log: Log) -> Losses:
     """Write a result as topics of an mcap file beside a person's own recording, or of a copy of it."""
+    onto = Path(settings.onto or "")
     if out.suffix != ".mcap":
         raise UsageError(f"--out {out}: the name of a layer for recordings ends in .mcap")
-    out = check_layer_output(out, onto, overwrite=overwrite)
-    if merged and (onto.suffix != ".mcap" or not onto.is_file()):
+    out = check_layer_output(out, onto, overwrite=settings.overwrite)
+    if settings.merged and (onto.suffix != ".mcap" or not onto.is_file()):
         raise UsageError(f"--merged: {onto} is not one mcap file; without it the layer is a file beside the recording")
     topics = read_pictures(onto)
     pictures = [
         PictureTimes(name, "header stamps", np.array(held.stamp, np.int64).reshape(-1)) for name, held in topics.items()
     ]
     shown, losses = read_result_frames(result), Losses()
-    layer = place_frames(shown, pictures, onto, losses, side=side, image_topic=image_topic, alike_is_fine=True)
+    layer = place_frames(
+        shown, pictures, onto, losses, side=settings.side, image_topic=settings.image_topic, alike_is_fine=True
+    )
     log(f"frames of {layer.side.upper()} are found among the pictures of {layer.name} {layer.how}")
     maker = LayerMessages(result, shown, layer, topics[layer.name])
     with atomic_file(out) as temporary:
-        _write(temporary, maker, onto if merged else None)
+        _write(temporary, maker, onto if settings.merged else None)
     advance(len(layer.frames), len(layer.frames))
     return losses
 

@@ -193,19 +193,8 @@ def _export(result: Result, out: Path, settings: ReportSettings, advance: Advanc
         return write_fiftyone(result, out, advance)
     if settings.onto is None:
         return write_rrd(result, out, advance, overwrite=settings.overwrite)
-    place = {"side": settings.side, "image_topic": settings.image_topic}
-    if settings.to == RRD:
-        return write_rerun_layer(result, out, Path(settings.onto), advance, log, overwrite=settings.overwrite, **place)
-    return write_mcap_layer(
-        result,
-        out,
-        Path(settings.onto),
-        advance,
-        log,
-        merged=settings.merged,
-        overwrite=settings.overwrite,
-        **place,
-    )
+    write_layer = write_rerun_layer if settings.to == RRD else write_mcap_layer
+    return write_layer(result, out, settings, advance, log)
 
 
 def report_comparisons(

@@ -19,6 +19,7 @@ from simjudge.core.files import atomic_file, check_file
 from simjudge.core.names import NO_STAMP
 from simjudge.core.progress import Advance, Log
 from simjudge.page.palette import DARK, rgb
+from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.compare.layers import Layer, PictureTimes, check_layer_output, frame_numbers, place_frames
 from simjudge.questions.compare.result_frames import ResultFrames, context_text, read_result_frames, summary_text
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
@@ -138,23 +139,14 @@ def _values(batch: pa.RecordBatch, ending: str) -> list[Any]:
     return [] if column is None else list(batch.column(column).to_pylist())
 
 
-def write_rerun_layer(
-    result: Result,
-    out: Path,
-    onto: Path,
-    advance: Advance,
-    log: Log,
-    *,
-    side: str | None = None,
-    image_topic: str | None = None,
-    overwrite: bool = False,
-) -> Losses:
+def write_rerun_layer(result: Result, out: Path, settings: ReportSettings, advance: Advance, log: Log) -> Losses:
     """Write a result as a layer over a person's own recording."""
+    onto = Path(settings.onto or "")
     if not is_installed():
         raise SimjudgeError(MISSING)
     import rerun  # noqa: PLC0415 - an extra
 
-    out = check_layer_output(out, onto, overwrite=overwrite)
+    out = check_layer_output(out, onto, overwrite=settings.overwrite)
     application, recording_id, entities = read_picture_entities(onto)
     times = {each.name: each.times() for each in entities}
     pictures = [
@@ -164,7 +156,7 @@ def write_rerun_layer(
         if line.kind != "sequence"
     ] or [PictureTimes(each.name, "no time", np.full(sum(each.counts), NO_STAMP, np.int64)) for each in entities]
     shown, losses = read_result_frames(result), Losses()
-    layer = place_frames(shown, pictures, onto, losses, side=side, image_topic=image_topic)
+    layer = place_frames(shown, pictures, onto, losses, side=settings.side, image_topic=settings.image_topic)
     log(f"frames of {layer.side.upper()} are found among the pictures of {layer.name} {layer.how}")
     entity = next(each for each in entities if each.name == layer.name)
     moments = Moments(rerun, entity, times[layer.name])

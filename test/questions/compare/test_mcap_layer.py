@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from bag_samples import image, write_mcap
-from made_results import made_contexts, made_set, write_result
+from made_results import made_contexts, stamped_set, write_result
 from mcap.reader import make_reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.names import stamp_to_name
 from simjudge.data.rosbag2.interfaces import describe_unread
 from simjudge.questions.watch import OUTSIDE_COLOUR, w1_colour
 from simjudge.results.saved_result import load_result
@@ -26,10 +24,7 @@ FRAMES, START, STEP, LATE = 6, 1_700_000_000_000_000_000, 100_000_000, 37_000_00
 
 
 def stamped(name: str, seed: int, start: int) -> FrameSet:
-    """A set whose frames are called by their stamps."""
-    made = made_set(name, seed, FRAMES, pictures=False)
-    stamps = start + STEP * np.arange(FRAMES)
-    return replace(made, stamp=stamps, frame_name=[stamp_to_name(int(stamp)) for stamp in stamps])
+    return stamped_set(name, seed, FRAMES, start, STEP)
 
 
 @pytest.fixture(scope="module")

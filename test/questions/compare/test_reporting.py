@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_results import made_contexts, made_set, write_result
+from made_results import made_contexts, made_set, write_result, write_result_beside_sets
 from saved_screens import chunks
 
 import simjudge as sj
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.sets import read_set, write_set
 from simjudge.questions.compare.result_frames import context_text, read_result_frames
 from simjudge.questions.watch import OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import load_result
@@ -24,19 +21,7 @@ FRAMES = 5
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result whose sets lie beside it."""
-    root = tmp_path_factory.mktemp("exports")
-    for name, seed in (("hall", 1), ("chrono", 2)):
-        write_set(made_set(name, seed, FRAMES), root / name, "yolo")
-    sets = [read_set(root / name) for name in ("hall", "chrono")]
-    seen = [
-        replace(each, predictions=made_set("", seed, FRAMES).predictions) for seed, each in enumerate(sets, start=1)
-    ]
-    place = write_result(root / "result", made_contexts(*seen))
-    content = json.loads((place / "result.json").read_text(encoding="utf-8"))
-    for which, name in (("a", "hall"), ("b", "chrono")):
-        content["inputs"][which]["path"] = str(root / name)
-    (place / "result.json").write_text(json.dumps(content), encoding="utf-8")
-    return place
+    return write_result_beside_sets(tmp_path_factory.mktemp("exports"), FRAMES)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_results import made_contexts, made_set, write_result
+from made_results import made_contexts, made_set, stamped_set, write_result
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -30,10 +30,7 @@ CAMERA = "world/camera/image"
 
 
 def stamped(name: str, seed: int, start: int) -> FrameSet:
-    """A set whose frames are called by their stamps."""
-    made = made_set(name, seed, FRAMES, pictures=False)
-    stamps = start + STEP * np.arange(FRAMES)
-    return replace(made, stamp=stamps, frame_name=[stamp_to_name(int(stamp)) for stamp in stamps])
+    return stamped_set(name, seed, FRAMES, start, STEP)
 
 
 @pytest.fixture(scope="module")

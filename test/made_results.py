@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, Images
+from simjudge.core.names import stamp_to_name
 from simjudge.core.object_tables import Objects, Predictions
+from simjudge.data.sets import read_set, write_set
 
 KINDS = {
     "tested": 84,
@@ -117,6 +120,13 @@ def made_set(
         images = ArrayImages([_picture(rng, box[frame == f], class_id[frame == f]) for f in range(frames)])
     sizes = np.tile(SIZE, (frames, 1))
     return FrameSet.build(name, sizes, Objects.build(frame, class_id, box), predictions, images=images)
+
+
+def stamped_set(name: str, seed: int, frames: int, start: int, step: int) -> FrameSet:
+    """A set without pictures whose frames are called by their stamps, nanoseconds."""
+    stamps = start + step * np.arange(frames)
+    made = made_set(name, seed, frames, pictures=False)
+    return replace(made, stamp=stamps, frame_name=[stamp_to_name(int(stamp)) for stamp in stamps])
 
 
 def made_contexts(set_a: FrameSet, set_b: FrameSet, seed: int = 0) -> pa.Table:
@@ -323,3 +333,19 @@ def _picture(rng: np.random.Generator, boxes: np.ndarray, classes: np.ndarray) -
         cv2.fillPoly(pixels, [corners], (200, 40, 30) if class_id % 2 else (30, 160, 60))
     noise = rng.integers(-10, 10, pixels.shape)
     return np.clip(pixels + noise, 0, 255).astype(np.uint8)
+
+
+def write_result_beside_sets(root: Path, frames: int) -> Path:
+    """A result whose two sets lie beside it, as folders."""
+    for name, seed in (("hall", 1), ("chrono", 2)):
+        write_set(made_set(name, seed, frames), root / name, "yolo")
+    sets = [read_set(root / name) for name in ("hall", "chrono")]
+    seen = [
+        replace(each, predictions=made_set("", seed, frames).predictions) for seed, each in enumerate(sets, start=1)
+    ]
+    place = write_result(root / "result", made_contexts(*seen))
+    content = json.loads((place / "result.json").read_text(encoding="utf-8"))
+    for which, name in (("a", "hall"), ("b", "chrono")):
+        content["inputs"][which]["path"] = str(root / name)
+    (place / "result.json").write_text(json.dumps(content), encoding="utf-8")
+    return place

@@ -36,6 +36,7 @@ def test_a_gap_fails_the_job_and_leaves_summary_report_and_junit(tmp_path):
     done = run_step(tmp_path, REAL=str(golden / "a.json"), SIM=str(golden / "b.json"), OPTIONS="--theta 0.7 --draws 99")
     assert done.returncode in {4, 5}, done.stderr
     assert "failed" in (tmp_path / "summary.md").read_text().splitlines()[0]
+    assert "├" in (tmp_path / "summary.md").read_text(encoding="utf-8")  # the intervals, drawn
     out = tmp_path / "simjudge-result"
     assert {file.name for file in out.iterdir()} == {"result", "judged.xml", "report.html"}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.settings import Settings, TextForm, setting
 
-HTML, RRD, FIFTYONE = "html", "rrd", "fiftyone"
-"""What a report is written as: a page, a recording for rerun, a data set for FiftyOne."""
-DEFAULT_OUT = {HTML: "report.html", RRD: "report.rrd", FIFTYONE: "fiftyone"}
+HTML, RRD, MCAP, FIFTYONE = "html", "rrd", "mcap", "fiftyone"
+"""What a report is written as: a page, a recording for rerun or for Foxglove, a data set for FiftyOne."""
+DEFAULT_OUT = {HTML: "report.html", RRD: "report.rrd", MCAP: "report.mcap", FIFTYONE: "fiftyone"}
 """Where it is written where no place is given."""
 
 Labels = tuple[tuple[str, str], ...]
@@ -70,18 +70,36 @@ class RecordingPageSettings(Settings, panel="Page of a recording"):
         high=100_000,
     )
     topic: str | None = setting(None, "Point cloud topic. Default: all that a sensor measured.")
-    image_topic: str | None = setting(None, "Image topic to show beside the clouds.")
+    image_topic: str | None = setting(
+        None, "Image topic to show beside the clouds, or (also a rerun entity) to lay a result over."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportSettings(ReportFileSettings, RecordingPageSettings):
+class LayerSettings(Settings, panel="Layer over your own recording"):
+    """What a comparison is laid over."""
+
+    # what the result is laid over: a recording (.rrd, .mcap, .db3, a folder), or the name of a FiftyOne data set
+    onto: str | None = setting(
+        None, "Own recording (or FiftyOne data set, by name) that the result is a layer for: same stamps and names."
+    )
+    # the set whose pictures the recording holds; None for the one that fits
+    side: str | None = setting(
+        None, "Set whose frames the recording holds. Default: the one that fits.", choices=("a", "b")
+    )
+    # write a copy of the recording with the layer in it, rather than a file beside it
+    merged: bool = setting(default=False, help="Write a copy of the mcap recording with the layer's topics in it.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings(ReportFileSettings, LayerSettings, RecordingPageSettings):
     """What a report shows, and which files it writes beside the page."""
 
     to: str = setting(
         HTML,
-        "Output format of a comparison: html (page), rrd (rerun recording), fiftyone (data set with W1, overlap and"
-        " nearest contexts as fields).",
-        choices=(HTML, RRD, FIFTYONE),
+        "Output format of a comparison: html (page), rrd (rerun recording), mcap (topics for Foxglove and Lichtblick,"
+        " with --onto), fiftyone (data set with W1, overlap and nearest contexts as fields).",
+        choices=(HTML, RRD, MCAP, FIFTYONE),
     )
     # heading of the page; empty for the question that it answers
     title: str = setting("", "Heading of the page. Default: the question, or the recording's name.")

@@ -82,6 +82,8 @@ class GateCase:
     verdict: str  # in words
     size: str  # the difference with its interval; empty where there is none
     outcome: Outcome
+    interval: tuple[float, float, float] | None = None  # lower end, gap, upper end; None where it is of no gap
+    margin: float = 0.0
 
     @property
     def said(self) -> str:
@@ -143,19 +145,22 @@ class Gate:
         overall, *classes = one.entries
         margin = overall.margin if self.margin is None else self.margin
 
-        def case(subject: str, verdict: Verdict, size: str, *, required: bool) -> GateCase:
+        def case(
+            subject: str, verdict: Verdict, size: str, *, required: bool, of: ResultEntry | None = None
+        ) -> GateCase:
             outcome = _OUTCOMES[verdict]
             failing = () if not self.word else FAILURES if required and self.word == PREDICTS else (Outcome.GAP,)
             if outcome not in (Outcome.PASSED, *failing):
                 outcome = Outcome.NOT_JUDGED
-            return GateCase(one.name, subject, verdict_words(verdict, margin), size, outcome)
+            words = verdict_words(verdict, margin)
+            return GateCase(one.name, subject, words, size, outcome, None if of is None else _interval(of), margin)
 
         performance = _verdict(overall, least, margin)
-        found = [case(overall.label, performance, _gap_size(overall), required=True)]
+        found = [case(overall.label, performance, _gap_size(overall), required=True, of=overall)]
         if one.blind and self.word == PREDICTS and found[0].outcome == Outcome.PASSED:
             size = "the detector finds next to nothing in either set"
             found = [replace(found[0], size=size, outcome=Outcome.CANNOT_TELL)]
-        found += [case(e.label, _verdict(e, least, margin), _gap_size(e), required=False) for e in classes]
+        found += [case(e.label, _verdict(e, least, margin), _gap_size(e), required=False, of=e) for e in classes]
         for measure in one.measures:
             times = margin / overall.margin if overall.margin > 0 else 1.0
             verdict = measure.verdict_at(times * measure.margin, comparisons)
@@ -202,11 +207,17 @@ def worst_outcome(cases: Sequence[GateCase]) -> Outcome:
     return next((outcome for outcome in FAILURES if outcome in outcomes), Outcome.PASSED)
 
 
+def _interval(entry: ResultEntry) -> tuple[float, float, float] | None:
+    """Lower end, gap and upper end."""
+    low, gap, high = entry.numbers.gap_low, entry.numbers.gap, entry.numbers.gap_high
+    if gap is None or low is None or high is None or entry.verdict == Verdict.TOO_FEW:
+        return None
+    return low, gap, high
+
+
 def _gap_size(entry: ResultEntry) -> str:
-    numbers = entry.numbers
-    if numbers.gap is None or numbers.gap_low is None or numbers.gap_high is None or entry.verdict == Verdict.TOO_FEW:
-        return ""
-    return f"gap {numbers.gap:.3f} (95 %: {numbers.gap_low:.3f} to {numbers.gap_high:.3f})"
+    interval = _interval(entry)
+    return "" if interval is None else "gap {1:.3f} (95 %: {0:.3f} to {2:.3f})".format(*interval)
 
 
 def _measure_size(measure: DetectorMeasure) -> str:
@@ -215,8 +226,8 @@ def _measure_size(measure: DetectorMeasure) -> str:
     return f"B less A {measure.difference:.3f} (95 %: {measure.low:.3f} to {measure.high:.3f})"
 
 
-def gate_summary(title: str, cases: Sequence[GateCase]) -> str:
-    """Write what a gate saw as Markdown, as the summary of a CI job shows it."""
+def gate_summary(title: str, cases: Sequence[GateCase], picture: str = "") -> str:
+    """Write what a gate saw as Markdown, as the summary of a CI job shows it (picture: drawn in characters)."""
     worst = worst_outcome(cases)
     said = "passed" if worst == Outcome.PASSED else f"failed ({_words(worst)})"
     lines = [
@@ -228,6 +239,8 @@ def gate_summary(title: str, cases: Sequence[GateCase]) -> str:
     lines += [
         f"| {' | '.join(map(_cell, (c.comparison, c.subject, c.verdict, c.size, _words(c.outcome))))} |" for c in cases
     ]
+    if picture:
+        lines[2:2] = ["```text", picture, "```", ""]
     return "\n".join(lines if cases else [*lines[:2], "Nothing was compared."]) + "\n\n"
 
 

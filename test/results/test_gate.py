@@ -155,6 +155,11 @@ def test_the_summary_is_a_table_of_markdown():
     assert rows[0] == "| hall | all classes | predicts within 0.05 | gap 0.015 (95 %: 0.000 to 0.030) | passed |"
     assert rows[1].startswith(r"| a\|b \<c\>")
     assert rows[2] == "| hall | all classes | too few |  | too few |"
+    assert gate_summary("x", Gate(PREDICTS).cases(SHOWN_TO_CI), "picture").splitlines()[2:5] == [
+        "```text",
+        "picture",
+        "```",
+    ]
     assert gate_summary("x", []) == "### x: passed\n\nNothing was compared.\n\n"
 
 

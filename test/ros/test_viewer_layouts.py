@@ -11,6 +11,8 @@ from defusedxml import ElementTree
 from rosbags.interfaces import Nodetype
 
 from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.questions.compare.mcap_layer import ANNOTATIONS, CONTEXTS, NUMBER, TOPICS
+from simjudge.questions.compare.mcap_layer import DIAGNOSTICS as VERDICTS
 from simjudge.ros.description import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 from simjudge.ros.graphs import SIM
 from simjudge.ros.node_interfaces import DIAGNOSTICS, NODES
@@ -28,6 +30,12 @@ SHOWN_IN_3D = {
     "visualization_msgs/msg/MarkerArray",
     "nav_msgs/msg/Path",
     "nav_msgs/msg/Odometry",
+}
+TYPES_OF_LAYER = {
+    "contexts": CONTEXTS,
+    "annotations": ANNOTATIONS,
+    "verdict": VERDICTS,
+    **dict.fromkeys(("w1", "performance", "overlap"), NUMBER),
 }
 NUMBERS = {"float32", "float64", "int32", "int64", "uint8", "uint32", "uint64", "bool"}
 
@@ -59,6 +67,22 @@ def field_type(kind, words):
 
 def read_foxglove(name):
     return json.loads((CONFIG / f"foxglove/{name}.json").read_text())
+
+
+def test_the_layout_of_a_layer_shows_topics_that_a_layer_has():
+    made, types = read_foxglove("gap"), {TOPICS[name]: kind for name, kind in TYPES_OF_LAYER.items()}
+    assert sorted(leaves(made["layout"])) == sorted(made["configById"])
+    shown = set()
+    for title, panel in made["configById"].items():
+        assert title.partition("!")[0] in PANELS
+        assert panel["foxglovePanelTitle"] == panel["lichtblickPanelTitle"]
+        for path in message_paths(panel):
+            topic, *words = path.split(".")
+            assert not title.startswith("Plot") or field_type(types[topic], words) in NUMBERS
+            shown.add(topic)
+        shown |= {panel["topicToRender"]} if "topicToRender" in panel else set()
+        shown |= set(panel.get("imageMode", {}).get("annotations", {}))
+    assert shown == set(types)
 
 
 def leaves(layout):

@@ -157,6 +157,7 @@ def _types_in(name: str, definition: MessageDefinition) -> Typesdict:
     return types
 
 
+LAYER_TOPICS = "/simjudge/"  # How topics begin that `simjudge report --to mcap` writes
 _READ = {LABELS, DETECTIONS, VISION_BOXES, *YOLO_BOXES, BOXES_3D, DETECTED_BOXES_3D, VISION_BOXES_3D}
 # Ground truth that `--simulator` reads.
 _OF_SIMULATORS = re.compile(r"^derived_object_msgs/msg/ObjectArray$|/CameraRecognitionObjects?$")
@@ -168,8 +169,9 @@ _BOXES = re.compile(
 
 
 def describe_unread(topics: Iterable[tuple[str, str]]) -> list[str]:
-    """Say which topics hold pictures or labels that simjudge does not read."""
-    return [f"{name} ({kind}) {what}" for name, kind in sorted(topics) if (what := _what(kind))]
+    """Say which topics hold pictures or labels that simjudge does not read, those of its own layers apart."""
+    others = [(name, kind) for name, kind in sorted(topics) if not name.startswith(LAYER_TOPICS)]
+    return [f"{name} ({kind}) {what}" for name, kind in others if (what := _what(kind))]
 
 
 def _what(kind: str) -> str:

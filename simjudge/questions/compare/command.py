@@ -103,13 +103,14 @@ class GateOptions:
             gate_summary,
             worst_outcome,
         )
+        from simjudge.results.gate_picture import gate_picture
 
         cases = self.gate.cases(compared)
         if self.summary is not None:
             with plain_os_errors(self.summary):
                 self.summary.parent.mkdir(parents=True, exist_ok=True)
                 with self.summary.open("a", encoding="utf-8") as file:
-                    file.write(gate_summary(title, cases))
+                    file.write(gate_summary(title, cases, gate_picture(cases)))
         if self.junit is not None:
             with atomic_file(self.junit) as temporary:
                 temporary.write_text(gate_junit(title, cases), encoding="utf-8")

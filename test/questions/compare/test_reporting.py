@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_results import made_contexts, made_set, write_result
+from made_results import made_contexts, made_set, write_result, write_result_beside_sets
 from saved_screens import chunks
 
 import simjudge as sj
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.sets import read_set, write_set
-from simjudge.questions.compare.reporting import context_text, read_result_frames
+from simjudge.questions.compare.result_frames import context_text, read_result_frames
 from simjudge.questions.watch import OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import load_result
 
@@ -25,19 +21,7 @@ FRAMES = 5
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result whose sets lie beside it."""
-    root = tmp_path_factory.mktemp("exports")
-    for name, seed in (("hall", 1), ("chrono", 2)):
-        write_set(made_set(name, seed, FRAMES), root / name, "yolo")
-    sets = [read_set(root / name) for name in ("hall", "chrono")]
-    seen = [
-        replace(each, predictions=made_set("", seed, FRAMES).predictions) for seed, each in enumerate(sets, start=1)
-    ]
-    place = write_result(root / "result", made_contexts(*seen))
-    content = json.loads((place / "result.json").read_text(encoding="utf-8"))
-    for which, name in (("a", "hall"), ("b", "chrono")):
-        content["inputs"][which]["path"] = str(root / name)
-    (place / "result.json").write_text(json.dumps(content), encoding="utf-8")
-    return place
+    return write_result_beside_sets(tmp_path_factory.mktemp("exports"), FRAMES)
 
 
 @pytest.fixture
@@ -120,40 +104,3 @@ def test_wrong_requests_are_refused(folder: Path, tmp_path: Path) -> None:
         sj.report(folder, tmp_path / "x", to="fiftyone", figures=tmp_path / "figures")
     with pytest.raises(UsageError, match="to"):
         sj.report(folder, tmp_path / "x", to="pdf")
-
-
-@pytest.mark.skipif(importlib.util.find_spec("fiftyone") is not None, reason="fiftyone is installed")
-def test_without_fiftyone_the_extra_is_named(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[fiftyone\]'"):
-        sj.report(folder, tmp_path / "data", to="fiftyone")
-    assert not (tmp_path / "data").exists()
-
-
-def test_a_fiftyone_data_set_holds_w1_overlap_and_nearest_contexts(folder: Path, tmp_path: Path) -> None:
-    fiftyone = pytest.importorskip("fiftyone", reason="FiftyOne (the extra `fiftyone`) is not installed")
-    try:
-        fiftyone.list_datasets()
-    except Exception as error:  # noqa: BLE001 - of several kinds, of its own and of its database
-        pytest.skip(f"FiftyOne has no database here: {error}")
-    written = sj.report(folder, tmp_path / "data", to="fiftyone")
-    data = fiftyone.Dataset.from_dir(str(written.path), dataset_type=fiftyone.types.FiftyOneDataset)
-    try:
-        contexts = load_result(folder).contexts
-        assert contexts is not None
-        assert data.count() == 2 * FRAMES
-        found = {each["context_row"]: each for sample in data for each in sample["ground_truth"].detections}
-        assert sorted(found) == list(range(len(contexts)))
-        for row, each in found.items():
-            size = contexts["width"][row], contexts["height"][row]
-            assert each.bounding_box[0] == pytest.approx(contexts["x0"][row] / size[0])
-            assert each["performance"] == contexts["performance"][row]
-            assert each["in_overlap"] == bool(contexts["in_overlap"][row])
-            w1, match = contexts["w1"][row], contexts["match_row"][row]
-            known = dict(each.iter_fields())
-            assert known.get("w1") == (None if np.isnan(w1) else w1)
-            assert known.get("nearest_row") == (None if np.isnan(match) else match)
-        assert all(Path(sample.filepath).is_file() for sample in data)
-        assert data.info["simjudge"]["overall"]["mean_w1"] == load_result(folder).overall.numbers.mean_w1
-    finally:
-        data.delete()
-    sj.report(folder, tmp_path / "data", to="fiftyone")  # its own earlier folder is replaced

@@ -57,7 +57,9 @@ def test_the_parser_refuses_what_is_wrong(call):
         parse(call.split())
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"(?:test|bench|examples)/\S+?\.(?:py|yaml)", PAGE.read_text()))))
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"(?:test|bench|examples)/\S+?\.(?:py|yaml)", PAGE.read_text())))
+)
 def test_files_that_are_named_exist(name):
     assert (ROOT / name).is_file()
 

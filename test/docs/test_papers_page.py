@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import typer
-from pages import ROOT
+from pages import ROOT, blocks
 from test_commands_in_pages import GLOBAL, shown
 
 from simjudge.commands.app import app
@@ -20,11 +20,19 @@ ANSWERS = ("agree", "does not agree", "cannot tell")
 MEASURED = [*(ROOT / "docs/measurements").glob("*.md"), *(ROOT / "docs/guides/studies").glob("*.md")]
 
 
-def rows(heading):
-    """The cells of the first table below a heading, without its head."""
-    text = PAGE.read_text(encoding="utf-8").split(f"\n## {heading}\n" if heading else "# The five papers", 1)[1]
-    lines = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+def rows(heading, head):
+    """The cells of the table with some head below a heading."""
+    below = PAGE.read_text(encoding="utf-8").split(f"\n## {heading}\n" if heading else "# The five papers", 1)[1]
+    table = below.split("\n## ")[0].split(f"\n| {head} |", 1)[1].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()[2:]]
+
+
+def statements(paper):
+    return rows(paper, "statement")
+
+
+def figures(paper):
+    return rows(paper, "by")
 
 
 def begins_with(text, words):
@@ -66,27 +74,32 @@ def test_files_that_are_named_exist(name):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_statement_is_shown_or_missing(paper):
-    for statement, shown_by, mark in rows(paper):
+    for statement, shown_by, mark in statements(paper):
         assert begins_with(mark, MARKS), statement
         assert bool(shown_by) != mark.startswith("missing"), statement
         assert not mark.startswith("approximate") or mark.startswith("approximate: "), statement
 
 
 def test_the_counts_are_those_of_the_rows():
-    found = {paper: Counter(begins_with(mark, MARKS)[0] for *_, mark in rows(paper)) for paper in PAPERS}
-    counted = {re.match(r"\[?([^\]]*)", cells[1])[1]: [int(cell) for cell in cells[2:]] for cells in rows("")}
-    assert {paper: counted[paper] for paper in PAPERS} == {
-        paper: [marks[mark] for mark in MARKS] for paper, marks in found.items()
-    }
-    assert counted[""] == [sum(marks[mark] for marks in found.values()) for mark in MARKS]
+    found = {}
+    for paper in PAPERS:
+        marks = Counter(begins_with(mark, MARKS)[0] for *_, mark in statements(paper))
+        answers = Counter(begins_with(answer, ANSWERS)[0] for *_, answer in figures(paper))
+        found[f"[{paper}](#{paper.lower().replace(' ', '-')})"] = [
+            *(marks[mark] for mark in MARKS),
+            *(answers[answer] for answer in ANSWERS),
+        ]
+    found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
+    assert {name: [int(cell) for cell in cells] for name, *cells in rows("", "paper")} == found
 
 
-def test_every_figure_has_an_answer_and_numbers_that_were_measured():
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_figure_has_a_command_an_answer_and_numbers_that_were_measured(paper):
     measured = "\n".join(page.read_text(encoding="utf-8") for page in MEASURED)
-    for paper, what, command, _, ours, answer in rows("Figures and tables"):
-        assert paper in PAPERS
-        assert command
+    commands = blocks(PAGE.read_text(encoding="utf-8").split(f"\n## {paper}\n", 1)[1], "")[0]
+    for by, what, _, ours, answer in figures(paper):
+        assert all(word in commands for word in by.split(", ")), by
         assert begins_with(answer, ANSWERS), what
         assert not ours.startswith("not run") or answer.startswith("cannot tell"), what
         for number in re.findall(r"-?\d+\.\d+", ours):
-            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d])", measured), (what, number)
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", measured), (what, number)

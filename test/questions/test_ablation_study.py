@@ -1,10 +1,15 @@
 """The study ablation: its file in all sizes, and one of its kind from images to the page."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import yaml
 from red_squares import paint_red_squares
 
 from simjudge.core.installed import STUDY, find_file
+from simjudge.data.sets import read_set
+from simjudge.objects.image_quality.colour_histograms import level_distance, level_shares
 from simjudge.questions.ablation import load_ablation
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
@@ -25,6 +30,8 @@ OF_THE_SOURCE = {
     "combined",
     "brightness",
     "brightness_of_twin",
+    "exposure_by_channel",
+    "rccc",
     "reinhard",
     "fourier",
 }
@@ -65,6 +72,8 @@ def test_only_what_a_variant_says_differs_from_the_baseline():
     # The colours of the baseline's images are moved already.
     assert changed["brightness"] == {"source", "match_colours", "match_exposure"}
     assert changed["brightness_of_twin"] == {"source", "match_colours", "match_exposure", "match_by"}
+    assert changed["exposure_by_channel"] == {"source", "match_colours", "match_channels"}
+    assert changed["rccc"] == {"source", "match_colours", "camera"}
     assert changed["reinhard"] == {"source", "match_colours", "colour_transfer"}
     assert changed["fourier"] == {"source", "match_colours", "fourier_adaptation", "match_by"}
     assert steps["learn-brightness_of_twin"]["match_by"] == "random"
@@ -77,6 +86,8 @@ def test_its_cameras_and_scenes_differ_in_one_thing():
     folder = FILE.parent / "ablation"
     cameras = {path.stem: read_camera(path) for path in folder.glob("*.yaml") if "size:" in path.read_text()}
     plain = cameras["calibrated"]
+    assert replace(cameras["rccc"], name=plain.name, path=plain.path, steps=plain.steps) == plain
+    assert [step.name for step in cameras["rccc"].steps] == ["rccc"]
     assert {name: each.supersampling for name, each in cameras.items()} == dict.fromkeys(cameras, 2) | {"one_ray": 1}
     models = {name: each.lens.model for name, each in cameras.items()}
     others = {name: models[name] for name in ("fov_lens", "pinhole")}
@@ -88,6 +99,32 @@ def test_its_cameras_and_scenes_differ_in_one_thing():
     assert names[0] == names[1] == names[2]
     floors = [next(each for each in scene.things if each.name == "floor") for scene in (lab, matte)]
     assert [each.surface.roughness for each in floors] == [0.2, 1.0]
+
+
+def test_channels_and_rccc_are_filtered_by_the_step_of_the_file(tmp_path):
+    content = yaml.safe_load(FILE.read_text())
+    shipped = content["sizes"]["small"]["variants"]
+    paint_red_squares(tmp_path / "squares", "red")
+    steps = {
+        "learn-real": {"filter": {"source": "./squares", "white_balance": "1.2,1,0.8"}},
+        "look-plain": {"filter": {"source": "./squares", "noise": 1}},
+        "test": {
+            "matrix": {"variant": {name: shipped[name] for name in ("baseline", "exposure_by_channel", "rccc")}},
+            "filter": content["steps"]["test"]["filter"],
+        },
+    }
+    text = yaml.safe_dump({"title": "Squares", "steps": steps}).replace("learnt-plain", "look-plain")
+    (tmp_path / "squares.yaml").write_text(text)
+    (tmp_path / "ablation").mkdir()
+    (tmp_path / "ablation/rccc.yaml").write_text((FILE.parent / "ablation/rccc.yaml").read_text())
+    run_study(tmp_path / "squares.yaml", tmp_path / "out", options=ONE_JOB)
+    real, baseline, channels, rccc = (
+        level_shares(read_set(tmp_path / "out" / name))
+        for name in ("learn-real", "test-baseline", "test-exposure_by_channel", "test-rccc")
+    )
+    assert level_distance(real, channels).max() < level_distance(real, baseline).max()
+    assert np.abs(rccc[1] - rccc[2]).max() < 1e-9  # green and blue are one
+    assert np.abs(baseline[1] - baseline[2]).max() > 0.01
 
 
 STUDY_OF_SQUARES = """

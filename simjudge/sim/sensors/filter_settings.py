@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import ReadSettings, TextForm, setting
+from simjudge.core.settings import ReadSettings, TextForm, file_or_name, setting
 
 MATCH_BY = ("set", "twin", "random")  # What of a reference an image is matched to
 Gains = tuple[float, float, float]
@@ -75,7 +75,9 @@ class FilterSettings(ReadSettings):
     gamma: float | None = setting(None, "Gamma exponent; above 1 darkens mid tones.")
     jpeg: int | None = setting(None, "JPEG quality, 1..100. Default: lossless.")
     # The file of a camera or the name of one that comes with simjudge: its filters, in place of all these.
-    camera: str | None = setting(None, "Camera (file or name) whose filters are applied instead of the options above.")
+    camera: str | Path | None = setting(
+        None, "Camera (file or name) whose filters are applied instead of the options above.", form=file_or_name()
+    )
     # Of the noise and of random references.
     seed: int = setting(0, "Seed of noise and random references.", low=0)
 

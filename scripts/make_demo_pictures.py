@@ -6,6 +6,7 @@ beside the pictures, and can be given in place of the data set: the pictures are
 
     scripts/make_demo_pictures.py ../shared/data/real_signals signs_plain 160 1 demo/plain
     scripts/make_demo_pictures.py demo/poses.csv signs_glare 160 1 demo/glare
+    scripts/make_demo_pictures.py demo/poses.csv signs_plain 160 1 /tmp/plain mujoco      # by another engine
 """
 
 from __future__ import annotations
@@ -72,15 +73,16 @@ def grow(box: np.ndarray, *, light: bool) -> np.ndarray:
 def main() -> None:
     """Render, draw the labels anew, and write a data set of JPEG pictures."""
     source, camera, count, seed, out = (*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
+    engine = sys.argv[6] if len(sys.argv) > 6 else "default"
     kept = out.parent / "poses.csv"
     if Path(source).is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text("\n".join(drawn_poses(Path(source), count, seed)) + "\n")
         source = str(kept)
-    render(Path(source).read_text().splitlines()[: count + 1], camera, seed, out)
+    render(Path(source).read_text().splitlines()[: count + 1], camera, seed, out, engine)
 
 
-def render(rows: list[str], camera: str, seed: int, out: Path) -> None:
+def render(rows: list[str], camera: str, seed: int, out: Path, engine: str = "default") -> None:
     """Write the pictures of some rows of a pose file, its header first."""
     names = ["green", "left", "red", "right", "stop", "straight", "yellow"]
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +101,7 @@ def render(rows: list[str], camera: str, seed: int, out: Path) -> None:
             "--mount",
             "body",
         ]
-        subprocess.run([*command, "--out", str(rendered), "--seed", str(seed)], check=True)
+        subprocess.run([*command, "--engine", engine, "--out", str(rendered), "--seed", str(seed)], check=True)
         shutil.rmtree(out, ignore_errors=True)
         for kind in ("images", "labels"):
             (out / kind).mkdir(parents=True)

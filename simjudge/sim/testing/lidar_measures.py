@@ -182,9 +182,8 @@ def measures_scans(builder: EngineBuilder) -> Iterator[Measure]:
     )
     near = np.abs(off) < _BAND
     astray = float(np.mean(~near))
-    words = (
-        "left and right are exchanged" if _is_mirrored(points) else f"{astray:.0%} of the points are where nothing is"
-    )
+    astray_words = f"{astray:.0%} of the points are where nothing is"
+    words = "left and right are exchanged" if _is_mirrored(points) else astray_words
     yield Measure.of(
         "scan's places",
         "lidar",

@@ -22,7 +22,7 @@ from simjudge.core.images import RgbImage
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Pose
-from simjudge.page.number_format import format_number, format_short
+from simjudge.page.number_format import DASH, format_number
 from simjudge.questions.engines.photographs import CAMERAS, PhotographGap, photograph_gap
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.engines.registry import engine_class, make_engine
@@ -33,7 +33,7 @@ from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras
 from simjudge.sim.testing.checks import CheckResult, EngineBuilder
 from simjudge.sim.testing.lidar_measures import LIDAR_MEASUREMENTS
-from simjudge.sim.testing.measures import PICTURE_MEASUREMENTS, Measure
+from simjudge.sim.testing.measures import PICTURE_MEASUREMENTS, SHARE, Measure
 from simjudge.sim.vehicle.vehicle import Vehicle
 
 MEASUREMENTS = (*PICTURE_MEASUREMENTS, *LIDAR_MEASUREMENTS)
@@ -83,7 +83,15 @@ class EngineCard:
         """What is wrong, a line each: measures beyond their limit, broken promises."""
         lines = [f"{measure.name}: {measure.finding}" for measure in self.measures if measure.status == "fail"]
         lines += [f"contract, {found.check.name}: {found.reason}" for found in self.checks if found.status == "fail"]
-        return [self.problem] if self.problem else lines
+        return lines
+
+    @property
+    def summary(self) -> str:
+        """How much is wrong, in a few words."""
+        if self.problem:
+            return f"cannot run here: {self.problem.removeprefix(f'engine {self.engine}: ')}"
+        count = len(self.findings)
+        return "nothing wrong" if not count else "1 thing wrong" if count == 1 else f"{count} things wrong"
 
     def content(self) -> dict[str, object]:
         """The entry of card.json."""
@@ -120,7 +128,7 @@ class EngineCards:
 
     def __str__(self) -> str:
         """One line for people."""
-        return ", ".join(f"{card.engine}: {len(card.findings) or 'no'} findings" for card in self.cards)
+        return ", ".join(f"{card.engine}: {card.summary}" for card in self.cards)
 
 
 def measure_engine(builder: EngineBuilder) -> tuple[Measure, ...]:
@@ -156,7 +164,7 @@ def engine_cards(
         cards = []
         for name in engines:
             cards.append(_card(name, photographs, folder / "photographs", progress))
-            log(f"{name}: {len(cards[-1].findings) or 'no'} findings")
+            log(f"{name}: {cards[-1].summary}")
         content = {"simjudge": version(), "engines": [card.content() for card in cards]}
         (folder / CARD).write_text(json.dumps(content, indent=2), encoding="utf-8")
         write_cards_page(folder / PAGE, cards)
@@ -208,11 +216,21 @@ def _timed(work: Callable[[SceneState], object], states: Sequence[SceneState]) -
     return (time.perf_counter() - clock) / len(states), (time.process_time() - processor) / len(states)
 
 
+_NOTHING = 1e-6  # Smaller numbers are rounding
+
+
 def measure_text(measure: Measure | None) -> str:
     """A measured value with its unit; a dash where there is none."""
-    if measure is None or measure.value is None:
-        return "not measured" if measure is not None else "-"
-    return f"{format_short(measure.value)} {measure.unit}".rstrip()
+    if measure is None:
+        return DASH
+    return "not measured" if measure.value is None else value_text(measure.value, measure.unit)
+
+
+def value_text(value: float, unit: str) -> str:
+    """A value to three digits with its unit, a share in percent."""
+    if unit == SHARE:
+        value, unit = 100 * value, "%"
+    return f"{0 if abs(value) < _NOTHING else value:.3g} {unit}".rstrip()
 
 
 def gap_text(gap: PhotographGap) -> str:
@@ -226,7 +244,7 @@ def contract_text(card: EngineCard) -> str:
     """How many promises are kept, of those that can be tried."""
     found = [check.status for check in card.checks]
     tried = len(found) - found.count("cannot be checked")
-    return f"{found.count('pass')} of {tried}" if tried else "-"
+    return f"{found.count('pass')} of {tried}" if tried else DASH
 
 
 def card_rows(cards: Sequence[EngineCard]) -> list[tuple[str, ...]]:
@@ -239,11 +257,11 @@ def card_rows(cards: Sequence[EngineCard]) -> list[tuple[str, ...]]:
     ]
     rows.append(("contract kept", *(contract_text(card) for card in cards)))
     speeds = [card.speed for card in cards]
-    rows.append(("pictures a second", *("-" if s is None else f"{s.pictures:.1f}" for s in speeds)))
-    rows.append(("processor seconds a picture", *("-" if s is None else f"{s.processor_seconds:.2f}" for s in speeds)))
-    rows.append(("labels a second", *("-" if s is None else f"{s.labels:.1f}" for s in speeds)))
+    rows.append(("pictures a second", *(DASH if s is None else f"{s.pictures:.1f}" for s in speeds)))
+    rows.append(("processor seconds a picture", *(DASH if s is None else f"{s.processor_seconds:.2f}" for s in speeds)))
+    rows.append(("labels a second", *(DASH if s is None else f"{s.labels:.1f}" for s in speeds)))
     if any(card.gaps for card in cards):
         for number, camera in enumerate(CAMERAS):
-            cells = (gap_text(card.gaps[number]) if card.gaps else "-" for card in cards)
+            cells = (gap_text(card.gaps[number]) if card.gaps else DASH for card in cards)
             rows.append((f"gap to photographs, {camera}", *cells))
     return rows

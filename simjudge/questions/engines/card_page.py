@@ -8,9 +8,17 @@ from pathlib import Path
 from markupsafe import Markup
 
 from simjudge.page import kit
-from simjudge.page.number_format import Cell
+from simjudge.page.number_format import DASH, Cell
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.engines.card import MEASUREMENTS, SPEED_SCENE, EngineCard, card_rows, gap_text, measure_text
+from simjudge.questions.engines.card import (
+    MEASUREMENTS,
+    SPEED_SCENE,
+    EngineCard,
+    card_rows,
+    gap_text,
+    measure_text,
+    value_text,
+)
 from simjudge.questions.engines.photographs import CAMERAS
 from simjudge.sim.testing.measures import Measure
 
@@ -26,23 +34,25 @@ _WIDEST_PX = 480
 
 def write_cards_page(path: Path, cards: Sequence[EngineCard]) -> None:
     """Write the page."""
-    wrong = [card for card in cards if card.findings]
+    wrong = [f"{card.engine}: {line}" for card in cards for line in card.findings]
+    absent = [f"{card.engine} {card.summary}" for card in cards if card.problem]
+    tried = len(cards) - len(absent)
     names = ", ".join(card.engine for card in cards)
-    word = "Nothing wrong" if not wrong else f"{sum(len(card.findings) for card in wrong)} findings"
+    word = "Not tried" if not tried else "Nothing wrong" if not wrong else f"{len(wrong)} wrong"
     page = kit.page(
         f"Card for simulators: {names}",
         "labels, camera, lidar, contract, speed and gap of each engine",
         kit.hero(
             word,
-            "large-gap" if wrong else "predicts",
+            "too-few" if not tried else "large-gap" if wrong else "predicts",
             f"Each engine shows and ranges a world that is known; {len(_names())} numbers are held to their limits.",
-            kit.bullets(f"{card.engine}: {line}" for card in wrong for line in card.findings),
+            kit.bullets([*wrong, *absent]),
         ),
         kit.section(
             "Engines",
             kit.table(
-                ("engine", "runs on", "findings"),
-                [(card.engine, card.variant or card.problem, _count(card)) for card in cards],
+                ("engine", "runs on", "found"),
+                [(card.engine, card.variant or DASH, _count(card)) for card in cards],
                 words=(0, 1),
                 row_heads=True,
             ),
@@ -74,8 +84,9 @@ def _names() -> list[str]:
 
 
 def _count(card: EngineCard) -> Cell:
-    count = len(card.findings)
-    return Cell(str(count) if count else "none", count, "large-gap" if count else "predicts")
+    if card.problem:
+        return Cell("cannot run here", None, "too-few")
+    return Cell(card.summary, len(card.findings), "large-gap" if card.findings else "predicts")
 
 
 def _measures(subject: str, heading: str, cards: Sequence[EngineCard]) -> Markup:
@@ -88,14 +99,14 @@ def _measures(subject: str, heading: str, cards: Sequence[EngineCard]) -> Markup
             (m.limit for measures in named if (m := measures.get(name)) is not None and m.value is not None),
             known.limit,
         )
-        rows.append((name, *(_cell(measures.get(name)) for measures in named), f"{limit:g} {known.unit}".rstrip()))
+        rows.append((name, *(_cell(measures.get(name)) for measures in named), value_text(limit, known.unit)))
     heads = ("", *(card.engine for card in cards), "limit")
     return kit.section(heading, kit.table(heads, rows, row_heads=True), when=rows)
 
 
 def _cell(measure: Measure | None) -> Cell:
     if measure is None:
-        return Cell("-", None)
+        return Cell(DASH, None)
     return Cell(measure_text(measure), measure.value, _COLOURS[measure.status], measure.finding)
 
 
@@ -109,7 +120,7 @@ def _contract(cards: Sequence[EngineCard]) -> Markup:
             *(
                 Cell(words[of[name].status], words[of[name].status], _COLOURS[of[name].status], of[name].reason)
                 if name in of
-                else Cell("-", None)
+                else Cell(DASH, None)
                 for of in by_card
             ),
         )

@@ -19,7 +19,7 @@ from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, 
 from simjudge.sim.sensors.lidar.scan import Scan
 from simjudge.sim.testing.card_scene import HEIGHT, PLATES, SIDE, THICKNESS, WALL, card_scene
 from simjudge.sim.testing.checks import EngineBuilder
-from simjudge.sim.testing.measures import Measure, Measurement
+from simjudge.sim.testing.measures import SHARE, Measure, Measurement
 
 RANGE_NOISE = 0.015  # Metres, of the lidar that is asked for
 LIDAR = Lidar(
@@ -96,9 +96,7 @@ def measures_rays(builder: EngineBuilder) -> Iterator[Measure]:
     )
     right = [PLATES[index].name if index < len(PLATES) else "wall" for index in hit]
     wrong = sum(not name.startswith(expected) for name, expected in zip(names, right, strict=True))
-    yield Measure.of(
-        "what rays hit", "rays", wrong / len(rays), "of rays", 0.0, "rays name another thing than is there"
-    )
+    yield Measure.of("what rays hit", "rays", wrong / len(rays), SHARE, 0.0, "rays name another thing than is there")
     facing = np.einsum("ni,ni->n", found.normal, rays)
     ahead = np.abs(found.normal @ np.array([-1.0, 0, 0]) - 1)
     inwards = bool(np.median(facing) > 0)
@@ -188,14 +186,14 @@ def measures_scans(builder: EngineBuilder) -> Iterator[Measure]:
         "scan's places",
         "lidar",
         astray,
-        "of points",
+        SHARE,
         0.02,
         words,
     )
     noise = 1.4826 * float(np.median(np.abs(off[near] - np.median(off[near])))) if near.any() else math.nan
     words = "range noise is absent" if noise < 0.1 * RANGE_NOISE else f"range noise is {noise:.4f} m, not {RANGE_NOISE}"
     share = abs(noise / RANGE_NOISE - 1) if math.isfinite(noise) else math.inf
-    yield Measure.of("scan's noise", "lidar", share, "of the noise asked for", 0.15, words)
+    yield Measure.of("scan's noise", "lidar", share, SHARE, 0.15, words)
     yield _ring_measure(scan, unit)
     yield _time_measure(scan, unit)
     yield _intensity_measure(scan, points, on & (hit == len(PLATES)))
@@ -243,7 +241,7 @@ def _time_measure(scan: Scan, unit: FloatArray) -> Measure:
         words = "all points have one time"
     elif np.quantile(np.abs(scan.time + LIDAR.window + wanted), 0.95) < 0.02 * LIDAR.window:
         words = "times run against the turn"
-    return Measure.of("times of points", "lidar", error, "of the turn", 0.02, words)
+    return Measure.of("times of points", "lidar", error, SHARE, 0.02, words)
 
 
 def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool_]) -> Measure:
@@ -251,14 +249,14 @@ def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool
     near = wall & (np.abs(points[:, 1]) < 3.5) & (np.abs(points[:, 1]) > 0.3)
     left, right = (near & (side * points[:, 1] > 0) for side in (1, -1))
     if not left.any() or not right.any():
-        return Measure("intensity", "lidar", None, "", 0.15, "fail", "no points on both halves of the wall")
+        return Measure("intensity", "lidar", None, SHARE, 0.15, "fail", "no points on both halves of the wall")
     dark, bright = (float(np.median(scan.intensity[half])) for half in (left, right))
     ratio = bright / dark if dark > 0 else math.inf
     return Measure.of(
         "intensity",
         "lidar",
         abs(ratio / 4 - 1),
-        "",
+        SHARE,
         0.15,
         f"a surface four times as bright sends {ratio:.2f} times the intensity",
     )

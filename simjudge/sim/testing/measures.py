@@ -36,6 +36,7 @@ from simjudge.sim.testing.card_scene import (
 from simjudge.sim.testing.checks import EngineBuilder, Status
 
 Subject = Literal["labels", "camera", "rays", "lidar"]
+SHARE = "share"  # Unit of shares, which people read in percent
 _RAYS = 4  # Rays per pixel of the pictures that places are read from
 _BACKGROUND = 1e-3  # Radiance below which two pictures are alike
 _THIRD = 3  # A plate of which fewer pixels are found is not there
@@ -47,6 +48,7 @@ class Measure:
 
     Attributes:
         value: the number; None where it could not be measured.
+        unit: "px", "m", ..., "" for none; `SHARE` for a share.
         limit: up to which the value is right.
         status: "pass", "fail" or "cannot be checked".
         finding: what is wrong, in words; empty where it is right.
@@ -97,11 +99,11 @@ def measures_pictures(builder: EngineBuilder) -> Iterator[Measure]:
     """Where plates are in pictures through two lenses, and in the labels."""
     with closing(builder(card_scene(lamp=False))) as engine:
         seen = {plate.name: _picture_box(engine, PINHOLE, plate) for plate in PLATES}
-        yield from _place_measures("projection", PINHOLE, seen)
+        yield from _place_measures("projection", PINHOLE, seen, 0.3)
         labels = engine.labels(PINHOLE, state())
         yield _label_measure(seen, labels)
         bent = {plate.name: _picture_box(engine, BENT, plate) for plate in PLATES}
-        yield from _place_measures("distorted projection", BENT, bent)
+        yield from _place_measures("distorted projection", BENT, bent, 0.5)
 
 
 @dataclass(frozen=True)
@@ -147,15 +149,15 @@ def _expected(lens: Lens, plate: Plate) -> FloatArray:
     return middle
 
 
-def _place_measures(name: str, lens: Lens, seen: dict[str, _Box]) -> Iterator[Measure]:
+def _place_measures(name: str, lens: Lens, seen: dict[str, _Box], limit: float) -> Iterator[Measure]:
     wanted = np.array([_expected(lens, plate) for plate in PLATES])
     found = np.array([seen[plate.name].middle for plate in PLATES])
     missing = [plate.name for plate in PLATES if np.isnan(seen[plate.name].middle).any()]
     if missing:
-        yield Measure(name, "camera", None, "px", 0.3, "fail", f"not in the picture: {', '.join(missing)}")
+        yield Measure(name, "camera", None, "px", limit, "fail", f"not in the picture: {', '.join(missing)}")
         return
     error = float(np.linalg.norm(found - wanted, axis=1).max())
-    yield Measure.of(name, "camera", error, "px", 0.3, _describe_places(found, wanted, lens))
+    yield Measure.of(name, "camera", error, "px", limit, _describe_places(found, wanted, lens))
 
 
 def _describe_places(found: FloatArray, wanted: FloatArray, lens: Lens) -> str:
@@ -262,7 +264,7 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
         "colour channels",
         "camera",
         float(colour),
-        "",
+        SHARE,
         0.03,
         f"colour channels are swapped{swapped} from bright to dark, red green blue in truth"
         if swapped
@@ -283,13 +285,13 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
         "four times the light",
         "camera",
         abs(ratio / 4 - 1),
-        "",
+        SHARE,
         0.03,
         f"four times the light is {ratio:.2f} times as bright: the engine exposes or clips by itself",
     )
     level = float(np.median(found[grey] / wanted[grey]))
     yield Measure.of(
-        "light sent out", "camera", abs(level - 1), "", 0.03, f"{level:.2f} times the radiance that plates send out"
+        "light sent out", "camera", abs(level - 1), SHARE, 0.05, f"{level:.2f} times the radiance that plates send out"
     )
     above = float(found[4, 1] / wanted[4, 1])
     yield Measure.of(
@@ -314,7 +316,7 @@ def _wall_measure(picture: npt.NDArray[np.float32]) -> Measure:
         "light of a lamp",
         "camera",
         error,
-        "",
+        SHARE,
         0.15,
         f"a matt wall has {min(shares):.2f} to {max(shares):.2f} times the radiance of the lamp's light on it",
     )

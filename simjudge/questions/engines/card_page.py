@@ -61,8 +61,11 @@ def write_cards_page(path: Path, cards: Sequence[EngineCard]) -> None:
         _contract(cards),
         kit.section(
             "Speed",
-            kit.table(("", *(card.engine for card in cards)), _rows(cards, ("pictures a second", "labels a second")))
-            + kit.table(("", *(card.engine for card in cards)), _rows(cards, ("processor seconds a picture",)))
+            kit.table(
+                ("", *(card.engine for card in cards)),
+                _rows(cards, ("pictures a second", "processor seconds a picture", "labels a second")),
+                row_heads=True,
+            )
             + kit.note(
                 f"Pictures of 640 x 360 of scene {SPEED_SCENE}, 4 rays a pixel, on this machine as busy as it was:"
                 " processor time is what to compare."

@@ -150,7 +150,7 @@ def card(
 
     The exit code is 1 where something is wrong with an engine.
     """
-    from simjudge.questions.engines.card import engine_cards
+    from simjudge.questions.engines.card_run import engine_cards
 
     found = engine_cards(names, out, photographs=photographs, log=print_note, progress=progress)
     print_table(found.table)

@@ -298,7 +298,7 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
         "above full scale",
         "camera",
         abs(above - 1),
-        "",
+        SHARE,
         0.03,
         f"a radiance of 3 is {found[4, 1]:.2f}: light is cut off",
     )

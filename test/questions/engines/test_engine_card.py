@@ -9,9 +9,10 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.method.verdicts import Verdict
 from simjudge.page.number_format import DASH
-from simjudge.questions.engines import card as module
-from simjudge.questions.engines.card import EngineCard, EngineCards, Speed, engine_cards, measure_text, value_text
+from simjudge.questions.engines import card_run as module
+from simjudge.questions.engines.card import EngineCard, EngineCards, Speed, measure_text, value_text
 from simjudge.questions.engines.card_page import write_cards_page
+from simjudge.questions.engines.card_run import engine_cards
 from simjudge.questions.engines.photographs import PhotographGap
 from simjudge.sim.engines.registry import engine_class
 from simjudge.sim.testing.checks import CheckResult

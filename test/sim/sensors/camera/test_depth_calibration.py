@@ -26,7 +26,7 @@ def recorded(seed=0, images=60, *, constant=0.001, quadratic=0.0012, share=0.04,
 
 
 def test_what_was_planted_is_within_the_intervals():
-    found = calibrate_depth("planted", recorded(edges=0.6))
+    found = calibrate_depth("planted", recorded(2, edges=0.6))
     assert found.constant.low <= 0.001 <= found.constant.high
     assert found.quadratic.low <= 0.0012 <= found.quadratic.high
     assert found.quadratic.high - found.quadratic.low < 0.0002

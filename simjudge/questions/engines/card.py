@@ -16,7 +16,7 @@ from simjudge.page.number_format import DASH, format_number
 from simjudge.questions.engines.photographs import CAMERAS, PhotographGap
 from simjudge.sim.testing.checks import CheckResult
 from simjudge.sim.testing.lidar_measures import LIDAR_MEASUREMENTS
-from simjudge.sim.testing.measures import PICTURE_MEASUREMENTS, SHARE, Measure
+from simjudge.sim.testing.measures import PICTURE_MEASUREMENTS, SHARE, EngineMeasure
 
 MEASUREMENTS = (*PICTURE_MEASUREMENTS, *LIDAR_MEASUREMENTS)
 CARD, PAGE = "card.json", "index.html"
@@ -51,7 +51,7 @@ class EngineCard:
 
     engine: str
     variant: str
-    measures: tuple[Measure, ...] = ()
+    measures: tuple[EngineMeasure, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     speed: Speed | None = None
     gaps: tuple[PhotographGap, ...] = ()
@@ -114,7 +114,7 @@ class EngineCards:
 _NOTHING = 1e-6  # Smaller numbers are rounding
 
 
-def measure_text(measure: Measure | None) -> str:
+def measure_text(measure: EngineMeasure | None) -> str:
     """A measured value with its unit; a dash where there is none."""
     if measure is None:
         return DASH

@@ -20,7 +20,7 @@ from simjudge.questions.engines.card import (
     value_text,
 )
 from simjudge.questions.engines.photographs import CAMERAS
-from simjudge.sim.testing.measures import Measure
+from simjudge.sim.testing.measures import EngineMeasure
 
 _COLOURS = {"pass": "predicts", "fail": "large-gap", "cannot be checked": "too-few"}
 _SUBJECTS = {
@@ -107,7 +107,7 @@ def _measures(subject: str, heading: str, cards: Sequence[EngineCard]) -> Markup
     return kit.section(heading, kit.table(heads, rows, row_heads=True), when=rows)
 
 
-def _cell(measure: Measure | None) -> Cell:
+def _cell(measure: EngineMeasure | None) -> Cell:
     if measure is None:
         return Cell(DASH, None)
     return Cell(measure_text(measure), measure.value, _COLOURS[measure.status], measure.finding)

@@ -27,14 +27,14 @@ from simjudge.sim.sensors.camera.chain import srgb_levels
 from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras
 from simjudge.sim.testing.checks import EngineBuilder
-from simjudge.sim.testing.measures import Measure
+from simjudge.sim.testing.measures import EngineMeasure
 from simjudge.sim.vehicle.vehicle import Vehicle
 
 _LENS = lens_with_field("pinhole", (640, 360), 80)
 _RAYS_PER_PIXEL, _PICTURES = 4, 3
 
 
-def measure_engine(builder: EngineBuilder) -> tuple[Measure, ...]:
+def measure_engine(builder: EngineBuilder) -> tuple[EngineMeasure, ...]:
     """Every measure of one engine."""
     return tuple(measure for measurement in MEASUREMENTS for measure in measurement.run(builder))
 
@@ -47,7 +47,7 @@ def engine_cards(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> EngineCards:
-    """Measure engines and write their cards as one page.
+    """EngineMeasure engines and write their cards as one page.
 
     Args:
         engines: names, as `simjudge info engines` lists them, or package.module:Class.

@@ -19,7 +19,7 @@ from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, 
 from simjudge.sim.sensors.lidar.scan import Scan
 from simjudge.sim.testing.card_scene import HEIGHT, PLATES, SIDE, THICKNESS, WALL, card_scene
 from simjudge.sim.testing.checks import EngineBuilder
-from simjudge.sim.testing.measures import SHARE, Measure, Measurement
+from simjudge.sim.testing.measures import SHARE, EngineMeasure, EngineMeasurement
 
 RANGE_NOISE = 0.015  # Metres, of the lidar that is asked for
 LIDAR = Lidar(
@@ -83,7 +83,7 @@ def _directions() -> FloatArray:
     return found
 
 
-def measures_rays(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_rays(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Single rays: distance, what is hit, normals."""
     rays = _directions()
     wanted, hit = true_distance(rays)
@@ -91,16 +91,18 @@ def measures_rays(builder: EngineBuilder) -> Iterator[Measure]:
         found = engine.cast_rays(np.tile((0.0, 0.0, HEIGHT), (len(rays), 1)), rays, {})
         names = [engine.names[index] if index >= 0 else "" for index in found.thing]
     error = np.where(np.isfinite(found.distance), np.abs(found.distance - wanted), np.inf)
-    yield Measure.of(
+    yield EngineMeasure.of(
         "ray distance", "rays", float(error.max()), "m", 0.001, _describe_ranges(found.distance, wanted, rays)
     )
     right = [PLATES[index].name if index < len(PLATES) else "wall" for index in hit]
     wrong = sum(not name.startswith(expected) for name, expected in zip(names, right, strict=True))
-    yield Measure.of("what rays hit", "rays", wrong / len(rays), SHARE, 0.0, "rays name another thing than is there")
+    yield EngineMeasure.of(
+        "what rays hit", "rays", wrong / len(rays), SHARE, 0.0, "rays name another thing than is there"
+    )
     facing = np.einsum("ni,ni->n", found.normal, rays)
     ahead = np.abs(found.normal @ np.array([-1.0, 0, 0]) - 1)
     inwards = bool(np.median(facing) > 0)
-    yield Measure.of(
+    yield EngineMeasure.of(
         "normals",
         "rays",
         float(np.nanmax(ahead)) if np.isfinite(ahead).any() else np.inf,
@@ -122,7 +124,7 @@ def _describe_ranges(found: FloatArray, wanted: FloatArray, rays: FloatArray) ->
     return f"distances are {np.median(found - wanted):+.3f} m off in the median, {ratio:.3f} times what they are"
 
 
-def measures_timed_rays(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_timed_rays(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Rays with times of their own, at a plate that comes nearer."""
     plate, fast = PLATES[4], 10.0
     times = np.linspace(-0.1, 0.0, 11)
@@ -139,7 +141,7 @@ def measures_timed_rays(builder: EngineBuilder) -> Iterator[Measure]:
         )
     error = np.where(np.isfinite(found.distance), np.abs(found.distance - wanted), np.inf)
     still = np.ptp(found.distance) < 0.2 * np.ptp(wanted) if np.isfinite(found.distance).all() else False
-    yield Measure.of(
+    yield EngineMeasure.of(
         "rays in time",
         "rays",
         float(error.max()),
@@ -161,7 +163,7 @@ def capture(engine: Engine, lidar: Lidar = LIDAR) -> Scan:
     return found.scan
 
 
-def measures_scans(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_scans(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """A scan: ranges, noise, rings, times, intensity."""
     with closing(builder(card_scene())) as engine:
         scan = capture(engine)
@@ -171,18 +173,20 @@ def measures_scans(builder: EngineBuilder) -> Iterator[Measure]:
     wanted, hit = true_distance(unit)
     on = np.isfinite(wanted)
     if on.sum() < 100:
-        yield Measure("scan's ranges", "lidar", None, "m", 0.005, "fail", f"only {on.sum()} points where the wall is")
+        yield EngineMeasure(
+            "scan's ranges", "lidar", None, "m", 0.005, "fail", f"only {on.sum()} points where the wall is"
+        )
         return
     off = (distance - wanted)[on]
     middle = float(np.median(off))
-    yield Measure.of(
+    yield EngineMeasure.of(
         "scan's ranges", "lidar", abs(middle), "m", 0.005, _describe_ranges(distance[on], wanted[on], unit[on])
     )
     near = np.abs(off) < _BAND
     astray = float(np.mean(~near))
     astray_words = f"{astray:.0%} of the points are where nothing is"
     words = "left and right are exchanged" if _is_mirrored(points) else astray_words
-    yield Measure.of(
+    yield EngineMeasure.of(
         "scan's places",
         "lidar",
         astray,
@@ -193,7 +197,7 @@ def measures_scans(builder: EngineBuilder) -> Iterator[Measure]:
     noise = 1.4826 * float(np.median(np.abs(off[near] - np.median(off[near])))) if near.any() else math.nan
     words = "range noise is absent" if noise < 0.1 * RANGE_NOISE else f"range noise is {noise:.4f} m, not {RANGE_NOISE}"
     share = abs(noise / RANGE_NOISE - 1) if math.isfinite(noise) else math.inf
-    yield Measure.of("scan's noise", "lidar", share, SHARE, 0.15, words)
+    yield EngineMeasure.of("scan's noise", "lidar", share, SHARE, 0.15, words)
     yield _ring_measure(scan, unit)
     yield _time_measure(scan, unit)
     yield _intensity_measure(scan, points, on & (hit == len(PLATES)))
@@ -207,7 +211,7 @@ def _is_mirrored(points: FloatArray) -> bool:
     return bool(on.any() and np.mean(np.abs(distance - wanted)[on] < _BAND) > 0.99)
 
 
-def _ring_measure(scan: Scan, unit: FloatArray) -> Measure:
+def _ring_measure(scan: Scan, unit: FloatArray) -> EngineMeasure:
     elevation = np.degrees(np.arcsin(np.clip(unit[:, 2], -1, 1)))
     asked = np.degrees(np.array(LIDAR.elevation))
     rings = np.unique(scan.ring)
@@ -215,7 +219,7 @@ def _ring_measure(scan: Scan, unit: FloatArray) -> Measure:
     inside = (rings >= 0) & (rings < len(asked))
     error = float(np.abs(found[inside] - asked[rings[inside]]).max()) if inside.all() else math.inf
     turned = inside.all() and np.abs(found - asked[::-1][rings]).max() < 0.5
-    return Measure.of(
+    return EngineMeasure.of(
         "rings",
         "lidar",
         error,
@@ -225,7 +229,7 @@ def _ring_measure(scan: Scan, unit: FloatArray) -> Measure:
     )
 
 
-def _time_measure(scan: Scan, unit: FloatArray) -> Measure:
+def _time_measure(scan: Scan, unit: FloatArray) -> EngineMeasure:
     """Each point's time against that of a head that turns as asked."""
     beams = lidar_beams(LIDAR)
     order = np.argsort(beams.azimuth, kind="stable")
@@ -241,18 +245,18 @@ def _time_measure(scan: Scan, unit: FloatArray) -> Measure:
         words = "all points have one time"
     elif np.quantile(np.abs(scan.time + LIDAR.window + wanted), 0.95) < 0.02 * LIDAR.window:
         words = "times run against the turn"
-    return Measure.of("times of points", "lidar", error, SHARE, 0.02, words)
+    return EngineMeasure.of("times of points", "lidar", error, SHARE, 0.02, words)
 
 
-def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool_]) -> Measure:
+def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool_]) -> EngineMeasure:
     """Both halves of the wall send light back as their albedos say, at places that mirror each other."""
     near = wall & (np.abs(points[:, 1]) < 3.5) & (np.abs(points[:, 1]) > 0.3)
     left, right = (near & (side * points[:, 1] > 0) for side in (1, -1))
     if not left.any() or not right.any():
-        return Measure("intensity", "lidar", None, SHARE, 0.15, "fail", "no points on both halves of the wall")
+        return EngineMeasure("intensity", "lidar", None, SHARE, 0.15, "fail", "no points on both halves of the wall")
     dark, bright = (float(np.median(scan.intensity[half])) for half in (left, right))
     ratio = bright / dark if dark > 0 else math.inf
-    return Measure.of(
+    return EngineMeasure.of(
         "intensity",
         "lidar",
         abs(ratio / 4 - 1),
@@ -262,10 +266,10 @@ def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool
     )
 
 
-LIDAR_MEASUREMENTS: tuple[Measurement, ...] = (
-    Measurement("rays", ("ray distance", "what rays hit", "normals"), measures_rays),
-    Measurement("rays", ("rays in time",), measures_timed_rays),
-    Measurement(
+LIDAR_MEASUREMENTS: tuple[EngineMeasurement, ...] = (
+    EngineMeasurement("rays", ("ray distance", "what rays hit", "normals"), measures_rays),
+    EngineMeasurement("rays", ("rays in time",), measures_timed_rays),
+    EngineMeasurement(
         "lidar",
         ("scan's ranges", "scan's places", "scan's noise", "rings", "times of points", "intensity"),
         measures_scans,

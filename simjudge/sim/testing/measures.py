@@ -43,7 +43,7 @@ _THIRD = 3  # A plate of which fewer pixels are found is not there
 
 
 @dataclass(frozen=True)
-class Measure:
+class EngineMeasure:
     """What was measured of an engine.
 
     Attributes:
@@ -63,23 +63,23 @@ class Measure:
     finding: str = ""
 
     @classmethod
-    def of(cls, name: str, subject: Subject, value: float, unit: str, limit: float, finding: str = "") -> Measure:
+    def of(cls, name: str, subject: Subject, value: float, unit: str, limit: float, finding: str = "") -> EngineMeasure:
         """A value beside its limit; `finding` is kept where the value is beyond it."""
         good = value <= limit
         return cls(name, subject, value, unit, limit, "pass" if good else "fail", "" if good else finding)
 
 
 @dataclass(frozen=True)
-class Measurement:
+class EngineMeasurement:
     """Something that is measured of an engine; some give several numbers."""
 
     subject: Subject
     names: tuple[str, ...]
-    function: Callable[[EngineBuilder], Iterator[Measure]]
+    function: Callable[[EngineBuilder], Iterator[EngineMeasure]]
 
-    def run(self, builder: EngineBuilder) -> tuple[Measure, ...]:
+    def run(self, builder: EngineBuilder) -> tuple[EngineMeasure, ...]:
         """Measure; an engine that raises has failed, one that leaves the part out cannot be checked."""
-        found: list[Measure] = []
+        found: list[EngineMeasure] = []
         try:
             found.extend(self.function(builder))
         except NotOfferedError as error:
@@ -90,12 +90,14 @@ class Measurement:
             found += self._without(found, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
         return tuple(found)
 
-    def _without(self, found: list[Measure], status: Status, reason: str) -> list[Measure]:
+    def _without(self, found: list[EngineMeasure], status: Status, reason: str) -> list[EngineMeasure]:
         known = {measure.name for measure in found}
-        return [Measure(name, self.subject, None, "", 0.0, status, reason) for name in self.names if name not in known]
+        return [
+            EngineMeasure(name, self.subject, None, "", 0.0, status, reason) for name in self.names if name not in known
+        ]
 
 
-def measures_pictures(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_pictures(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Where plates are in pictures through two lenses, and in the labels."""
     with closing(builder(card_scene(lamp=False))) as engine:
         seen = {plate.name: _picture_box(engine, PINHOLE, plate) for plate in PLATES}
@@ -149,15 +151,15 @@ def _expected(lens: Lens, plate: Plate) -> FloatArray:
     return middle
 
 
-def _place_measures(name: str, lens: Lens, seen: dict[str, _Box], limit: float) -> Iterator[Measure]:
+def _place_measures(name: str, lens: Lens, seen: dict[str, _Box], limit: float) -> Iterator[EngineMeasure]:
     wanted = np.array([_expected(lens, plate) for plate in PLATES])
     found = np.array([seen[plate.name].middle for plate in PLATES])
     missing = [plate.name for plate in PLATES if np.isnan(seen[plate.name].middle).any()]
     if missing:
-        yield Measure(name, "camera", None, "px", limit, "fail", f"not in the picture: {', '.join(missing)}")
+        yield EngineMeasure(name, "camera", None, "px", limit, "fail", f"not in the picture: {', '.join(missing)}")
         return
     error = float(np.linalg.norm(found - wanted, axis=1).max())
-    yield Measure.of(name, "camera", error, "px", limit, _describe_places(found, wanted, lens))
+    yield EngineMeasure.of(name, "camera", error, "px", limit, _describe_places(found, wanted, lens))
 
 
 def _describe_places(found: FloatArray, wanted: FloatArray, lens: Lens) -> str:
@@ -185,7 +187,7 @@ def _without_distortion(lens: Lens) -> Lens:
     return Lens("pinhole", lens.size, lens.focal, lens.centre)
 
 
-def _label_measure(seen: dict[str, _Box], labels: Labels) -> Measure:
+def _label_measure(seen: dict[str, _Box], labels: Labels) -> EngineMeasure:
     """By how much the edges of labelled plates miss those in the picture."""
     name, limit = "label edges", 1.0
     shifts, edges = [], []
@@ -198,13 +200,13 @@ def _label_measure(seen: dict[str, _Box], labels: Labels) -> Measure:
         shifts.append((low + high) / 2 - box.middle)
         edges += [low - (box.middle - box.size / 2), high - (box.middle + box.size / 2)]
     if not edges:
-        return Measure(name, "labels", None, "px", limit, "fail", "no plate is both labelled and seen")
+        return EngineMeasure(name, "labels", None, "px", limit, "fail", "no plate is both labelled and seen")
     x, y = np.median(shifts, axis=0)
     worst = float(np.abs(edges).max())
-    return Measure.of(name, "labels", worst, "px", limit, f"labels lie {x:+.1f}, {y:+.1f} px beside what is seen")
+    return EngineMeasure.of(name, "labels", worst, "px", limit, f"labels lie {x:+.1f}, {y:+.1f} px beside what is seen")
 
 
-def measures_labels(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_labels(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Classes, instances and depth where plates are."""
     with closing(builder(card_scene())) as engine:
         labels = engine.labels(PINHOLE, state())
@@ -216,17 +218,17 @@ def measures_labels(builder: EngineBuilder) -> Iterator[Measure]:
     others = ", ".join(f"{plate.class_id} as {found}" for plate, found in wrong if found)
     words = [f"class {', '.join(map(str, lost))} is missing"] if lost else []
     words += [f"wrong classes: {others}"] if others else []
-    yield Measure.of("classes", "labels", float(len(wrong)), "plates", 0.0, "; ".join(words))
+    yield EngineMeasure.of("classes", "labels", float(len(wrong)), "plates", 0.0, "; ".join(words))
     twice = sorted({number for number in instances if number and instances.count(number) > 1})
     moved = [f"{plate.instance} as {n}" for plate, n in zip(PLATES, instances, strict=True) if n != plate.instance]
     words = [f"ids are not unique: {', '.join(map(str, twice))}"] if twice else []
     words += [f"wrong ids: {', '.join(moved)}"] if moved else []
-    yield Measure.of("instance ids", "labels", float(len(moved)), "plates", 0.0, "; ".join(words))
+    yield EngineMeasure.of("instance ids", "labels", float(len(moved)), "plates", 0.0, "; ".join(words))
     depth = np.array([float(labels.depth[y, x]) for x, y in places])
     wanted = np.array([plate.position[0] - THICKNESS / 2 for plate in PLATES])
     error = np.abs(depth - wanted)
     along = np.array([1 / PINHOLE.rays()[y, x, 2] for x, y in places])
-    yield Measure.of(
+    yield EngineMeasure.of(
         "depth",
         "labels",
         float(error.max()) if np.isfinite(error).all() else np.inf,
@@ -247,7 +249,7 @@ def _describe_depth(depth: FloatArray, wanted: FloatArray, along: FloatArray) ->
     return f"depth is {np.median(ratio):.3f} times what it is"
 
 
-def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_light(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Whether radiance is linear, complete and in the right channels."""
     with closing(builder(card_scene())) as engine:
         picture = engine.render(PINHOLE, [state()], _RAYS)
@@ -260,7 +262,7 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
     order = np.argsort(-coloured)
     colour = np.abs(coloured - wanted[0] / wanted[0].max()).max()
     swapped = "" if order.tolist() == [0, 1, 2] else f": {', '.join(['red', 'green', 'blue'][n] for n in order)}"
-    yield Measure.of(
+    yield EngineMeasure.of(
         "colour channels",
         "camera",
         float(colour),
@@ -272,7 +274,7 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
     )
     grey = slice(1, 4)  # below full scale
     power = np.polyfit(np.log(wanted[grey, 1]), np.log(np.maximum(found[grey, 1], 1e-9)), 1)[0]
-    yield Measure.of(
+    yield EngineMeasure.of(
         "linearity",
         "camera",
         abs(float(power) - 1),
@@ -281,7 +283,7 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
         f"radiance grows with the power {power:.2f} of the light: a gamma or tone curve is inside",
     )
     ratio = float(np.median(brighter[40:80] / np.maximum(picture[40:80], 1e-6)))
-    yield Measure.of(
+    yield EngineMeasure.of(
         "four times the light",
         "camera",
         abs(ratio / 4 - 1),
@@ -290,11 +292,11 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
         f"four times the light is {ratio:.2f} times as bright: the engine exposes or clips by itself",
     )
     level = float(np.median(found[grey] / wanted[grey]))
-    yield Measure.of(
+    yield EngineMeasure.of(
         "light sent out", "camera", abs(level - 1), SHARE, 0.05, f"{level:.2f} times the radiance that plates send out"
     )
     above = float(found[4, 1] / wanted[4, 1])
-    yield Measure.of(
+    yield EngineMeasure.of(
         "above full scale",
         "camera",
         abs(above - 1),
@@ -305,14 +307,14 @@ def measures_light(builder: EngineBuilder) -> Iterator[Measure]:
     yield _wall_measure(picture)
 
 
-def _wall_measure(picture: npt.NDArray[np.float32]) -> Measure:
+def _wall_measure(picture: npt.NDArray[np.float32]) -> EngineMeasure:
     """The light of the lamp on both halves of the wall."""
     shares = []
     for y, z, albedo in ((2.5, 2.0, DARK), (-2.5, 2.2, BRIGHT), (1.0, 2.4, DARK), (-1.0, 2.6, BRIGHT)):
         column, row = np.rint(PINHOLE.project(CAMERA.to_body(np.array([WALL, y, z])))).astype(int)
         shares.append(float(picture[row, column].mean()) / (albedo * wall_radiance(y, z)))
     error = float(np.abs(np.array(shares) - 1).max())
-    return Measure.of(
+    return EngineMeasure.of(
         "light of a lamp",
         "camera",
         error,
@@ -322,7 +324,7 @@ def _wall_measure(picture: npt.NDArray[np.float32]) -> Measure:
     )
 
 
-def measures_instants(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_instants(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Whether pictures and labels show the instant that was asked for."""
     plate = PLATES[2]
     x, y, z = plate.position
@@ -338,13 +340,13 @@ def measures_instants(builder: EngineBuilder) -> Iterator[Measure]:
     there = _expected(PINHOLE, Plate(plate.name, (x, y - 0.6, z), 0, 0, plate.emission))
     step = float(np.linalg.norm(there - _expected(PINHOLE, plate)))
     error = float(np.linalg.norm(later.middle - there)) if np.isfinite(later.middle).all() else np.inf
-    yield Measure.of("picture's instant", "camera", error, "px", 0.3, _late("pictures", error, step))
+    yield EngineMeasure.of("picture's instant", "camera", error, "px", 0.3, _late("pictures", error, step))
     rows, columns = np.nonzero(labels.instance == plate.instance)
     middle = np.array([columns.mean(), rows.mean()]) if len(rows) else np.full(2, np.inf)
     error = float(np.linalg.norm(middle - there))
-    yield Measure.of("labels' instant", "labels", error, "px", 0.6, _late("labels", error, step))
+    yield EngineMeasure.of("labels' instant", "labels", error, "px", 0.6, _late("labels", error, step))
     blur = float(np.abs(both - (one + other) / 2).max())
-    yield Measure.of(
+    yield EngineMeasure.of(
         "motion blur",
         "camera",
         blur,
@@ -360,7 +362,7 @@ def _late(what: str, error: float, step: float) -> str:
     return f"{what} show a body {error:.1f} px from where it was put"
 
 
-def measures_turns(builder: EngineBuilder) -> Iterator[Measure]:
+def measures_turns(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     """Whether a body is turned as its pose says: a plate rolled by 20 degrees."""
     plate, roll = PLATES[4], 20.0
     x, y, z = plate.position
@@ -372,13 +374,15 @@ def measures_turns(builder: EngineBuilder) -> Iterator[Measure]:
     rows, columns = np.nonzero(labels.instance == plate.instance)
     middle = np.array([columns.mean(), rows.mean()]) if len(rows) else np.full(2, np.inf)
     error = float(np.linalg.norm(middle - wanted))
-    yield Measure.of("turned bodies", "labels", error, "px", 1.0, "bodies are turned the other way, or not at all")
+    yield EngineMeasure.of(
+        "turned bodies", "labels", error, "px", 1.0, "bodies are turned the other way, or not at all"
+    )
 
 
-PICTURE_MEASUREMENTS: tuple[Measurement, ...] = (
-    Measurement("camera", ("projection", "label edges", "distorted projection"), measures_pictures),
-    Measurement("labels", ("classes", "instance ids", "depth"), measures_labels),
-    Measurement(
+PICTURE_MEASUREMENTS: tuple[EngineMeasurement, ...] = (
+    EngineMeasurement("camera", ("projection", "label edges", "distorted projection"), measures_pictures),
+    EngineMeasurement("labels", ("classes", "instance ids", "depth"), measures_labels),
+    EngineMeasurement(
         "camera",
         (
             "colour channels",
@@ -390,6 +394,6 @@ PICTURE_MEASUREMENTS: tuple[Measurement, ...] = (
         ),
         measures_light,
     ),
-    Measurement("camera", ("picture's instant", "labels' instant", "motion blur"), measures_instants),
-    Measurement("labels", ("turned bodies",), measures_turns),
+    EngineMeasurement("camera", ("picture's instant", "labels' instant", "motion blur"), measures_instants),
+    EngineMeasurement("labels", ("turned bodies",), measures_turns),
 )

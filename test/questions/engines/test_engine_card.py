@@ -17,12 +17,15 @@ from simjudge.questions.engines.photographs import PhotographGap
 from simjudge.sim.engines.registry import engine_class
 from simjudge.sim.testing.checks import CheckResult
 from simjudge.sim.testing.light_checks import left_is_left_and_up_is_up
-from simjudge.sim.testing.measures import SHARE, Measure
+from simjudge.sim.testing.measures import SHARE, EngineMeasure
 
 SOUND = EngineCard(
     "sound",
     "1.0",
-    (Measure.of("projection", "camera", 0.2, "px", 0.3), Measure.of("what rays hit", "rays", 0.0, SHARE, 0.0)),
+    (
+        EngineMeasure.of("projection", "camera", 0.2, "px", 0.3),
+        EngineMeasure.of("what rays hit", "rays", 0.0, SHARE, 0.0),
+    ),
     (CheckResult(left_is_left_and_up_is_up, "pass", ""),),
     Speed(2.0, 0.25, 40.0),
     (
@@ -33,7 +36,7 @@ SOUND = EngineCard(
 BROKEN = EngineCard(
     "broken",
     "0.1",
-    (Measure.of("projection", "camera", 40.0, "px", 0.3, "the picture is mirrored left to right"),),
+    (EngineMeasure.of("projection", "camera", 40.0, "px", 0.3, "the picture is mirrored left to right"),),
     (CheckResult(left_is_left_and_up_is_up, "fail", "expected: the green cone in the left half"),),
 )
 MISSING = EngineCard("missing", "", problem="engine missing: no such library; install it")
@@ -56,7 +59,7 @@ def test_numbers_have_units_and_rounding_is_none():
     assert value_text(9e-16, "m") == "0 m"
     assert value_text(0.1, "") == "0.1"
     assert measure_text(None) == DASH
-    assert measure_text(Measure("depth", "labels", None, "m", 0.005, "fail", "no depth")) == "not measured"
+    assert measure_text(EngineMeasure("depth", "labels", None, "m", 0.005, "fail", "no depth")) == "not measured"
 
 
 def test_the_page_has_a_column_for_each_engine_and_findings_first(tmp_path):

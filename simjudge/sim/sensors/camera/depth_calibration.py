@@ -39,7 +39,7 @@ _MOVED = 0.2  # Share of pixels that may differ between both halves of the recor
 _SPREAD = 1.3  # Farthest over nearest depth from which both parts of the noise can be told apart
 
 
-class Interval(NamedTuple):
+class FittedNumber(NamedTuple):
     """A number and its 95 % interval."""
 
     value: float
@@ -78,11 +78,11 @@ class DepthCalibration:
     name: str
     frames: int
     size: tuple[int, int]
-    constant: Interval
-    quadratic: Interval
-    holes: Interval
+    constant: FittedNumber
+    quadratic: FittedNumber
+    holes: FittedNumber
     hole_size: int
-    edge_holes: Interval | None
+    edge_holes: FittedNumber | None
     edge_width: int
     judged: tuple[JudgedDepth, ...]
     notes: tuple[str, ...]
@@ -301,7 +301,7 @@ def _depth_bins(facts: _Facts, scene: _SceneMap) -> list[BoolArray]:
 
 def _fit_noise(
     facts: _Facts, scene: _SceneMap, tiles: npt.NDArray[np.int64], step: float, seed: int
-) -> tuple[Interval, Interval, list[str]]:
+) -> tuple[FittedNumber, FittedNumber, list[str]]:
     bins = [part for part in _depth_bins(facts, scene) if part.any()]
     z = np.array([float(scene.depth[part].mean()) for part in bins])
     freedom = np.stack([_sums(tiles, np.where(part, facts.count - 1, 0)) for part in bins], 1)
@@ -326,7 +326,7 @@ def _fit_noise(
 
     whole = fit(np.ones(len(freedom)))
     low, high = np.quantile([fit(drawn) for drawn in _draws(tiles, seed)], [0.025, 0.975], axis=0)
-    constant, quadratic = (Interval(*map(float, numbers)) for numbers in zip(whole, low, high, strict=True))
+    constant, quadratic = (FittedNumber(*map(float, numbers)) for numbers in zip(whole, low, high, strict=True))
     smallest = constant.value + quadratic.value * z.min() ** 2
     if step and smallest < 0.4 * step:
         notes.append(f"near noise, {1000 * smallest:.2g} mm, is below what whole millimetres tell")
@@ -335,7 +335,7 @@ def _fit_noise(
 
 def _fit_holes(
     facts: _Facts, scene: _SceneMap, tiles: npt.NDArray[np.int64], seed: int
-) -> tuple[Interval, int, Interval | None, int]:
+) -> tuple[FittedNumber, int, FittedNumber | None, int]:
     lost = facts.frames - facts.count
     away = (scene.distance > _FARTHEST) & scene.seen
     drawn = _draws(tiles, seed)
@@ -346,7 +346,7 @@ def _fit_holes(
         return float(holes.sum() / max(every.sum(), 1)), (drawn @ holes) / np.maximum(drawn @ every, 1)
 
     base, base_drawn = share(away)
-    holes = Interval(base, *map(float, np.quantile(base_drawn, [0.025, 0.975])))
+    holes = FittedNumber(base, *map(float, np.quantile(base_drawn, [0.025, 0.975])))
     size = 1
     if 0 < base < 1 and facts.both > 0:
         # Two neighbours are in one square with (s - 1) / s, else lost each on its own.
@@ -363,7 +363,7 @@ def _fit_holes(
     value, near = share((scene.distance <= width) & ~scene.blank)
     added = (near - base_drawn) / np.maximum(1 - base_drawn, 1e-9)
     low, high = np.quantile(added, [0.025, 0.975])
-    return holes, size, Interval((value - base) / max(1 - base, 1e-9), float(low), float(min(high, 1.0))), width
+    return holes, size, FittedNumber((value - base) / max(1 - base, 1e-9), float(low), float(min(high, 1.0))), width
 
 
 def _simulate(

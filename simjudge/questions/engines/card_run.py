@@ -47,7 +47,7 @@ def engine_cards(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> EngineCards:
-    """EngineMeasure engines and write their cards as one page.
+    """Measure engines and write their cards as one page.
 
     Args:
         engines: names, as `simjudge info engines` lists them, or package.module:Class.

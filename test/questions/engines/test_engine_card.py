@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import UsageError
+from simjudge.core.installed import installed_folder
+from simjudge.data.sets import read_set
 from simjudge.method.verdicts import Verdict
 from simjudge.page.number_format import DASH
 from simjudge.questions.engines import card_run as module
 from simjudge.questions.engines.card import EngineCard, EngineCards, Speed, measure_text, value_text
 from simjudge.questions.engines.card_page import write_cards_page
 from simjudge.questions.engines.card_run import engine_cards
-from simjudge.questions.engines.photographs import PhotographGap
+from simjudge.questions.engines.photographs import PhotographGap, photograph_gap
 from simjudge.sim.engines.registry import engine_class
 from simjudge.sim.testing.checks import CheckResult
 from simjudge.sim.testing.light_checks import left_is_left_and_up_is_up
@@ -94,3 +96,15 @@ def test_a_card_of_a_sound_engine_and_a_broken_one(tmp_path, monkeypatch):
 def test_an_engine_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(UsageError, match="no engine has this name"):
         engine_cards(["crono"], tmp_path / "card")
+
+
+@pytest.mark.slow
+def test_the_gap_of_a_few_pictures_to_the_photographs(tmp_path):
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    found = photograph_gap("default", "signs_glare", 12, tmp_path / "gap")
+    assert (found.camera, found.pictures) == ("signs_glare", 12)
+    assert (tmp_path / "gap/result").is_dir()
+    made, shipped = (read_set(place) for place in (tmp_path / "gap/pictures", installed_folder("demo/glare")))
+    first = shipped.frame_name.index(made.frame_name[0])
+    box = shipped.objects.box[shipped.objects.frame == first]
+    assert made.objects.box[made.objects.frame == 0] == pytest.approx(box, abs=1)

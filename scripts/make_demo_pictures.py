@@ -6,6 +6,7 @@ beside the pictures, and can be given in place of the data set: the pictures are
 
     scripts/make_demo_pictures.py ../shared/data/real_signals signs_plain 160 1 demo/plain
     scripts/make_demo_pictures.py demo/poses.csv signs_glare 160 1 demo/glare
+    scripts/make_demo_pictures.py demo/poses.csv signs_plain 160 1 /tmp/plain mujoco      # by another engine
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
-import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.data.format_support.sidecar import write_sidecar
-from simjudge.data.sets import read_set
+from simjudge.questions.engines.photographs import write_as_photographs
 
 SIZE, FIELD = (320, 240), 66.0
 FOCAL = SIZE[0] / 2 / math.tan(math.radians(FIELD / 2))
@@ -34,11 +32,6 @@ MIDDLE, TALL = 0.11, 0.07
 """Metres: height of a sign's or light's middle above the ground, and of its label."""
 HEADING = 12.0
 """Degrees, standard deviation of the camera's direction from the course's."""
-LIGHTS = ("green", "red", "yellow")
-MARGINS = {True: (0.45, 0.13, 0.1), False: (0.08, 0.1, 0.04)}
-"""What people left around lights and signs, as shares of width (each side) and height (above, below): read off 14
-enlarged photographs by eye, and rounded."""
-JPEG = 80
 
 
 def drawn_poses(source: Path, count: int, seed: int) -> list[str]:
@@ -60,29 +53,20 @@ def drawn_poses(source: Path, count: int, seed: int) -> list[str]:
     return rows
 
 
-def grow(box: np.ndarray, *, light: bool) -> np.ndarray:
-    """A label as people drew it: centre x, centre y, width, height, as shares of the picture."""
-    side, above, below = MARGINS[light]
-    left, right = box[0] - box[2] * (0.5 + side), box[0] + box[2] * (0.5 + side)
-    top, bottom = box[1] - box[3] * (0.5 + above), box[1] + box[3] * (0.5 + below)
-    left, top, right, bottom = np.clip((left, top, right, bottom), 0, 1)
-    return np.array([(left + right) / 2, (top + bottom) / 2, right - left, bottom - top])
-
-
 def main() -> None:
     """Render, draw the labels anew, and write a data set of JPEG pictures."""
     source, camera, count, seed, out = (*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
+    engine = sys.argv[6] if len(sys.argv) > 6 else "default"
     kept = out.parent / "poses.csv"
     if Path(source).is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text("\n".join(drawn_poses(Path(source), count, seed)) + "\n")
         source = str(kept)
-    render(Path(source).read_text().splitlines()[: count + 1], camera, seed, out)
+    render(Path(source).read_text().splitlines()[: count + 1], camera, seed, out, engine)
 
 
-def render(rows: list[str], camera: str, seed: int, out: Path) -> None:
+def render(rows: list[str], camera: str, seed: int, out: Path, engine: str = "default") -> None:
     """Write the pictures of some rows of a pose file, its header first."""
-    names = ["green", "left", "red", "right", "stop", "straight", "yellow"]
     with tempfile.TemporaryDirectory() as folder:
         poses, rendered = Path(folder) / "poses.csv", Path(folder) / "rendered"
         poses.write_text("\n".join(rows) + "\n")
@@ -99,27 +83,9 @@ def render(rows: list[str], camera: str, seed: int, out: Path) -> None:
             "--mount",
             "body",
         ]
-        subprocess.run([*command, "--out", str(rendered), "--seed", str(seed)], check=True)
+        subprocess.run([*command, "--engine", engine, "--out", str(rendered), "--seed", str(seed)], check=True)
         shutil.rmtree(out, ignore_errors=True)
-        for kind in ("images", "labels"):
-            (out / kind).mkdir(parents=True)
-        for label in sorted((rendered / "labels").rglob("*.txt")):
-            rows = np.loadtxt(label, ndmin=2)
-            picture = next((rendered / "images").rglob(label.stem + ".*"))
-            if not len(rows):
-                continue
-            lines = []
-            for row in rows:
-                number = int(row[0]) - 1  # the scene counts from 1
-                box = grow(row[1:5], light=names[number] in LIGHTS)
-                lines.append(" ".join([str(number), *(f"{value:.6f}" for value in box)]) + "\n")
-            (out / "labels" / label.name).write_text("".join(lines))
-            jpeg = out / "images" / f"{label.stem}.jpg"
-            cv2.imwrite(str(jpeg), cv2.imread(str(picture)), [cv2.IMWRITE_JPEG_QUALITY, JPEG])
-    (out / "data.yaml").write_text(f"train: images\nval: images\nnc: 7\nnames: [{', '.join(names)}]\n")
-    # Each picture is of a place and pose of its own: their order means nothing.
-    frames = replace(read_set(out), independent=True)
-    write_sidecar(frames, out, frames.frame_name, read_set)
+        write_as_photographs(rendered, out)
 
 
 if __name__ == "__main__":

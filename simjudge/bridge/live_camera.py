@@ -30,10 +30,11 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure, FrameFinisher, RawFrame
 from simjudge.sim.capture.ground_truth import Labelling, ground_truth
 from simjudge.sim.engines.chrono import modules as buffers
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult
 from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
 from simjudge.sim.engines.chrono.modules import Factor, frame_pose
 from simjudge.sim.engines.contract import Labels, SceneState
+from simjudge.sim.engines.pinhole_pictures import rays_of_a_scene_state
 from simjudge.sim.sensors.camera.camera import (
     SECOND,
     Camera,

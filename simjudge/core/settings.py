@@ -526,7 +526,7 @@ class EngineSettings(Settings):
 
     engine: str = setting(
         "default",
-        "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class.",
+        "Engine of the simulator: default, baked, mujoco, chrono, a plug-in's name, or package.module:Class.",
         form=file_or_name("NAME|PACKAGE:CLASS"),
         common=True,
     )

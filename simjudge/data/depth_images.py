@@ -1,10 +1,11 @@
-"""Depth images beside the pictures of a set, in metres: files in a folder, or a topic of its recording."""
+"""Depth images in metres: of files and messages, alone or beside the pictures of a set."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, check_image_size
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import one_line
-from simjudge.data.rosbag2.image_messages import raw_values
-from simjudge.data.rosbag2.interfaces import IMAGE, recorded_types
+from simjudge.data.rosbag2.image_messages import packed_pixels
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES, IMAGE, recorded_types
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds, is_recording
@@ -28,6 +30,8 @@ DepthValues: TypeAlias = npt.NDArray[np.float32]
 """Metres, (H, W); NaN where nothing is measured."""
 SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy")
 MILLIMETRE = 0.001
+_PNG = b"\x89PNG"
+_ENCODINGS = {"16UC1": "u2", "mono16": "u2", "32FC1": "f4"}
 _NEAREST_NS = 20_000_000
 """Nanoseconds by which a depth image may be beside its picture."""
 
@@ -54,7 +58,7 @@ class DepthImages(ShortRepr):
         types = recorded_types(((stored.type, stored.definition),))
         message: Any = types.deserialize_cdr(self.recording.read(place), stored.type)
         where = f"{self.where} at {format_seconds(header_stamp(message.header))}"
-        return _metres(raw_values(message, where), self.scale, MILLIMETRE, where)
+        return depth_of_message(message, where, self.scale)
 
 
 def open_depth(path: Path, frames: FrameSet, name: str, scale: float | None, losses: Losses) -> DepthImages:
@@ -87,9 +91,9 @@ def open_depth(path: Path, frames: FrameSet, name: str, scale: float | None, los
 def _of_topic(path: Path, frames: FrameSet, topic: str, scale: float | None, losses: Losses) -> DepthImages:
     recording = Recording(path)
     where = f"{path}: {topic}"
-    if topic not in recording.topics or recording.topics[topic].type != IMAGE:
-        images = [info.topic for info in recording.topic_infos() if info.type == IMAGE]
-        raise SimjudgeError(f"{where}: is no topic of {IMAGE}; there are {', '.join(images) or 'none'}")
+    images = _image_topics(recording)
+    if topic not in images:
+        raise SimjudgeError(f"{where}: is no topic of images; there are {', '.join(images) or 'none'}")
     stamps, places = [], []
     for stored, message in decoded_messages(recording, {topic}, losses):
         stamps.append(header_stamp(message.header))
@@ -115,6 +119,80 @@ def _nearest(
     return pairs
 
 
+def read_depth_images(
+    source: str | Path, topic: str | None = None, *, most: int = 300
+) -> tuple[list[DepthValues], Losses]:
+    """Read the first depth images of a recording or of a folder.
+
+    Args:
+        source: the recording or the folder.
+        topic: of the images in a recording; None: the only one whose images are of depth.
+        most: images that are read.
+
+    Raises:
+        UsageError: the topic must be named.
+        SimjudgeError: there are no depth images.
+    """
+    path, losses = Path(source), Losses()
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES) if path.is_dir() else []
+    images: list[DepthValues] = []
+    for file in files[:most]:
+        _keep(images, losses, partial(read_depth, file))
+    if not files:
+        recording = Recording(path)
+        name = _choose(recording, topic)
+        for stored, message in decoded_messages(recording, {name}, losses):
+            where = f"{path}: {name} at {format_seconds(stored.time)}"
+            _keep(images, losses, partial(depth_of_message, message, where))
+            if len(images) == most:
+                break
+        losses.extend(recording.losses)
+    if not images:
+        why = "; ".join(losses.lines()) or "it is empty"
+        raise SimjudgeError(f"{path}: holds no depth image that can be read; {why}")
+    return images, losses
+
+
+def _keep(images: list[DepthValues], losses: Losses, read: Callable[[], DepthValues]) -> None:
+    try:
+        images.append(read())
+    except SimjudgeError as error:
+        losses.add("depth images that cannot be read", str(error))
+
+
+def _image_topics(recording: Recording) -> list[str]:
+    return [info.topic for info in recording.topic_infos() if info.type in (IMAGE, *COMPRESSED_IMAGES)]
+
+
+def _choose(recording: Recording, topic: str | None) -> str:
+    topics = _image_topics(recording)
+    if topic is not None:
+        name = topic if topic in topics else "/" + topic.lstrip("/")
+        if name not in topics:
+            raise UsageError(f"--topic {topic}: {_listed(recording, topics)}")
+        return name
+    depth = [name for name in topics if "depth" in name]
+    if len(depth) != 1:
+        raise UsageError(f"--topic: name the depth images; {_listed(recording, depth or topics)}")
+    return depth[0]
+
+
+def _listed(recording: Recording, topics: Sequence[str]) -> str:
+    return f"{recording.path} has images in {', '.join(topics) or 'no topic'}"
+
+
+def depth_of_message(message: Any, where: str, scale: float | None = None) -> DepthValues:
+    """The depth of an Image (16UC1, mono16: millimetres; 32FC1), or of a CompressedImage with a 16-bit PNG."""
+    if not hasattr(message, "encoding"):
+        data = bytes(message.data)
+        begin = data.find(_PNG, 0, 64)  # compressed_depth_image_transport puts a header before it
+        return _metres(_decoded(data[max(begin, 0) :], where), scale, MILLIMETRE, where)
+    kind = _ENCODINGS.get(message.encoding)
+    if kind is None:
+        raise ImageError(f"{where}: {message.encoding!r} is not an encoding of depth; {', '.join(_ENCODINGS)} are")
+    return _metres(packed_pixels(message, np.dtype((kind, (1,))), where)[..., 0], scale, MILLIMETRE, where)
+
+
 def read_depth(path: Path, scale: float | None = None) -> DepthValues:
     """Read a depth image: PNG of 16 bits (millimetres), TIFF, EXR or .npy of floats (metres).
 
@@ -127,17 +205,21 @@ def read_depth(path: Path, scale: float | None = None) -> DepthValues:
         elif suffix == ".exr":
             values = _exr(path)
         else:
-            data = np.frombuffer(path.read_bytes(), np.uint8)
-            values = cv2.imdecode(data, cv2.IMREAD_UNCHANGED) if len(data) else None
-    except (OSError, ValueError, cv2.error) as error:
+            values = _decoded(read_bytes(path, LARGEST_IMAGE_FILE), str(path))
+    except (OSError, ValueError) as error:
         raise ImageError(f"{path}: is no depth image that can be read: {one_line(error)}") from error
-    if values is None:
-        raise ImageError(f"{path}: is no depth image that can be read; it is cut off or damaged")
-    if values.ndim != 2:
-        raise ImageError(f"{path}: has the shape {values.shape}; a depth image has rows and columns, and one channel")
-    check_image_size(values.shape[1], values.shape[0], str(path))
     known = MILLIMETRE if suffix == ".png" and values.dtype == np.uint16 else None
     return _metres(values, scale, known, str(path))
+
+
+def _decoded(data: bytes, where: str) -> npt.NDArray[Any]:
+    try:
+        values = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
+    except cv2.error as error:
+        raise ImageError(f"{where}: is no depth image that can be read: {one_line(error)}") from error
+    if values is None:
+        raise ImageError(f"{where}: is no depth image that can be read; it is cut off or damaged")
+    return values
 
 
 def _exr(path: Path) -> npt.NDArray[Any]:
@@ -156,6 +238,9 @@ def _exr(path: Path) -> npt.NDArray[Any]:
 
 def _metres(values: npt.NDArray[Any], scale: float | None, known: float | None, where: str) -> DepthValues:
     """Values in metres. `known`: metres of a step of whole numbers, where it is known."""
+    if values.ndim != 2:
+        raise ImageError(f"{where}: has the shape {values.shape}; a depth image has rows and columns, and one channel")
+    check_image_size(values.shape[1], values.shape[0], where)
     if values.dtype.kind not in "uif":
         raise ImageError(f"{where}: holds {values.dtype}, and no numbers")
     if scale is None and values.dtype.kind != "f":

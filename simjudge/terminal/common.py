@@ -205,7 +205,7 @@ def _columns() -> int:
         return _PIPE
 
 
-ENGINE_HELP = "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class."
+ENGINE_HELP = "Engine of the simulator: default, baked, mujoco, chrono, a plug-in's name, or package.module:Class."
 _LINE_PERIOD = 30.0  # Seconds between the lines that say how far a task is, where there is no terminal
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)

@@ -247,7 +247,7 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     if known is None:
         return _by_cv_bridge(message, where)
     channels, depth, conversion = known
-    pixels = _packed(message, np.dtype((f"u{depth}", (channels,))), where)
+    pixels = packed_pixels(message, np.dtype((f"u{depth}", (channels,))), where)
     if conversion is not None:
         pixels = _converted(pixels, conversion, message.encoding, where)
     # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
@@ -273,7 +273,7 @@ def _two_planes(message: Any, where: str) -> RgbImage:
     return np.ascontiguousarray(_converted(large, conversion, message.encoding, where)[::2, ::2])
 
 
-def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
+def packed_pixels(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
     """Pixels of a type as an array (height, width, channels) without padding, in this machine's byte order."""
     base, channels = pixel.base, pixel.shape[0]
     width, height, step = int(message.width), int(message.height), int(message.step)
@@ -299,7 +299,7 @@ def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]
             f"{where}: a label picture is one of {', '.join(_LABEL_ENCODINGS)}, this one is {message.encoding}"
         )
     kind, names = known
-    pixels = _packed(message, np.dtype((kind, (len(names),))), where)
+    pixels = packed_pixels(message, np.dtype((kind, (len(names),))), where)
     return {name: pixels[..., index].astype(np.int64) for index, name in enumerate(names)}
 
 
@@ -321,7 +321,7 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
     said = f"{where}: encoding {message.encoding!r} is not that of an image that simjudge can read"
     pixel = pixel_type(message.encoding)
     if pixel is not None:
-        pixels = to_rgb(_packed(message, pixel, where), message.encoding)
+        pixels = to_rgb(packed_pixels(message, pixel, where), message.encoding)
         if pixels is not None:
             return pixels
     usable, why_not = load_bridge()
@@ -330,16 +330,6 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
     elif why_not:
         said += f" (cv_bridge is installed and does not work here: {why_not})"
     raise ImageError(said)
-
-
-def raw_values(message: Any, where: str) -> npt.NDArray[np.uint16] | npt.NDArray[np.float32]:
-    """Read the values of a sensor_msgs/Image of depths: whole numbers (16UC1, mono16) or floats (32FC1)."""
-    kinds = {"16UC1": "u2", "mono16": "u2", "32FC1": "f4"}
-    encoding = str(getattr(message, "encoding", ""))
-    if encoding not in kinds:
-        said = encoding or str(getattr(message, "format", ""))
-        raise ImageError(f"{where}: {said!r} is not an encoding of depth; {', '.join(kinds)} are, in sensor_msgs/Image")
-    return _packed(message, np.dtype((kinds[encoding], (1,))), where)[:, :, 0]
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:

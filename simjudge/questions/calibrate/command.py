@@ -170,3 +170,37 @@ def lidar(
             typer.echo(f"not told by the data: {note}")
     print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)
+
+
+@app.command("depth")
+@takes_finite_numbers
+def depth(
+    source: Path = typer.Argument(
+        ..., metavar="INPUT", help="Recording, or folder of 16-bit PNG or TIFF files, of a still scene."
+    ),
+    out: Path = typer.Option(..., "--out", help="File to write, x.yaml: the part depth of a camera file."),
+    topic: str | None = typer.Option(None, "--topic", help="Topic of the depth images.", show_default="the only one"),
+    most: int = typer.Option(300, "--images", min=10, max=10_000, help="Largest number of images to read."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that this command did not write."),
+) -> None:
+    """Fit noise and holes of a depth camera, and write them for a camera file.
+
+    The noise is constant + quadratic z^2, z the depth. Every second image is fitted. The table sets noise and holes of
+    the other images beside those of the simulated camera. Camera and scene must stand; 100 images are good.
+    """
+    from simjudge.questions.calibrate.depth import calibrate_depth
+
+    found = calibrate_depth(source, out, topic=topic, most=most, overwrite=overwrite)
+    made = found.calibration
+    typer.echo(f"{made.frames} depth images, {made.size[0]}x{made.size[1]}")
+    typer.echo(f"noise        constant {made.constant} m, quadratic {made.quadratic} 1/m")
+    typer.echo(f"holes        {made.holes} of pixels, in squares of {made.hole_size} px")
+    edges = (
+        "none" if made.edge_holes is None else f"{made.edge_holes} of pixels up to {made.edge_width} px beside edges"
+    )
+    typer.echo(f"edge holes   {edges}")
+    print_table(found.table)
+    for note in made.notes:
+        print_note(f"note: {note}")
+    print_note(f"wrote {found.path}")
+    exit_if_lost(found.losses)

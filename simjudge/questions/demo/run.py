@@ -12,18 +12,12 @@ from simjudge.core.installed import DETECTOR, find_file, installed_file, install
 from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect, load_detector
 from simjudge.questions.compare.result import ComparisonResult, compare
+from simjudge.questions.engines.photographs import MODEL, REAL, THETA
 from simjudge.questions.report.report import report
 
-MODEL = "real_signals_yolo11n"
-"""Trained on other photographs of the same course."""
-REAL = "photographs"
 SIMULATIONS = {"plain": "plain camera", "glare": "camera with glare"}
 """Folders of pictures below `demo`, and what a page calls them."""
 
-
-THETA = 0.7
-"""At the default of 0.8 too few photographs have a like one for their halves to be compared. This is the next step of
-0.1 at which the control has enough, chosen by these counts alone."""
 SAMPLES = {"real.mcap": "bags/real_stand_in.mcap", "sim.mcap": "bags/sim.mcap"}
 """Sample recordings under the names that the documentation gives them; both are painted."""
 

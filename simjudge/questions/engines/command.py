@@ -135,3 +135,28 @@ def check(
     typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
     if "fail" in found:
         raise typer.Exit(EXIT_FAILED)
+
+
+@app.command("card")
+@takes_finite_numbers
+def card(
+    names: list[str] = typer.Argument(..., metavar="ENGINE...", help="Engines, each a column of the page."),
+    out: Path = typer.Option(..., "--out", help="Folder for the page and its numbers."),
+    photographs: int = typer.Option(
+        0, min=0, max=160, help="Pictures to render for the gap to the photographs of simjudge demo; 0 for none."
+    ),
+) -> None:
+    """Measure engines in a world that is known: labels, camera, lidar, contract, speed, gap to photographs.
+
+    The exit code is 1 where something is wrong with an engine.
+    """
+    from simjudge.questions.engines.card_run import engine_cards
+
+    found = engine_cards(names, out, photographs=photographs, log=print_note, progress=progress)
+    print_table(found.table)
+    wrong = [f"{one.engine}: {line}" for one in found.cards for line in one.findings]
+    for line in wrong:
+        typer.echo(line)
+    print_note(f"page in {found.page_path}")
+    if wrong:
+        raise typer.Exit(EXIT_FAILED)

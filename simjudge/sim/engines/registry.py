@@ -28,11 +28,12 @@ GROUP = "simjudge.sim.engines"  # The group of entry points in which a package r
 OWN_ENGINES = {
     "default": EntryPoint("default", "simjudge.sim.engines.default.default_engine:DefaultEngine", GROUP),
     "baked": EntryPoint("baked", "simjudge.sim.engines.default.baked_engine:BakedEngine", GROUP),
+    "mujoco": EntryPoint("mujoco", "simjudge.sim.engines.mujoco.mujoco_engine:MujocoEngine", GROUP),
     "chrono": EntryPoint("chrono", "simjudge.sim.engines.chrono.chrono_engine:ChronoEngine", GROUP),
 }
 # What an option or setting that chooses an engine takes, in words.
-CHOICES = "default, baked, chrono, a plug-in's name, or package:Class"
-_REMEDIES = dict.fromkeys(("default", "baked"), f"; {install_command('mitsuba')}")
+CHOICES = "default, baked, mujoco, chrono, a plug-in's name, or package:Class"
+_REMEDIES = dict.fromkeys(("default", "baked", "mujoco"), f"; {install_command('mitsuba')}")
 
 
 def registered_engines() -> dict[str, list[EntryPoint]]:
@@ -130,6 +131,10 @@ ENGINE_FORM = TextForm(_parse_engine, str, "NAME|PACKAGE:CLASS")
 _DEFAULT_ABILITIES = (
     "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
 )
+_MUJOCO_ABILITIES = (
+    "can: any vehicle file, all lenses but those that see all around, linear radiance; matt surfaces, no shadows of"
+    " lamps, no reflections, no rolling shutter: another simulator's look on the default engine's physics and rays"
+)
 _CHRONO_ABILITIES = (
     "can: all lenses (directly or looked up), radiance from 8-bit pictures in brackets (16-bit ones where Vulkan's are"
     " right), class, instance and depth; Chrono's own noise and physical camera"
@@ -153,7 +158,7 @@ def engine_availability() -> tuple[EngineAvailability, ...]:
     others = (entries for name, entries in registered_engines().items() if name not in OWN_ENGINES)
     plugins = (_plugin(entry) for entries in others for entry in entries)
     default = _default()
-    return (default, _baked(runs=default.runs), _chrono(), *plugins)
+    return (default, _baked(runs=default.runs), _mujoco(), _chrono(), *plugins)
 
 
 def check_engine(name: str) -> None:
@@ -199,6 +204,20 @@ def _default() -> EngineAvailability:
 def _baked(*, runs: bool) -> EngineAvailability:
     standing = "the default engine with the light of what stands found once: for closed loops; engine default is exact"
     return EngineAvailability("baked", runs=runs, lines=(standing,))
+
+
+def _mujoco() -> EngineAvailability:
+    if importlib.util.find_spec("mujoco") is None:
+        return EngineAvailability("mujoco", runs=False, lines=(f"missing: mujoco; {install_command('mujoco')}",))
+    from simjudge.sim.engines.mujoco.gl_pictures import make_context
+
+    version = f"MuJoCo {importlib.metadata.version('mujoco')}, its own renderer"
+    try:
+        kind, context = make_context()
+    except SimjudgeError as error:
+        return EngineAvailability("mujoco", runs=False, lines=(version, str(error).removeprefix("engine mujoco: ")))
+    context.free()
+    return EngineAvailability("mujoco", runs=True, lines=(f"{version}, OpenGL by {kind}", _MUJOCO_ABILITIES))
 
 
 def _chrono() -> EngineAvailability:

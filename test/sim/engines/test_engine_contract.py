@@ -23,6 +23,17 @@ def test_engine_of_our_own(check, name):
 
 
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
+def test_mujoco_engine(check):
+    pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+    try:
+        check(builder("mujoco"))
+    except SimjudgeError as error:
+        if "there is no OpenGL here" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
 def test_chrono_engine(check):
     pytest.importorskip("pychrono", reason="PyChrono is not installed")
     try:

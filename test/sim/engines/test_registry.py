@@ -47,7 +47,7 @@ def plugins(monkeypatch):
 
 
 def test_our_own_come_through_the_same_registry():
-    assert list(registered_engines())[:3] == ["default", "baked", "chrono"]
+    assert list(registered_engines())[:4] == ["default", "baked", "mujoco", "chrono"]
     assert engine_class("chrono") is ChronoEngine
     assert find_engine("default").value == "simjudge.sim.engines.default.default_engine:DefaultEngine"
 
@@ -55,7 +55,7 @@ def test_our_own_come_through_the_same_registry():
 def test_an_engine_is_found_by_its_registered_name_and_by_its_class(module, plugins):
     module("toy_a", ENGINE)
     plugins(("toy", "toy_a:Toy"))
-    assert list(registered_engines()) == ["default", "baked", "chrono", "toy"]
+    assert list(registered_engines()) == ["default", "baked", "mujoco", "chrono", "toy"]
     assert engine_class("toy") is engine_class("toy_a:Toy")
     assert SimSettings(scene="lab", camera="plain", engine="toy").engine == "toy"
     assert ReplaySettings(scene="lab", camera="plain", engine="toy_a:Toy").engine == "toy_a:Toy"
@@ -67,7 +67,7 @@ def test_an_engine_is_found_by_its_registered_name_and_by_its_class(module, plug
     [
         ("crono", "no engine has this name; is chrono meant"),
         ("tpy", "no engine has this name; is toy meant"),
-        ("zzz", "there are default, baked, chrono, toy, twice, or package:Class"),
+        ("zzz", "there are default, baked, mujoco, chrono, toy, twice, or package:Class"),
         ("a b:C", "the form is package.module:Class"),
         ("a:", "the form is package.module:Class"),
         ("twice", "t:One and t:Two both register it; name the class instead, t:One"),

@@ -30,14 +30,12 @@ from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import (
     DIRECT_LIMIT,
     FULL,
-    Lookup,
     PhysCamera,
     SensorRequest,
     chrono_slopes,
     direct_error,
     direct_request,
     field_for,
-    lookup_for,
 )
 from simjudge.sim.engines.chrono.modules import (
     FACTORS,
@@ -53,6 +51,7 @@ from simjudge.sim.engines.chrono.modules import (
 from simjudge.sim.engines.chrono.scenes import ChronoScene, PlannedBody, PlannedMaterial, ScenePlan
 from simjudge.sim.engines.chrono.views import FARTHEST, ChronoViews, Noisy, Physical
 from simjudge.sim.engines.contract import Labels
+from simjudge.sim.engines.pinhole_pictures import Lookup, average_blocks, look_up, lookup_for, side_of
 from simjudge.sim.scene.model import Collider, Mesh
 from simjudge.sim.sensors.camera.camera import Camera, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens
@@ -221,9 +220,9 @@ class ChronoCameras:
         side = side_of(rays_per_pixel)
         request = self._request(lens, "camera", side)
         if isinstance(request, SensorRequest):
-            return buffers.average_blocks(self._bracketed(request), side)
+            return average_blocks(self._bracketed(request), side)
         asked = SensorRequest(request.size, field_for(request.tangent, self._probed.factors["camera"]))
-        return _looked_up(self._bracketed(asked), request, lens, side)
+        return look_up(self._bracketed(asked), request, lens, side)
 
     def own(self, camera: Camera) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) of the stage as it stands, with what the camera asks of Chrono's own ones.
@@ -299,27 +298,7 @@ class ChronoCameras:
         asked = direct_request(lens, factor, oversample=side) if usable else None
         if asked is not None and direct_error(lens, factor) <= DIRECT_LIMIT:
             return asked
-        return lookup_for(lens, _FINE[sensor] * side)
-
-
-def side_of(rays_per_pixel: int) -> int:
-    """The n of n x n rays a pixel."""
-    side = math.isqrt(rays_per_pixel) if rays_per_pixel > 0 else 0
-    if side < 1 or side * side != rays_per_pixel:
-        raise UsageError(f"{rays_per_pixel} rays a pixel: a square number (1, 4, 9, ...) is needed")
-    return side
-
-
-def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
-    """Rays per pixel, a square, that each instant of an exposure gets so that blur costs about no more rays.
-
-    Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
-    k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
-    the same in all instants, would leave every edge jagged that does not move.
-    """
-    side = side_of(rays_per_pixel)
-    part = side // math.ceil(math.sqrt(scene_states))
-    return max(part, min(side, 2)) ** 2
+        return lookup_for("chrono", lens, _FINE[sensor] * side)
 
 
 def _small(classes: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
@@ -342,23 +321,6 @@ def _pinhole_rays(lookup: Lookup) -> FloatArray:
     rays = np.stack([*np.meshgrid(x, y), np.ones((height, width))], -1)
     unit: FloatArray = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
     return unit
-
-
-def _looked_up(image: npt.NDArray[np.float32], lookup: Lookup, lens: Lens, side: int) -> npt.NDArray[np.float32]:
-    """A pinhole picture seen through our lens: bilinear at n x n rays of each pixel, averaged."""
-    from scipy.ndimage import map_coordinates
-
-    width, height = lens.size
-    offsets = (np.arange(side) + 0.5) / side - 0.5
-    total = np.zeros((height, width, 3))
-    grid = np.stack(np.meshgrid(np.arange(width, dtype=float), np.arange(height, dtype=float)), -1)
-    for down in offsets:
-        for across in offsets:
-            found = lookup.pixels(lens.rays_at(grid + np.array([across, down])))
-            where = [found[..., 1], found[..., 0]]
-            for channel in range(3):
-                total[..., channel] += map_coordinates(image[..., channel], where, order=1, mode="nearest")
-    return (total / side**2).astype(np.float32)
 
 
 _RENDERER_SECONDS = 60.0

@@ -13,10 +13,11 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.bodies import ChronoBodies
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, probe, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, probe
 from simjudge.sim.engines.chrono.modules import STEP, Modules, identify_release, load_modules, whole_steps
 from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_body, plan_scene
 from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.pinhole_pictures import rays_of_a_scene_state
 from simjudge.sim.engines.still_engine import ThingRays, labels_of_rays
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_CLASS, Scene, Thing

@@ -63,8 +63,6 @@ from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarSpec, Returns, unit_directions
 
 DIRECT_LIMIT = 0.1  # Pixels by which Chrono's own rays may miss ours
-STEEPEST = 4.0  # Slope (tan of the angle off the axis) that a looked-up picture may reach: 76 degrees
-_LARGEST = 64_000_000  # Pixels of a picture that Chrono is asked for, at most
 
 
 @dataclass(frozen=True)
@@ -74,22 +72,6 @@ class SensorRequest:
     size: tuple[int, int]  # width and height, pixels
     field: float  # hFOV, radians
     coefficients: Coefficients | None = None  # k1, k2, k3 for SetRadialLensParameters; None: a pinhole
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """Where in a larger pinhole picture our pixels are."""
-
-    tangent: float  # tan of half the horizontal field of that picture
-    size: tuple[int, int]
-
-    def pixels(self, rays: FloatArray) -> FloatArray:
-        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame."""
-        width, height = self.size
-        focal = width / 2 / self.tangent
-        straight = rays[..., :2] / rays[..., 2:]
-        found: FloatArray = straight * focal + np.array([(width - 1) / 2, (height - 1) / 2])
-        return found
 
 
 def slope_factor(field: float, factor: Factor) -> float:
@@ -206,29 +188,6 @@ def direct_error(lens: Lens, factor: Factor) -> float:
     seen = lens.project(np.concatenate([slopes, np.ones((*slopes.shape[:-1], 1))], -1))
     miss = np.linalg.norm(seen - pixels, axis=-1)
     return float(np.max(np.where(np.isfinite(miss), miss, np.inf)))
-
-
-def lookup_for(lens: Lens, oversample: int) -> Lookup:
-    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest."""
-    rays = lens.rays()
-    widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))
-    if widest > math.atan(STEEPEST):
-        raise SimjudgeError(
-            f"engine chrono: the lens sees {math.degrees(widest):.0f} degrees off its axis;"
-            f" up to {math.degrees(math.atan(STEEPEST)):.0f} can be taken from Chrono's pinhole; narrow its field"
-        )
-    slopes = rays[..., :2] / rays[..., 2:]
-    across, down = (float(np.max(np.abs(slopes[..., axis]))) for axis in (0, 1))
-    steps = [np.abs(np.diff(slopes[..., axis], axis=1 - axis)) for axis in (0, 1)]
-    finest = min((float(np.min(step)) for step in steps if step.size), default=2 * across or 1e-3)
-    pitch = finest / oversample
-    width, height = (2 * math.ceil(extent / pitch + 1) for extent in (across, down))
-    if width * height > _LARGEST:
-        raise SimjudgeError(
-            f"engine chrono: this lens needs a pinhole picture of {width}x{height} from Chrono; narrow its field, or"
-            " take a lens that Chrono has (centred, square pixels, pinhole or mild radial)"
-        )
-    return Lookup(width / 2 * pitch, (width, height))
 
 
 FULL = 65535

@@ -290,13 +290,6 @@ def axial_depth(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: 
     return np.asarray(depth, np.float32)
 
 
-def average_blocks(image: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
-    """Means of side x side blocks of a picture (H side, W side, C): float32 (H, W, C); side of a block, pixels."""
-    height, width, channels = image.shape
-    blocks = image.reshape(height // side, side, width // side, side, channels)
-    return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64), np.float32)
-
-
 def _data(buffer: Any, accessor: str, what: str) -> npt.NDArray[Any]:
     if not buffer.HasData():
         raise SimjudgeError(f"engine chrono: the sensor gave no {what}")

@@ -9,6 +9,7 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import PhysCamera, saved_values
+from simjudge.sim.engines.pinhole_pictures import average_blocks
 from simjudge.sim.sensors.camera.lens import lens_with_field
 
 
@@ -59,11 +60,11 @@ def test_light_comes_back_within_half_a_step(value):
 
 def test_means_of_blocks():
     picture = np.random.default_rng(0).random((6, 8, 3)).astype(np.float32)
-    mean = buffers.average_blocks(picture, 2)
+    mean = average_blocks(picture, 2)
     for row, column in ((0, 0), (2, 3)):
         block = picture[2 * row : 2 * row + 2, 2 * column : 2 * column + 2].astype(float)
         assert mean[row, column] == pytest.approx(block.mean((0, 1)), rel=1e-6)
-    assert np.array_equal(buffers.average_blocks(picture, 1), picture)
+    assert np.array_equal(average_blocks(picture, 1), picture)
 
 
 def test_depth_is_along_the_axis():

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
-from simjudge.sim.engines.chrono.lenses import Lookup, PhysCamera, SensorRequest, chrono_slopes
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult
+from simjudge.sim.engines.chrono.lenses import PhysCamera, SensorRequest, chrono_slopes
 from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS
 from simjudge.sim.engines.chrono.views import FARTHEST, noise_filter
+from simjudge.sim.engines.pinhole_pictures import Lookup, rays_of_a_scene_state
 from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 

@@ -18,9 +18,9 @@ from simjudge.sim.engines.chrono.lenses import (
     field_for,
     fit_coefficients,
     inverse_series,
-    lookup_for,
     slope_factor,
 )
+from simjudge.sim.engines.pinhole_pictures import lookup_for
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.distortion import radial_slope
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field, lens_with_focal_length
@@ -141,7 +141,7 @@ def test_hfov_of_a_radial_lens_is_that_of_the_pinhole_of_its_focal_length():
 )
 def test_other_lenses_are_looked_up(lens):
     assert direct_request(lens, "tangent") is None
-    way = lookup_for(lens, 3)
+    way = lookup_for("chrono", lens, 3)
     pixels = way.pixels(lens.rays())
     assert pixels.min() >= 0
     assert (pixels.max((0, 1)) <= np.subtract(way.size, 1)).all()
@@ -155,4 +155,4 @@ def test_other_lenses_are_looked_up(lens):
 
 def test_what_no_pinhole_holds_is_refused():
     with pytest.raises(SimjudgeError, match="narrow its field"):
-        lookup_for(lens_with_field("pinhole", (64, 48), 170), 1)
+        lookup_for("chrono", lens_with_field("pinhole", (64, 48), 170), 1)

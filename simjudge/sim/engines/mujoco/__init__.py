@@ -1,0 +1,1 @@
+"""Engine `mujoco`: scenes through MuJoCo's own renderer."""

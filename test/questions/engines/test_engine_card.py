@@ -1,0 +1,110 @@
+"""The card for simulators: planted defects stand on it by name, a sound engine has none, a missing one is said."""
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from simjudge.core.errors import UsageError
+from simjudge.core.installed import installed_folder
+from simjudge.data.sets import read_set
+from simjudge.method.verdicts import Verdict
+from simjudge.page.chart_data import DASH
+from simjudge.questions.engines import card_run as module
+from simjudge.questions.engines.card import EngineCard, EngineCards, Speed, measure_text, value_text
+from simjudge.questions.engines.card_page import write_cards_page
+from simjudge.questions.engines.card_run import engine_cards
+from simjudge.questions.engines.photographs import PhotographGap, photograph_gap
+from simjudge.sim.engines.registry import engine_class
+from simjudge.sim.testing.checks import CheckResult
+from simjudge.sim.testing.light_checks import left_is_left_and_up_is_up
+from simjudge.sim.testing.measures import SHARE, EngineMeasure
+
+SOUND = EngineCard(
+    "sound",
+    "1.0",
+    (
+        EngineMeasure.of("projection", "camera", 0.2, "px", 0.3),
+        EngineMeasure.of("what rays hit", "rays", 0.0, SHARE, 0.0),
+    ),
+    (CheckResult(left_is_left_and_up_is_up, "pass", ""),),
+    Speed(2.0, 0.25, 40.0),
+    (
+        PhotographGap("signs_plain", 8, 0.24, 0.17, 0.34, Verdict.LARGE_GAP),
+        PhotographGap("signs_glare", 8, None, None, None, Verdict.TOO_FEW),
+    ),
+)
+BROKEN = EngineCard(
+    "broken",
+    "0.1",
+    (EngineMeasure.of("projection", "camera", 40.0, "px", 0.3, "the picture is mirrored left to right"),),
+    (CheckResult(left_is_left_and_up_is_up, "fail", "expected: the green cone in the left half"),),
+)
+MISSING = EngineCard("missing", "", problem="engine missing: no such library; install it")
+
+
+def test_a_card_says_what_is_wrong_in_words():
+    assert SOUND.findings == []
+    assert BROKEN.findings == [
+        "projection: the picture is mirrored left to right",
+        "contract, left is left and up is up: expected: the green cone in the left half",
+    ]
+    cards = EngineCards(Path("out"), (SOUND, BROKEN, MISSING))
+    assert str(cards) == (
+        "sound: nothing wrong, broken: 2 things wrong, missing: cannot run here: no such library; install it"
+    )
+
+
+def test_numbers_have_units_and_rounding_is_none():
+    assert value_text(0.0228, SHARE) == "2.28 %"
+    assert value_text(9e-16, "m") == "0 m"
+    assert value_text(0.1, "") == "0.1"
+    assert measure_text(None) == DASH
+    assert measure_text(EngineMeasure("depth", "labels", None, "m", 0.005, "fail", "no depth")) == "not measured"
+
+
+def test_the_page_has_a_column_for_each_engine_and_findings_first(tmp_path):
+    write_cards_page(tmp_path / "index.html", (SOUND, BROKEN, MISSING))
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert (
+        page.index("broken: projection: the picture is mirrored") < page.index("Labels") if "Labels" in page else True
+    )
+    for words in ("0.2 px", "40 px", "cannot run here", "0.240 (0.170 to 0.340)", "1 of 1", "0 of 1", "2.0"):
+        assert words in page
+
+
+def test_a_card_of_a_sound_engine_and_a_broken_one(tmp_path, monkeypatch):
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    defects = runpy.run_path(str(Path(__file__).parents[2] / "sim/testing/seeded_defects.py"))
+    made = {"left": defects["LeftHanded"], "default": engine_class("default")}
+    monkeypatch.setattr(module, "engine_class", made.get)
+    monkeypatch.setattr(module, "make_engine", lambda name, *more: made[name](*more))
+    monkeypatch.setattr(module, "SPEED_SCENE", "signs")
+    monkeypatch.setattr(module, "ENGINE_CHECKS", (left_is_left_and_up_is_up,))
+    found = engine_cards(["default", "left"], tmp_path / "card")
+    sound, broken = found.cards
+    assert sound.findings == []
+    assert sound.speed.pictures > 0
+    assert any("left-handed" in line for line in broken.findings)
+    content = json.loads((tmp_path / "card/card.json").read_text())
+    assert [entry["engine"] for entry in content["engines"]] == ["default", "left"]
+    assert len(content["engines"][0]["measures"]) == sum(len(each.names) for each in module.MEASUREMENTS)
+    assert found.page_path.is_file()
+
+
+def test_an_engine_that_is_not_there_is_one_line(tmp_path):
+    with pytest.raises(UsageError, match="no engine has this name"):
+        engine_cards(["crono"], tmp_path / "card")
+
+
+@pytest.mark.slow
+def test_the_gap_of_a_few_pictures_to_the_photographs(tmp_path):
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    found = photograph_gap("default", "signs_glare", 12, tmp_path / "gap")
+    assert (found.camera, found.pictures) == ("signs_glare", 12)
+    assert (tmp_path / "gap/result").is_dir()
+    made, shipped = (read_set(place) for place in (tmp_path / "gap/pictures", installed_folder("demo/glare")))
+    first = shipped.frame_name.index(made.frame_name[0])
+    box = shipped.objects.box[shipped.objects.frame == first]
+    assert made.objects.box[made.objects.frame == 0] == pytest.approx(box, abs=1)

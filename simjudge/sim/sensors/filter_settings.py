@@ -76,6 +76,14 @@ class FilterSettings(ReadSettings):
     jpeg: int | None = setting(None, "JPEG quality, 1..100. Default: lossless.")
     # The file of a camera or the name of one that comes with simjudge: its filters, in place of all these.
     camera: str | None = setting(None, "Camera (file or name) whose filters are applied instead of the options above.")
+    # distance, depth: how far away what the pictures show is; the camera's filters before the exposure then act, too.
+    distance: float | None = setting(
+        None, "Distance assumed of all that is seen, for the camera's before_exposure (weather).", unit="m"
+    )
+    depth: Path | None = setting(
+        None,
+        "Folder of depth pictures (16-bit PNG, millimetres) by the frames' names, for the camera's before_exposure.",
+    )
     # Of the noise and of random references.
     seed: int = setting(0, "Seed of noise and random references.", low=0)
 

@@ -43,7 +43,7 @@ BEAM_LEFT = 0.05  # Of a beam, at the meteorological optical range
 FOG_BACKSCATTER = 0.046 / -math.log(BEAM_LEFT)  # Times the extinction: 0.046 / MOR; 1 / sr
 DUST_BACKSCATTER = 1 / 50  # Likewise
 LIGHT = 299_792_458.0  # m/s
-_SEEN_FROM, _SEEN_WHOLLY = 0.9, 1.0  # Metres between which a receiver comes to see its own beam
+_SEEN_FROM, SEEN_WHOLLY = 0.9, 1.0  # Metres between which a receiver comes to see its own beam
 _STEP = 0.1  # Metres between the ranges at which the fog's echo is computed
 _PARTS = 300  # Into which the fog within a pulse is divided
 _FARTHEST = 20.0  # Metres of a surface: beyond, the echo of the fog before it changes no more
@@ -109,7 +109,7 @@ def _strongest(limits, density, delay):  # type: ignore[no-untyped-def]
             width = (end - begin) / _PARTS
             for part in range(_PARTS):
                 r = begin + (part + 0.5) * width
-                seen = min((r - _SEEN_FROM) / (_SEEN_WHOLLY - _SEEN_FROM), 1.0)
+                seen = min((r - _SEEN_FROM) / (SEEN_WHOLLY - _SEEN_FROM), 1.0)
                 wave = math.sin(math.pi * (far - r) / (2 * delay))
                 total += wave * wave * seen * math.exp(-2 * density * r) / (r * r)
             if total * width > largest[n]:

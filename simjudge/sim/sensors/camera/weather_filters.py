@@ -1,7 +1,8 @@
 """Camera filters of the weather by name: fog, dust, rain and spray, by how far away what each pixel sees is.
 
 `simjudge.sim.sensors.fog` and `simjudge.sim.sensors.weather` have the models and their sources. They stand in a
-camera's `before_exposure`, act on linear light, and show the air's light (`red`, `green`, `blue`) where they hide things.
+camera's `before_exposure`, act on linear light, and show the air's light (`red`, `green`, `blue`) where they hide
+things.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ in mm/h. A lidar that in clear air sees a surface of 0.9 as far as `reach` loses
 there: reflected exp(-2 alpha R) / R^2 below 0.9 / reach^2. Rain sends no echo of its own.
 
 Spray: exp(-2 depth) is left. What it sends back from r, of a white surface's there, is pi b(r) (c tau / 2)
-exp(-2 depth), its pulse tau being shorter than the plume; the largest over r^2 counts, where it is not below the power
-0.9 / farthest^2 of the lidar's farthest range. Plumes are patchy: each beam meets a density of its own, gamma
-distributed around the plume's (chosen here).
+exp(-2 depth), its pulse tau being shorter than the plume; the largest over r^2 from 1 m on counts, where it is not
+below the power 0.9 / farthest^2 of the lidar's farthest range. Plumes are patchy: each beam meets a density of its own,
+gamma distributed around the plume's (chosen here).
 
 Source:
     Rain: Goodin, Carruth, Doude and Hudson, "Predicting the influence of rain on LIDAR in ADAS", Electronics 8(1):89,
@@ -28,7 +28,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Number, Vector, conflict
-from simjudge.sim.sensors.fog import DUST_BACKSCATTER, FOG_BACKSCATTER, LIGHT, LidarAir, extinction
+from simjudge.sim.sensors.fog import DUST_BACKSCATTER, FOG_BACKSCATTER, LIGHT, SEEN_WHOLLY, LidarAir, extinction
 from simjudge.sim.sensors.weather import Spray, rain_extinction, rate_problem
 
 Positive = Annotated[float, Number(gt=0)]
@@ -86,7 +86,7 @@ class LidarSpray:
         middle = np.array(self.plume.position)
         width = max(self.plume.size)
         about = rays @ middle
-        begin = np.maximum(about - 4 * width, 0.0)
+        begin = np.maximum(about - 4 * width, SEEN_WHOLLY)
         end = np.minimum(about + 4 * width, distance)
         ranges, strengths = np.full(len(rays), np.inf), np.zeros(len(rays))
         met = np.flatnonzero((end > begin) & (self.plume.depth(rays, distance) > _THIN))

@@ -63,7 +63,7 @@ def rate_problem(rate: float) -> str:
 
 
 @dataclass(frozen=True)
-class View:
+class RainView:
     """How a camera sees drops: as a pinhole of its focal length does."""
 
     size: tuple[int, int]  # height, width, pixels
@@ -79,7 +79,12 @@ class View:
 
 
 def streaks(
-    rate: float, view: View, exposure: float, velocity: tuple[float, float], distance: FloatArray, seed: tuple[int, ...]
+    rate: float,
+    view: RainView,
+    exposure: float,
+    velocity: tuple[float, float],
+    distance: FloatArray,
+    seed: tuple[int, ...],
 ) -> FloatArray:
     """The share of the exposure for which drops cover each pixel: (H, W), 0 to 1.
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from simjudge.sim.sensors.weather import Spray, View, drop_slope, fall_speed, rain_extinction, section, streaks
+from simjudge.sim.sensors.weather import RainView, Spray, drop_slope, fall_speed, rain_extinction, section, streaks
 
-VIEW = View((120, 160), 130.0, 0.5, 3.0)
+VIEW = RainView((120, 160), 130.0, 0.5, 3.0)
 FAR = np.full(VIEW.size, np.inf)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.sim.sensors.camera.filters import AnyImage, as_float, camera_filter, require, require_colours, to_type_of
 from simjudge.sim.sensors.fog import extinction
-from simjudge.sim.sensors.weather import Spray, View, rain_extinction, rate_problem, streaks
+from simjudge.sim.sensors.weather import RainView, Spray, rain_extinction, rate_problem, streaks
 
 
 @camera_filter
@@ -112,7 +112,7 @@ def rain(  # noqa: PLR0913 - what a file may say
         return image.copy()
     beyond = np.maximum(distance - far, 0.0)
     veiled = _veiled("rain", as_float(image), rain_extinction(rate) * beyond, (red, green, blue))
-    view = View(image.shape[:2], _focal(rays), near, far)
+    view = RainView(image.shape[:2], _focal(rays), near, far)
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     covered = streaks(rate, view, seconds, (wind, speed), distance, entropy).astype(np.float32)[:, :, None]
     return to_type_of(image, veiled * (1 - covered) + light * covered)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CAMERA = {"size": [640, 360], "field_of_view": 80, "rate": 10, "exposure_time": 0.008, "filters": ["srgb"]}
 LIDAR = yaml.safe_load((ROOT / "config/sensors/vlp16.yaml").read_text())["roof"]
 # What stands in the camera's file, and what in the lidar's.
-WEATHER = {
+WEATHER: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "clear": ([], {}),
     "rain": ([{"rain": {"rate": 60, "speed": 8}}], {"rain": {"rate": 60, "reach": 100}}),
     "dust": ([{"dust": {"visibility": 40}}], {"dust": {"visibility": 40}}),

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
 from simjudge.geometry.keyframes import Keyframes
@@ -28,6 +28,7 @@ from simjudge.sim.engines.ray_times import EngineWithRayTimes, TimedExposure
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, MeteredFrame, exposure_stamps, middle_stamp
 from simjudge.sim.sensors.camera.chain import (
+    Seen,
     apply_steps,
     develop_light,
     frame_seed,
@@ -36,7 +37,7 @@ from simjudge.sim.sensors.camera.chain import (
     stored_quality,
 )
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
-from simjudge.sim.sensors.camera.lens import Lens
+from simjudge.sim.sensors.camera.picture_distances import ray_lengths
 
 _BEFORE, _WITHIN = 3, 4  # Set the seeds of filters before and within an exposure apart from those of the chain
 
@@ -152,11 +153,11 @@ def develop(
     `depth` (H, W), as `Labels` has it: for filters before the exposure that ask for distances.
     """
     if camera.before_exposure:
-        distance = None
+        seen = None
         if depth is not None and any(needs_distance(step) for step in camera.before_exposure):
-            distance = ray_lengths(camera.lens, depth)
+            seen = Seen(ray_lengths(camera.lens, depth), camera.lens.rays(), camera.exposure_time)
         seed_before = (*frame_seed(seed, frame_name), _BEFORE)
-        radiance = apply_steps(radiance, camera.before_exposure, seed_before, distance)
+        radiance = apply_steps(radiance, camera.before_exposure, seed_before, seen)
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
     metered, amplification = None, 1.0
     if camera.auto_exposure is not None:
@@ -171,16 +172,6 @@ def develop(
     pixels = develop_light(light, camera.steps[:-1], entropy, amplification)
     encoded = EncodedImage(encode_jpeg(pixels, quality), ".jpg")
     return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray, metered)
-
-
-def ray_lengths(lens: Lens, depth: npt.NDArray[np.float32]) -> FloatArray:
-    """Metres along each pixel's ray (H, W) to what it sees, inf for nothing; `depth` as `Labels` has it."""
-    if lens.omnidirectional:
-        return depth.astype(np.float64)
-    along = lens.rays()[:, :, 2]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lengths = depth / along
-    return np.where(np.isfinite(lengths), lengths, np.inf)
 
 
 # A body that moves by less in an exposure, metres and parts of a quaternion, stands: resting bodies tremble.

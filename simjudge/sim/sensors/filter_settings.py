@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import ReadSettings, TextForm, file_or_name, setting
+from simjudge.core.settings import ReadSettings, Settings, TextForm, file_or_name, setting
 
 MATCH_BY = ("set", "twin", "random")  # What of a reference an image is matched to
 Gains = tuple[float, float, float]
@@ -27,7 +27,20 @@ _GAINS = TextForm(channel_gains, lambda gains: ",".join(f"{gain:g}" for gain in 
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterSettings(ReadSettings):
+class DistanceSettings(Settings, panel="Weather in recorded images"):
+    """How far away what the images show is; the camera's filters before the exposure then act, too."""
+
+    distance: float | None = setting(
+        None, "Distance assumed of all that is seen, for the camera's before_exposure (weather).", unit="m"
+    )
+    depth: Path | None = setting(
+        None,
+        "Folder of depth pictures (16-bit PNG, millimetres) by the frames' names, for the camera's before_exposure.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterSettings(DistanceSettings, ReadSettings):
     """What is done to the images, in the order of the fields."""
 
     # Images that another program has made of the set's own, by the same names; taken in their place.

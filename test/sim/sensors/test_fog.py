@@ -10,14 +10,15 @@ from scipy.integrate import quad
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.fog import LidarFog, extinction
+from simjudge.sim.sensors.fog import LidarAir, extinction
 from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar_weather import LidarWeather
 from simjudge.sim.sensors.lidar.scan import RayHits, measure
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 LIGHT = 299_792_458.0
 STILL = Keyframes.build([0.0], [[Pose()]])
-THICK = LidarFog(extinction(None, None, 50.0))
+THICK = LidarAir(extinction(None, None, 50.0))
 
 
 def test_the_three_ways_to_give_fog_are_one():
@@ -46,7 +47,7 @@ def soft_echo(far, limit, density, pulse):
 @pytest.mark.parametrize("limit", [2.0, 5.0, math.inf])
 @pytest.mark.parametrize(("optical_range", "pulse"), [(50.0, 20e-9), (20.0, 20e-9), (150.0, 5e-9)])
 def test_the_echo_is_the_largest_of_the_integral(optical_range, pulse, limit):
-    fog = LidarFog(extinction(None, None, optical_range), pulse)
+    fog = LidarAir(extinction(None, None, optical_range), pulse)
     (place,), (strength,) = fog.echo(np.array([limit]))
     shift = LIGHT * pulse / 2
     powers = [soft_echo(far, limit, fog.density, pulse) for far in np.arange(0.9, min(limit, 10) + 2 * shift, 0.02)]
@@ -58,7 +59,7 @@ def test_the_echo_is_the_largest_of_the_integral(optical_range, pulse, limit):
 
 def beams(distance, reflected, **more):
     """One beam for each distance, all level."""
-    lidar = replace(Lidar("roof", 10, len(distance), (0.0,), (0.5, 200.0), fog=THICK), **more)
+    lidar = replace(Lidar("roof", 10, len(distance), (0.0,), (0.5, 200.0), weather=LidarWeather(air=THICK)), **more)
     hits = RayHits(np.array(distance), np.arange(len(distance)), np.array(reflected))
     return measure(lidar, hits, STILL, np.random.default_rng(0))
 
@@ -102,7 +103,7 @@ def test_a_sensors_file_says_the_fog(tmp_path):
     text = "roof: {{kind: lidar, rate: 10, columns: 4, range: [0.5, 50], fog: {fog}}}\n"
     path.write_text(text.format(fog="{optical_range: 50, pulse: 5}"))
     (spec,) = read_sensors(path)
-    fog = spec.model().fog
+    fog = spec.model().weather.air
     assert (fog.density, fog.pulse) == pytest.approx((THICK.density, 5e-9))
     for wrong, says in (("{density: 0.1, visibility: 40}", "fog"), ("{}", "fog"), ("{density: -1}", "above 0")):
         path.write_text(text.format(fog=wrong))

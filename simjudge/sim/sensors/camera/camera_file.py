@@ -64,6 +64,7 @@ from simjudge.sim.sensors.camera.chain import (
     ENCODING,
     LINEAR_NOISE,
     SAME_NOISE,
+    Seen,
     Step,
     apply_steps,
     needs_distance,
@@ -81,7 +82,7 @@ _LARGEST_SIDE = 20000  # Pixels
 _PLAIN_RATE = 30.0  # Images a second of a camera of which nothing is known but its calibration
 _DEFAULT_SAMPLES = {"moments": 4, "rays": 16}  # Moments of an exposure where the file does not say
 _TRIAL = np.full((8, 8, 3), 0.5)  # An image on which filters are tried
-_FAR = np.full((8, 8), 10.0)  # Metres to what it shows
+_FAR = Seen(np.full((8, 8), 10.0), Lens("pinhole", (8, 8), (8.0, 8.0), (3.5, 3.5)).rays())  # What it shows
 _SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
 
 
@@ -105,7 +106,7 @@ class FilterType(FieldType):
             raise conflict(str(error)) from error
         _check_types(step)
         try:
-            apply_steps(_TRIAL, [step], distance=_FAR)
+            apply_steps(_TRIAL, [step], seen=_FAR)
         except (UsageError, cv2.error, ValueError, OverflowError) as error:
             raise conflict(" ".join(str(error).split())) from error
         return step

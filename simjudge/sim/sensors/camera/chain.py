@@ -22,7 +22,8 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
-from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, AnyImage, FloatImage, as_uint8
+from simjudge.sim.sensors.camera import weather_filters as _weather_filters  # noqa: F401 - registers them
+from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, SEEN, AnyImage, FloatImage, as_uint8
 from simjudge.sim.sensors.camera.isp import emva1288_noise, linear_light, physical_noise, srgb
 
 _FIRST = 0x39000000  # Bits of 2^-13 as float32, from which on the table reaches; what is darker is black
@@ -133,6 +134,14 @@ class FrameStep:
     function: Callable[[int, AnyImage], AnyImage]
 
 
+class Seen(NamedTuple):
+    """How a picture was seen, for filters that ask for it."""
+
+    distance: FloatArray  # (H, W), metres along each pixel's ray, inf for nothing
+    rays: FloatArray  # (H, W, 3), unit, optical frame
+    exposure_time: float = 0.0  # seconds
+
+
 BoundStep = Step | Callable[[AnyImage], AnyImage]  # A step for one image
 
 
@@ -140,14 +149,14 @@ def apply_steps(
     image: AnyImage,
     steps: Sequence[BoundStep],
     seed: int | tuple[int, ...] = 0,
-    distance: FloatArray | None = None,
+    seen: Seen | None = None,
 ) -> AnyImage:
     """Run an image (H, W, 3) through a chain, in floating point: uint8 rounds and saturates once, at the end.
 
-    `distance` (H, W): metres to what each pixel sees, for filters that ask for it; None where it is not known.
+    `seen`: for filters that ask how far away things are; None where that is not known.
     """
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
-    current = _run(linear_light(current) if encodes(steps) else current, steps, seed, distance=distance)
+    current = _run(linear_light(current) if encodes(steps) else current, steps, seed, seen=seen)
     return as_uint8(current) if image.dtype == np.uint8 else current
 
 
@@ -178,7 +187,7 @@ def encodes(steps: Sequence[BoundStep]) -> bool:
 
 def needs_distance(step: Step) -> bool:
     """Whether a filter asks how far away what each pixel sees is."""
-    return "distance" in CAMERA_FILTERS.supplied(step.name)
+    return not CAMERA_FILTERS.supplied(step.name).isdisjoint(SEEN)
 
 
 def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
@@ -202,16 +211,17 @@ def _run(
     steps: Sequence[BoundStep],
     seed: int | tuple[int, ...],
     amplification: float = 1.0,
-    distance: FloatArray | None = None,
+    seen: Seen | None = None,
 ) -> AnyImage:
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     for number, step in enumerate(steps):
         if not isinstance(step, Step):
             current = step(current)
             continue
-        supplied = {"seed": (*entropy, number), "amplification": amplification, "distance": distance}
-        if distance is None and needs_distance(step):
+        if seen is None and needs_distance(step):
             raise UsageError(f"filter {step.name}: needs distances; it stands in a camera's before_exposure alone")
+        supplied: dict[str, object] = {"seed": (*entropy, number), "amplification": amplification}
+        supplied |= seen._asdict() if seen is not None else {}
         given = {name: supplied[name] for name in CAMERA_FILTERS.supplied(step.name)}
         current = CAMERA_FILTERS.find(step.name)(current, **step.parameters, **given)
     return current

@@ -7,6 +7,7 @@ that no pixel is empty; towards the middle the lens's own distortion shows. Labe
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from simjudge.sim.sensors.camera.adaptation import (
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, apply_steps, filtered
+from simjudge.sim.sensors.camera.picture_distances import PictureDistances, before_exposure, depth_files
 from simjudge.sim.sensors.filter_settings import FilterSettings
 
 _EDGE_POINTS = 9  # Points along each edge of a box that are followed
@@ -169,6 +171,8 @@ _NO_FILTERS = (
     "rate",
     "match_by",
     "fourier_share",
+    "distance",
+    "depth",
     "seed",
 )  # Settings that alone ask for nothing
 
@@ -248,6 +252,13 @@ def _check(settings: FilterSettings, camera: Camera | None) -> None:
         raise UsageError("--camera brings its own filters: leave out --blur, --noise and the like, or write them there")
     if settings.match_by != "set" and not references:
         raise UsageError(f"--match-by {settings.match_by}: nothing is to be matched; give --match-exposure SET, say")
+    if settings.distance is not None and settings.depth is not None:
+        raise UsageError("--distance and --depth: give one of them")
+    if settings.distance is not None and not 0 < settings.distance < math.inf:
+        raise UsageError(f"--distance {settings.distance:g}: metres above 0 are needed")
+    far = settings.distance is not None or settings.depth is not None
+    if far and (camera is None or not camera.before_exposure):
+        raise UsageError("--distance and --depth are for a --camera that has filters in before_exposure")
     geometry = (settings.images, settings.lens)
     if camera is None and not fixed and not references and geometry == (None, None):
         flags = [row.flag for row in declared(FilterSettings) if row.name not in _NO_FILTERS]
@@ -267,7 +278,7 @@ def _steps(
     frames: FrameSet, settings: FilterSettings, camera: Camera | None, losses: Losses, progress: ProgressBar
 ) -> tuple[FrameSet, list[Step | FrameStep]]:
     if camera is not None:
-        return frames, list(camera.steps)
+        return frames, [*_before_exposure(frames, settings, camera), *camera.steps]
     sets = {path: read_set(path, allow_outside=settings.allow_outside) for path in settings.references.values()}
     rows: dict[Path, IntArray] = {}
     for path, reference in sets.items():
@@ -281,6 +292,15 @@ def _steps(
             rows[path] = pictures.draw(frames.frame_name, settings.seed)
         found[key] = pictures.step(_adaptation(key, frames, settings), rows.get(path), progress)
     return frames, [found[row.name] for row in declared(FilterSettings) if row.name in found]
+
+
+def _before_exposure(frames: FrameSet, settings: FilterSettings, camera: Camera) -> list[Step | FrameStep]:
+    """What the camera does to light before the exposure, where it is said how far away things are."""
+    if settings.distance is None and settings.depth is None:
+        return []
+    files = () if settings.depth is None else depth_files(settings.depth, frames.frame_name)
+    distances = PictureDistances(camera.lens, settings.distance, files)
+    return [before_exposure(camera, distances, frames.frame_name, settings.seed)]
 
 
 def _adaptation(key: str, frames: FrameSet, settings: FilterSettings) -> Adaptation:
@@ -299,10 +319,14 @@ def _described_camera(settings: FilterSettings, log: Log) -> Camera | None:
     if settings.camera is None:
         return None
     camera = read_camera(settings.camera)
-    if not camera.steps:
+    far = settings.distance is not None or settings.depth is not None
+    if not camera.steps and not (far and camera.before_exposure):
         raise UsageError(f"camera {camera.name} has no filters ({camera.path}): its pictures would be a mere copy")
-    if camera.before_exposure or camera.within_exposure:
-        log(f"filters of camera {camera.name} before and within the exposure are not applied: these images are exposed")
+    left_out = ["within"] if camera.within_exposure else []
+    left_out = ["before", *left_out] if camera.before_exposure and not far else left_out
+    if left_out:
+        where = " and ".join(left_out)
+        log(f"filters of camera {camera.name} {where} the exposure are not applied: these images are exposed")
     if camera.lens.model != "pinhole":
         log(f"the {camera.lens.model} lens of camera {camera.name} is not applied, only its filters are")
     return camera
@@ -346,6 +370,8 @@ def _provenance(
         "filters": [
             {"name": step.name, "parameters": dict(step.parameters) if isinstance(step, Step) else {}} for step in steps
         ],
+        "distance": settings.distance,
+        "depth": None if settings.depth is None else str(settings.depth),
         "seed": settings.seed,
     }
     if settings.images is not None:

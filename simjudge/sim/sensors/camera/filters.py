@@ -10,9 +10,10 @@ the image as it is, and returns another of the same type (`as_float` and `to_typ
 `simjudge.sim.sensors.filter_registry` says how it is found. With a parameter `seed` it is random, and must draw the
 same numbers from the same seed. With a parameter `amplification` it is told by what the camera's amplifier multiplies
 (`camera`), 1 without one. With a parameter `distance` it is told how far away, along each pixel's ray, what is seen is,
-(H, W) metres, inf for nothing; it then stands in a camera's `before_exposure`, where distances are known.
+(H, W) metres, inf for nothing; it then stands in a camera's `before_exposure`, where distances are known. There it may
+have `rays`, (H, W, 3), unit, in the optical frame, and `exposure_time`, seconds, too.
 
-`sharpen` is in `simjudge.sim.sensors.camera.filters`, Bayer patterns in `simjudge.sim.sensors.camera.isp`.
+Weather is in `simjudge.sim.sensors.camera.weather_filters`, Bayer patterns in `simjudge.sim.sensors.camera.isp`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.core.images import encode_jpeg
 from simjudge.sim.sensors.filter_registry import FilterRegistry
-from simjudge.sim.sensors.fog import extinction
 
 WIDEST_BLUR = 1000  # Pixels of standard deviation: the kernel grows with it
 FULL_SCALE = 255.0
@@ -37,8 +37,9 @@ AnyImage = npt.NDArray[Any]  # uint8 or floating point, height x width x 3, red 
 FloatImage = npt.NDArray[np.floating[Any]]
 Filter = Callable[..., AnyImage]
 
+SEEN = ("distance", "rays", "exposure_time")  # Parameters that say how a picture was seen
 # All filters of cameras. Each takes the image and keyword parameters.
-CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification", "distance"}))
+CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification", *SEEN}))
 camera_filter = CAMERA_FILTERS.register  # The decorator that registers a filter under its function's name
 
 
@@ -177,41 +178,6 @@ def haze(image: AnyImage, *, density: float, red: float = 0.8, green: float = 0.
     require(0 <= density <= 1, f"haze: density {density}; it must be in 0..1")
     require(bool(np.all(np.isfinite(air)) and np.all(air >= 0)), f"haze: light {red}, {green}, {blue}; 0 or more each")
     return to_type_of(image, as_float(image) * (1 - density) + density * air)
-
-
-@camera_filter
-def fog(
-    image: AnyImage,
-    *,
-    distance: FloatArray,
-    density: float | None = None,
-    visibility: float | None = None,
-    optical_range: float | None = None,
-    red: float = 0.8,
-    green: float = 0.8,
-    blue: float = 0.8,
-) -> AnyImage:
-    """See through fog: light J from d metres becomes J t + A (1 - t), t = exp(-density d) (Koschmieder).
-
-    Args:
-        image: (H, W, 3), uint8 or floating point, linear light.
-        distance: (H, W), metres along each pixel's ray, inf for nothing.
-        density: extinction coefficient, 1/m, above 0; or one of the next two.
-        visibility: metres at which 2 % of a contrast is left: 3.912 / density.
-        optical_range: metres at which 5 % of a beam is left (MOR): 2.996 / density.
-        red: light A of the air, as green and blue are, 0 or more.
-
-    Returns:
-        The image in fog, same type and shape.
-    """
-    require_colours(image, "fog")
-    given = [value for value in (density, visibility, optical_range) if value is not None]
-    require(len(given) == 1, "fog: give one of density, visibility and optical_range")
-    require(0 < given[0] < math.inf, f"fog: {given[0]}; a number above 0 is needed")
-    air = np.array([red, green, blue], np.float32)
-    require(bool(np.all(np.isfinite(air)) and np.all(air >= 0)), f"fog: light {red}, {green}, {blue}; 0 or more each")
-    left = np.exp(-extinction(density, visibility, optical_range) * distance).astype(np.float32)[:, :, None]
-    return to_type_of(image, as_float(image) * left + air * (1 - left))
 
 
 @camera_filter

@@ -21,8 +21,17 @@ from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict
 from simjudge.core.text import Json
 from simjudge.sim.sensors.filter_registry import STAGES, FilterStep
-from simjudge.sim.sensors.fog import LidarFog, extinction
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
+from simjudge.sim.sensors.lidar.lidar_weather import (
+    CLEAR,
+    LidarDustFields,
+    LidarFogFields,
+    LidarRainFields,
+    LidarSprayFields,
+    LidarWeather,
+    Positive,
+    read_weather,
+)
 from simjudge.sim.sensors.sensor_spec import FilterSteps, SensorFields, SensorSpec
 
 Returns = Literal["strongest", "first", "last", "mean", "dual"]
@@ -87,7 +96,7 @@ class Lidar:
     # Whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
     deskew: bool = False
     allow_self: bool = False  # Whether it may see mostly the car that carries it
-    fog: LidarFog | None = None  # around it; None: the air is clear
+    weather: LidarWeather = CLEAR  # around it
 
     @property
     def full_turn(self) -> bool:
@@ -172,7 +181,6 @@ _MOST_SAMPLES = 16
 _MOST_KNOTS = 1024
 _MOST_RAYS = 50_000_000  # Rays of a turn: what 24 bytes a ray and a few copies leave in the memory of a usual computer
 
-Positive = Annotated[float, Number(gt=0)]
 NotNegative = Annotated[float, Number(ge=0)]
 Degrees = Annotated[float, Number(ge=-90, le=90)]
 
@@ -253,28 +261,6 @@ class LidarSpec(SensorSpec):
         return self.lidar
 
 
-class LidarFogFields(Fields):
-    """Fog around the lidar; give one of density, visibility and optical_range."""
-
-    density: Positive | None = None
-    """Extinction coefficient, 1/m."""
-    visibility: Positive | None = None
-    """Metres at which 2 % of a contrast is left: 3.912 / density."""
-    optical_range: Positive | None = None
-    """Metres at which 5 % of a beam is left (MOR): 2.996 / density."""
-    pulse: Positive = 20.0
-    """Width of the lidar's pulse at half its power, nanoseconds."""
-
-    @model_validator(mode="after")
-    def _check(self) -> LidarFogFields:
-        self.only("density", "visibility", "optical_range", subject="fog")
-        return self
-
-    def fog(self) -> LidarFog:
-        """The fog."""
-        return LidarFog(extinction(self.density, self.visibility, self.optical_range), self.pulse * 1e-9)
-
-
 class LidarFields(SensorFields):
     """A lidar: beams that turn, or fire at once."""
 
@@ -320,6 +306,12 @@ class LidarFields(SensorFields):
     """Whether most points may be on the car that carries it; else this is an error."""
     fog: LidarFogFields | None = None
     """Fog around the lidar; clear air, if left out."""
+    dust: LidarDustFields | None = None
+    """Dust around the lidar; none, if left out."""
+    rain: LidarRainFields | None = None
+    """Rain around the lidar; none, if left out."""
+    spray: LidarSprayFields | None = None
+    """A plume of spray before the lidar; none, if left out."""
 
     filters: Annotated[tuple[FilterStep, ...], FilterSteps(CloudFilterStep)] = ()
     """What clouds go through: a list of filters by name, or one for each stage (generate, filter, access)."""
@@ -363,6 +355,7 @@ class LidarFields(SensorFields):
             raise conflict("several rays a beam need a divergence that they can be spread over", "samples")
         if len(self.head_deviation) == 1:
             raise conflict("one number says nothing of a turn: give two or more, or none", "head_deviation")
+        read_weather(self.fog, self.dust)
         rays = self.columns * len(rings) * (2 * self.samples - 1) ** 2
         if rays > _MOST_RAYS:
             raise conflict(f"{rays / 1e6:.0f} million rays a turn are over {_MOST_RAYS / 1e6:.0f} million", "columns")
@@ -424,7 +417,7 @@ class LidarFields(SensorFields):
             ),
             deskew=self.deskew,
             allow_self=self.allow_self,
-            fog=None if self.fog is None else self.fog.fog(),
+            weather=read_weather(self.fog, self.dust, self.rain, self.spray),
         )
 
 

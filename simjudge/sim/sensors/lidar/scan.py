@@ -19,6 +19,7 @@ from simjudge.data.clouds import Table
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.sensors.lidar.cloud_filters import NO_FILTERS, CloudFilters, MeasuredCloud
 from simjudge.sim.sensors.lidar.lidar import Beams, Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.lidar_weather import Device, through_weather
 from simjudge.sim.sensors.lidar.rays import BeamReturns, beam_returns
 
 Indices = npt.NDArray[np.int64]
@@ -72,7 +73,12 @@ def measure(
     """
     beams = lidar_beams(lidar)
     ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)
-    ranges, power, thing = _in_fog(lidar, ranges, power, hits.thing.reshape(len(beams), -1))
+    thing = hits.thing.reshape(len(beams), -1)
+    weather_random = _aside(random)
+    if lidar.weather:
+        device = Device(lidar.range, lidar.returns, lidar.threshold)
+        ranges, power, of_air = through_weather(lidar.weather, device, beams.directions, ranges, power, weather_random)
+        thing = np.where(of_air, -1, thing)
     near, far = lidar.range
     ranges = np.where((ranges >= near) & (ranges <= far), ranges, np.inf)
     if np.isfinite(lidar.intensity.falloff):
@@ -86,6 +92,9 @@ def measure(
         seen &= random.random(seen.shape) >= lidar.noise.drop_out
     truth = _exact_cloud(lidar, beams, returns, seen, filters.stamp)
     cloud = filters.run(truth, "generate")
+    if cloud is not None and lidar.weather.rain is not None:
+        strayed = weather_random.normal(size=seen.shape)[seen][cloud.row]
+        cloud = replace(cloud, range=cloud.range + strayed * lidar.weather.rain.deviation(cloud.range))
     cloud = None if cloud is None else filters.run(_noisy(lidar, cloud, seen, random), "filter")
     cloud = None if cloud is None else filters.run(cloud, "access")
     if cloud is None:
@@ -111,23 +120,10 @@ def measure(
     )
 
 
-def _in_fog(
-    lidar: Lidar, ranges: FloatArray, power: FloatArray, thing: Indices
-) -> tuple[FloatArray, FloatArray, Indices]:
-    """What each ray brings back through fog: the light that is left, or the echo of the fog itself (no thing)."""
-    if lidar.fog is None:
-        return ranges, power, thing
-    echo_range, echo = lidar.fog.echo(ranges)
-    left = power * lidar.fog.left(ranges)
-    if lidar.returns == "last":
-        heard = ~np.isfinite(ranges)
-    elif lidar.returns == "first":
-        heard = echo >= lidar.threshold
-    else:
-        with np.errstate(invalid="ignore"):
-            heard = echo / echo_range**2 > left / ranges**2
-    heard &= (echo > 0) & (echo_range >= lidar.range[0])
-    return np.where(heard, echo_range, ranges), np.where(heard, echo, left), np.where(heard, -1, thing)
+def _aside(random: np.random.Generator) -> np.random.Generator:
+    """A generator for the weather, so that a lidar's own noise is the same in all weathers."""
+    kind: Any = random.bit_generator
+    return np.random.Generator(kind.jumped())
 
 
 def _exact_cloud(

@@ -10,15 +10,17 @@ from solid_scenes import box, random_scene, scene_of
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture, FrameExposure, Metering, develop, gather_light, ray_lengths
+from simjudge.sim.capture.capture import Capture, FrameExposure, Metering, develop, gather_light
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Fog
 from simjudge.sim.sensors.camera.camera import AutoExposure
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
-from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, camera_filter, fog
+from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, camera_filter
 from simjudge.sim.sensors.camera.lens import lens_with_field
+from simjudge.sim.sensors.camera.picture_distances import ray_lengths
+from simjudge.sim.sensors.camera.weather_filters import fog
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

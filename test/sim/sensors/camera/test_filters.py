@@ -12,6 +12,7 @@ from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.camera import chain, filters, isp
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, motion_kernel
+from simjudge.sim.sensors.camera.lens import Lens
 
 OF_COLOURS = (
     "bayer",
@@ -21,12 +22,17 @@ OF_COLOURS = (
     "gray_world",
     "inverse_gray_world",
     "colour_correction",
+    "dust",
     "fog",
     "match_channels",
+    "rain",
     "rccc",
+    "spray",
     "tone_map",
     "white_balance",
 )
+FAR = np.full((31, 40), 4.0)
+RAYS = Lens("pinhole", (40, 31), (30.0, 30.0), (19.5, 15.0)).rays()
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -69,7 +75,10 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "srgb": {},
         "glare": {"share": 0.2, "radius": 2.5},
         "haze": {"density": 0.3, "blue": 0.9},
-        "fog": {"density": 0.3, "distance": np.full((31, 40), 4.0)},
+        "dust": {"density": 0.3, "distance": FAR},
+        "fog": {"density": 0.3, "distance": FAR},
+        "rain": {"rate": 20, "distance": FAR, "rays": RAYS, "exposure_time": 0.01, "seed": 1},
+        "spray": {"density": 0.3, "ahead": 3, "distance": FAR, "rays": RAYS},
         "motion_blur": {"length": 4.5, "angle": 30},
         "chromatic_aberration": {"red": 1.01, "blue": 0.99},
         "sharpen": {"amount": 0.7, "radius": 1.2},
@@ -221,7 +230,7 @@ def test_senseless_parameters_are_refused(name, given, says):
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, chromatic_aberration"):
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; is spray meant"):
         filters.CAMERA_FILTERS.find("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.string_enum import StrEnum
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import doubted_gap, gap_draws, interval_spreads
@@ -34,8 +34,8 @@ class Nearness(StrEnum):
     NOT_TESTED = "not_tested"
 
 
-@dataclass(frozen=True)
-class JointGap:
+@dataclass(frozen=True, repr=False)
+class JointGap(ShortRepr):
     """The gap of one comparison, whose draws are those of others too."""
 
     bootstrap: Bootstrap

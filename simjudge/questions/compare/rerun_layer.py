@@ -39,8 +39,8 @@ _WHOLE = (
 )
 
 
-@dataclass
-class Timeline:
+@dataclass(repr=False)
+class Timeline(ShortRepr):
     """A timeline of an entity's pictures."""
 
     kind: str  # "timestamp", "duration" (ns) or "sequence"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from simjudge.core.arrays import SummaryTable
+from simjudge.core.arrays import ShortRepr, SummaryTable
 from simjudge.core.images import RgbImage
 from simjudge.page.chart_data import DASH, format_number
 from simjudge.questions.engines.photographs import CAMERAS, PhotographGap
@@ -38,8 +38,8 @@ class Speed:
     labels: float
 
 
-@dataclass(frozen=True)
-class EngineCard:
+@dataclass(frozen=True, repr=False)
+class EngineCard(ShortRepr):
     """All that was found of one engine.
 
     Attributes:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Number, Vector, conflict
@@ -273,8 +273,8 @@ def read_weather(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class WeatheredCloud:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeatheredCloud(ShortRepr):
     """A recorded cloud as it would have been in a weather."""
 
     points: FloatArray  # (P, 3), metres, in the lidar's frame

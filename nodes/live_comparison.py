@@ -21,6 +21,7 @@ from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.kinds import HiddenGap
 
+from .context_markers import ContextMarkers
 from .diagnostics import OK, WARN, ThroughputCounter
 from .messages import describe_message, make_header, message_stamp
 from .runtime import SimjudgeNode, WorkAbandonedError, declared_publisher
@@ -73,6 +74,7 @@ class LiveComparison:
         # A computation of certainty that runs in another process, and the frames that it is of.
         self._running: tuple[BackgroundComparison, _Frames] | None = None
         self._contexts = declared_publisher(node, "validation/contexts")
+        self._objects = ContextMarkers(node)
         self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
 
     @property
@@ -134,6 +136,7 @@ class LiveComparison:
             head = match.first.header
             head.frame_id = head.frame_id or match.second.header.frame_id or self._head.frame_id
             self._contexts.publish(contexts_message(head, judged, live_is_a=self._options.live_is_a))
+            self._objects.add(head, judged)
             self._overlay.add(judged)
             self._tell_certain(self._session)
             if message_stamp(match.first) >= header_stamp(self._head):

@@ -38,12 +38,14 @@ from simjudge.judging.live.session import LiveOptions
 from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.kinds import HiddenGap
+from simjudge.method.verdicts import WITHIN, Verdict
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.node_parameters import DRIVE_ROWS
 from simjudge.ros.node_settings import ValidationSettings
 
+from .diagnostics import OK, WARN, TaskState
 from .image_input import ImageInput
 from .messages import erasing_marker, image_message, message_stamp, set_text_height, to_rgb
 from .parameters import Parameter, ParameterValues, settings_parameters
@@ -157,6 +159,9 @@ class ValidationOutput:
         self._summary = declared_publisher(node, "validation/summary")
         self._markers = declared_publisher(node, "validation/markers")
         self._text = declared_publisher(node, "validation/text")
+        self._verdict = TaskState(OK, "nothing is compared yet")
+        if not node.settings["reference_drives"]:
+            node.diagnostics.add_task("verdict", lambda: self._verdict)
 
     def publish(
         self,
@@ -170,9 +175,10 @@ class ValidationOutput:
     ) -> list[SummaryLine]:
         """Publish a summary, the other direction's where it is computed, and their numbers for RViz."""
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames, hidden))
-        lines = summary_lines(numbers, about["class_names"], hidden)
+        lines = summary_lines(numbers, about["class_names"], about["parameters"]["metric"], hidden)
         self._markers.publish(marker_message(head, lines))
         self._text.publish(text_message(head, lines))
+        self._verdict = verdict_state(numbers.overall, lines)
         return lines
 
     def save(self, compared: Comparison, folder: Path) -> None:
@@ -204,7 +210,8 @@ _NAN = math.nan
 _REAL = ("theta", "min_score", "margin")
 _OPTIONAL = ("mask_factor", "block")
 _MARKER_DISTANCE = 1.0  # Metres before the camera at which the text stands
-_MARKER_HEIGHT = 0.08  # Height of a line of text, metres
+_MARKER_HEIGHT = 0.04  # Height of a line of text, metres
+_MARKER_LOWEST = -0.45  # The last text, metres below the camera's axis: above a picture 1 m wide
 _TEXT_ABOVE = 0.5  # Metres above the camera at which the one text hangs
 _TEXT_HEIGHT = 0.06  # Height of a line of it, metres
 
@@ -247,19 +254,36 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
 
 
 def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
-    """Lines of text for RViz: in front of the camera, in its optical frame (head: stamp and frame of the message)."""
+    """Verdict and numbers for RViz: above the picture's place before the camera, in its optical frame.
+
+    head: stamp and frame of the message.
+    """
     out = MarkerArray(markers=[erasing_marker(head, "validation")])
-    for number, (text, colour) in enumerate(lines):
+    for number, line in enumerate(lines):
         marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
-        marker.pose.position.y = -0.4 + 1.4 * _MARKER_HEIGHT * number
+        marker.pose.position.y = _MARKER_LOWEST - 3 * _MARKER_HEIGHT * (len(lines) - 1 - number)
         marker.pose.position.z = _MARKER_DISTANCE
         set_text_height(marker, _MARKER_HEIGHT)
-        red, green, blue = colour
+        red, green, blue = line.colour
         marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
-        marker.text = text
+        marker.text = f"{line.headline}\n{line.numbers}".rstrip()
         out.markers.append(marker)
     return out
+
+
+_SHOWN = ("gap", "gap_low", "gap_high", "mean_w1", "noise", "p_adjusted", "overlap_a", "overlap_b", "margin")
+
+
+def verdict_state(overall: EntryNumbers, lines: Sequence[SummaryLine]) -> TaskState:
+    """The verdict for /diagnostics: OK where a gap of the margin is ruled out, or none was looked for yet.
+
+    It is never ERROR: the node itself works.
+    """
+    level = OK if overall.verdict in (*WITHIN, Verdict.NOT_TESTED) else WARN
+    numbers = {name: getattr(overall, name) for name in _SHOWN}
+    values = {name: f"{value:.4f}" for name, value in numbers.items() if value is not None}
+    return TaskState(level, lines[0].headline, {**values, **{line.headline: line.numbers for line in lines[1:]}})
 
 
 def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
@@ -385,6 +409,7 @@ class ValidationOverlay:
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
         self._node, self._post = node, post
         self._publisher = declared_publisher(node, "validation/overlay")
+        self._metric = compare_settings(node.settings).metric
         self._input: ImageInput | None = None
         self._images: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}
@@ -431,7 +456,7 @@ class ValidationOverlay:
         except (ImageError, SimjudgeError) as error:
             self._node.get_logger().warning(f"no overlay: {error}")
             return
-        self._publisher.publish(image_message(draw_contexts(image, judged, self.lines), message.header))
+        self._publisher.publish(image_message(draw_contexts(image, judged, self.lines, self._metric), message.header))
 
 
 def _keep(kept: dict[int, Any], stamp: int, item: Any, most: int) -> None:

@@ -41,7 +41,7 @@ extras="$(IFS=,; echo "$*")"
 ln -sfn "$(cd "$overlay" && "$overlay/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" "$overlay/site"
 # What pip takes for good need not load.
 for module in apsw cv2 lz4.frame mcap numba onnxruntime pandas pyarrow.parquet pycocotools.mask pydantic rosbags scipy \
-  shapely typer zstandard; do
+  typer zstandard; do
   if ! why="$("$overlay/bin/python" -c "import $module" 2>&1)"; then
     echo "error: $module does not load beside the distribution's packages: $(tail -1 <<< "$why")" >&2
     exit 1

@@ -1,13 +1,17 @@
 """What a colcon workspace gets: the hook that its setup.bash sources, and the overlay of Python packages."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from defusedxml import ElementTree
+from packaging.utils import canonicalize_name
+from project_file import required_names
 
 ROOT = Path(__file__).parents[1]
 HOOK = "resource/hook/simjudge.sh"
@@ -45,6 +49,17 @@ def test_requirements_are_those_of_pyproject():
     bad = subprocess.run([*command, "nothing"], capture_output=True, text=True, check=False)
     assert bad.returncode == 1
     assert bad.stderr.startswith("error: no such extra: nothing; one of ros, ")
+
+
+def test_modules_that_must_load_in_the_overlay_are_of_the_core():
+    script = (ROOT / "scripts/ros_overlay.sh").read_text()
+    (words,) = re.findall(r"^for module in (.*?); do", script, re.DOTALL | re.MULTILINE)
+    modules = words.replace("\\\n", " ").split()
+    packages = packages_distributions()
+    assert len(modules) > 10
+    for module in modules:
+        owners = {canonicalize_name(name) for name in packages[module.partition(".")[0]]}
+        assert owners & required_names("core"), f"{module}: no requirement of the core brings it"
 
 
 def test_the_overlay_is_made_in_a_workspace_alone(tmp_path):

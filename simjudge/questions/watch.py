@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.box_drawing import Colour, class_colour, draw_boxes, draw_lines
+from simjudge.core.box_drawing import Colour, TextRow, class_colour, draw_boxes, draw_rows, draw_text
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
@@ -43,19 +43,28 @@ OUTSIDE_COLOUR: Colour = (204, 121, 167)
 """Of a context outside the overlap."""
 _LEGEND_WIDTH = 0.25
 """Width of the colour scale as a share of the image's width."""
-_LEGEND_STEPS = 64
-"""Steps of colour in the legend."""
+_LEGEND_GROUND: Colour = (20, 24, 30)
+_HEADLINE = 1.6
+"""Size of the verdict's letters on an image, times those of the other lines."""
+_UNITS = {"iou": "IoU", "detected": "detected", "score": "score"}
+"""Metric of performance to what stands behind a difference of it."""
 
 
 class SummaryLine(NamedTuple):
-    """A line of text with its colour, RGB, 0-255."""
+    """The verdict on a class or on all, the numbers behind it (or none), and the verdict's colour, RGB, 0-255."""
 
-    text: str
+    headline: str
+    numbers: str
     colour: Colour
+
+    @property
+    def text(self) -> str:
+        """Both in one line."""
+        return f"{self.headline}, {self.numbers}" if self.numbers else self.headline
 
 
 def summary_lines(
-    numbers: ComparisonNumbers, names: Mapping[str, str], hidden: HiddenGap | None = None
+    numbers: ComparisonNumbers, names: Mapping[str, str], metric: str = "iou", hidden: HiddenGap | None = None
 ) -> list[SummaryLine]:
     """The numbers so far: a line for all classes together and, where there are several, one for each class.
 
@@ -64,8 +73,8 @@ def summary_lines(
     entries = [("all classes", numbers.overall)]
     if len(numbers.by_class) > 1:
         entries += [(names.get(key, key), entry) for key, entry in numbers.by_class.items()]
-    first, *others = [_summary_line(name, entry) for name, entry in entries]
-    return [first, *([] if hidden is None else [SummaryLine(str(hidden), verdict_colour(Verdict.GAP))]), *others]
+    first, *others = [_summary_line(name, entry, metric) for name, entry in entries]
+    return [first, *([] if hidden is None else [SummaryLine(str(hidden), "", verdict_colour(Verdict.GAP))]), *others]
 
 
 def w1_colour(w1: float) -> Colour:
@@ -90,8 +99,10 @@ def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
     return np.array(colours, np.int64).reshape(-1, 3)
 
 
-def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryLine] = ()) -> RgbImage:
-    """Draw a frame's labelled boxes: coloured by W1, dashed outside the overlap, with a legend.
+def draw_contexts(
+    image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryLine] = (), metric: str = "iou"
+) -> RgbImage:
+    """Draw a frame's labelled boxes, coloured by W1, dashed outside the overlap, with a legend, over the verdicts.
 
     `image`: (H, W, 3) uint8, RGB; boxes are scaled where the labels were made on another size; returns (H, W, 3) uint8,
     RGB, a copy.
@@ -100,37 +111,45 @@ def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryL
     scale = np.tile(np.array([width, height]) / judged.frames.size[0], 2)
     texts = ["" if np.isnan(w1) else f"{w1:.2f}" for w1 in judged.w1]
     boxes = judged.frames.objects.box * scale
-    drawn = _with_legend(draw_boxes(image, boxes, context_colours(judged), texts, dashed=~judged.in_overlap))
-    draw_lines(drawn, [line.text for line in lines], [line.colour for line in lines])
+    colours = context_colours(judged)
+    drawn = _with_legend(draw_boxes(image, boxes, colours, texts, ~judged.in_overlap, is_edged=True), metric)
+    rows = [TextRow(line.text, line.colour) for line in lines[1:]]
+    if lines:
+        headline, numbers, colour = lines[0]
+        rows = [TextRow(headline, colour, _HEADLINE, is_wide=True), TextRow(numbers, colour, is_wide=True), *rows]
+    draw_rows(drawn, rows)
     return drawn
 
 
-def _summary_line(name: str, entry: EntryNumbers) -> SummaryLine:
-    w1, verdict = entry.mean_w1, entry.verdict
-    text = f"{name}: W1 {_number(w1)}, overlap {_number(entry.overlap_a)} / {_number(entry.overlap_b)}"
-    if verdict == Verdict.NOT_TESTED:
-        return SummaryLine(text, w1_colour(math.nan if w1 is None else w1))
-    words = verdict_with_blind_set(verdict, entry.margin, entry.mean_performance_a, entry.mean_performance_b)
-    return SummaryLine(f"{text}, {words}", verdict_colour(verdict))
+def _summary_line(name: str, entry: EntryNumbers, metric: str) -> SummaryLine:
+    numbers = f"W1 {_number(entry.mean_w1)}, overlap {_number(entry.overlap_a)} / {_number(entry.overlap_b)}"
+    if entry.gap is not None:
+        interval = f"95 %: {_number(entry.gap_low)} to {_number(entry.gap_high)}"
+        numbers = f"gap {entry.gap:.3f} {_UNITS.get(metric, metric)} ({interval}), {numbers}"
+    a, b = entry.mean_performance_a, entry.mean_performance_b
+    words = verdict_with_blind_set(entry.verdict, entry.margin, a, b)
+    return SummaryLine(f"{name}: {words}", numbers, verdict_colour(entry.verdict))
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _with_legend(image: RgbImage) -> RgbImage:
-    """The colour scale in the upper left corner, with its ends, and the sign for what is outside the overlap."""
-    width = image.shape[1]
-    step = max(1, round(width * _LEGEND_WIDTH / _LEGEND_STEPS))
-    bar = 4 * max(1, round(image.shape[0] / 240))
-    shown = image[2 : 2 + bar, 2 : 2 + step * _LEGEND_STEPS]
-    colours = [w1_colour(LARGEST_W1 * (column // step + 0.5) / _LEGEND_STEPS) for column in range(shown.shape[1])]
-    shown[:] = np.array(colours, np.uint8).reshape(1, -1, 3)
-    ends = [w1_colour(0.0), w1_colour(LARGEST_W1), OUTSIDE_COLOUR]
-    left = [2, 2 + step * (_LEGEND_STEPS - 12), 2 + step * (_LEGEND_STEPS + 4)]
-    below = 4 + bar
-    boxes = [(x, below, x + bar, below + bar) for x in left]
-    return draw_boxes(image, boxes, ends, ("W1 0", f"{LARGEST_W1:g}+", "no overlap"), dashed=[False, False, True])
+def _with_legend(image: RgbImage, metric: str) -> RgbImage:
+    """The colour scale in the upper left corner, with its ends, and the signs for what has no place on it."""
+    long = max(2, round(image.shape[1] * _LEGEND_WIDTH))
+    right, bottom = draw_text(image, f"W1 in {_UNITS.get(metric, metric)}: 0", (0, 0), _LEGEND_GROUND)
+    bar = image[:bottom, right : right + long]
+    colours = [w1_colour(LARGEST_W1 * (column + 0.5) / long) for column in range(bar.shape[1])]
+    bar[:] = np.array(colours, np.uint8).reshape(1, -1, 3)
+    draw_text(image, f"{LARGEST_W1:g} or more", (right + long, 0), _LEGEND_GROUND)
+    signs, left = [], 0
+    for text in ("no like context", "W1 not known"):
+        side = bottom - 6
+        image[bottom : 2 * bottom, left : left + bottom] = _LEGEND_GROUND
+        signs.append((left + 3, bottom + 3, left + 3 + side, bottom + 3 + side))
+        left, _ = draw_text(image, text, (left + bottom, bottom), _LEGEND_GROUND)
+    return draw_boxes(image, signs, [OUTSIDE_COLOUR, NO_W1_COLOUR], dashed=[True, False])
 
 
 TIMELINE = "stamp"

@@ -276,7 +276,7 @@ class RvizLayout(NamedTuple):
 
 CAMERA_LAYOUT = RvizLayout(
     "simjudge.rviz",
-    ("validation/overlay", "camera/detections/overlay", "validation/markers"),
+    ("validation/overlay", "camera/detections/overlay", "validation/markers", "validation/objects"),
     "camera_optical_frame",
     "that of the images' headers",
 )
@@ -295,6 +295,7 @@ SIM_LAYOUT = RvizLayout(
         "gps/fix/path",
         "robot_description",
         "validation/text",
+        "validation/objects",
     ),
     "map",
     "the map's, where the odometry stands still",

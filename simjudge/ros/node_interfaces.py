@@ -303,18 +303,26 @@ NODES: dict[str, NodeInterface] = {
                 "validation/overlay",
                 _IMAGE,
                 CAMERA,
-                "the image, boxes coloured by W1, the numbers so far",
+                "the image, boxes coloured by W1, the verdict in its colour, the numbers so far",
                 "live",
                 depth=2,
             ),
             Endpoint(
-                "validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz", depth=1
+                "validation/objects",
+                _MARKERS,
+                RELIABLE,
+                "the objects of a judged frame where they are, coloured by W1, with a legend, for RViz",
+                "live",
+                depth=1,
+            ),
+            Endpoint(
+                "validation/markers", _MARKERS, LATCHED, "verdicts in their colours and the numbers, for RViz", depth=1
             ),
             Endpoint(
                 "validation/text",
                 "visualization_msgs/msg/Marker",
                 LATCHED,
-                "mean W1 and verdict of all classes and of each, above the camera, for RViz",
+                "verdict, gap and W1 of all classes and of each, above the camera, for RViz",
                 depth=1,
             ),
             Endpoint(
@@ -334,6 +342,7 @@ NODES: dict[str, NodeInterface] = {
                 when="live", depth=1000, type_parameter="detections_type", reliability_parameter="boxes_reliability"
             ),
             *(endpoint._replace(when="live, while somebody looks at the overlay") for endpoint in _IMAGES),
+            _CAMERA_INFO._replace(when="live, while somebody looks at the objects", depth=5),
             _ODOMETRY._replace(when=_WITH_DRIVES, depth=1000),
             _INPUT._replace(when=_WITH_DRIVES, depth=1000),
         ),

@@ -53,6 +53,25 @@ def test_labels_are_inside_the_image_wherever_the_box_is():
         assert np.array_equal(draw_boxes(GREY, [place], RED, [""]), draw_boxes(GREY, [place], RED))
 
 
+def test_a_label_that_would_cover_that_of_a_larger_box_moves_below_or_is_left_out():
+    large, same, small = (20, 40, 80, 100), (22, 42, 70, 90), (24, 40, 40, 60)
+    alone = draw_boxes(GREY, [large], RED, ["0.93"])
+    both = draw_boxes(GREY, [small, large], RED, ["0.11", "0.93"])
+    ground = slice(25, 39), slice(20, 50)
+    np.testing.assert_array_equal(both[ground], alone[ground])
+    assert painted(both)[61:75, 30:40].any(), "below its box"
+    boxes = draw_boxes(GREY, [large, same, small, small], RED, ["0.93", "0.5", "0.11", "0.22"])
+    np.testing.assert_array_equal(boxes[ground], alone[ground])
+
+
+def test_edged_lines_are_seen_on_their_own_colour():
+    ground = np.full((120, 160, 3), RED, np.uint8)
+    assert np.array_equal(draw_boxes(ground, [(20, 30, 60, 50)], RED), ground)
+    drawn = draw_boxes(ground, [(20, 30, 60, 50)], RED, is_edged=True)
+    assert (drawn == 0).all(2).sum() > 100
+    assert tuple(drawn[30, 40]) == RED
+
+
 def test_no_boxes_no_change():
     np.testing.assert_array_equal(draw_boxes(GREY, np.empty((0, 4)), []), GREY)
     with pytest.raises(ValueError, match="argument 3"):

@@ -19,9 +19,17 @@ from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.kinds import HiddenGap, KindDifference, KindDifferences
 from simjudge.method.method import PRESETS, Method
 from simjudge.method.verdicts import Verdict
+from simjudge.nodes.diagnostics import OK, WARN
 from simjudge.nodes.messages import make_header
-from simjudge.nodes.validation_output import contexts_message, marker_message, summary_message, text_message
+from simjudge.nodes.validation_output import (
+    contexts_message,
+    marker_message,
+    summary_message,
+    text_message,
+    verdict_state,
+)
 from simjudge.questions.watch import SummaryLine, summary_lines
+from simjudge.results.metric_rows import verdict_words
 
 SHORT = CompareSettings(patch=(120, 120), theta=0.3, draws=20, block=0.0)
 HEAD = make_header(1_500_000_000, "camera")
@@ -128,23 +136,45 @@ def test_contexts_of_live_frames(live_is_a):
     assert any(c.in_overlap for c in message.contexts)
 
 
-def test_markers_say_w1_and_overlap():
+def test_markers_say_verdict_and_numbers():
     numbers = compare_pair(made(1), made(2, far=True), CompareSettings(draws=0)).numbers
     markers = marker_message(HEAD, summary_lines(numbers, {"0": "cone", "1": "post"})).markers
     assert markers[0].action == markers[0].DELETEALL
     assert [m.text for m in markers[1:]] == [
-        f"{name}: W1 -, overlap 0.000 / 0.000, no overlap" for name in ("all classes", "cone", "post")
+        f"{name}: no overlap\nW1 -, overlap 0.000 / 0.000" for name in ("all classes", "cone", "post")
     ]
     assert {m.header.frame_id for m in markers} == {"camera"}
     assert [m.id for m in markers] == [-1, 0, 1, 2], "RViz shows an array with a number twice as an error"
     assert all(0 < m.scale.x < m.scale.z for m in markers[1:]), "RViz's width of a space"
+    rows = [m.pose.position.y for m in markers[1:]]
+    assert rows == sorted(rows), "from above down, in an optical frame"
+    assert rows[-1] < -0.375, "above a picture that is 1 m wide and 4:3"
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_diagnostics_warn_unless_a_gap_of_the_margin_is_ruled_out(verdict):
+    entry = EntryNumbers(mean_w1=0.25, gap=0.2, gap_low=0.1, gap_high=0.3, verdict=verdict)
+    state = verdict_state(entry, summary_lines(ComparisonNumbers({"0": entry}, entry), {"0": "cone"}))
+    assert (state.level == OK) == (verdict in {Verdict.PREDICTS, Verdict.SMALL_GAP, Verdict.NOT_TESTED})
+    assert state.level in (OK, WARN)
+    assert state.message == f"all classes: {verdict_words(verdict, 0.05)}"
+    assert {
+        "gap": "0.2000",
+        "gap_low": "0.1000",
+        "gap_high": "0.3000",
+        "mean_w1": "0.2500",
+    }.items() <= state.values.items()
+    assert "noise" not in state.values, "what is not computed is left out"
 
 
 def test_one_text_has_all_lines_and_stays_with_the_camera():
-    lines = [SummaryLine("all classes: W1 0.125", (255, 0, 51)), SummaryLine("cone: W1 0.250", (0, 255, 0))]
+    lines = [
+        SummaryLine("all classes: gap", "W1 0.125", (255, 0, 51)),
+        SummaryLine("cone: not tested", "W1 0.250", (0, 255, 0)),
+    ]
     text = text_message(HEAD, lines)
     assert (text.type, text.action) == (text.TEXT_VIEW_FACING, text.ADD)
-    assert text.text == "all classes: W1 0.125\ncone: W1 0.250"
+    assert text.text == "all classes: gap, W1 0.125\ncone: not tested, W1 0.250"
     assert (text.header.frame_id, text.header.stamp.sec, text.frame_locked) == ("camera", 0, True)
     assert 0 < text.scale.x < text.scale.z, "RViz's width of a space"
     assert (text.color.r, text.color.g, text.color.b, text.color.a) == pytest.approx((1.0, 0.0, 0.2, 1.0))
@@ -166,7 +196,7 @@ def test_a_summary_names_the_place_that_its_verdict_hides_and_what_is_certain_at
     assert (said.low, said.high, said.p) == (-0.6, -0.4, 0.002)
     said = message.sequential
     assert (said.blocks, said.difference, said.low, said.high, said.verdict) == (7, -0.02, -0.2, 0.1, "open")
-    lines = summary_lines(numbers, {}, hidden)
+    lines = summary_lines(numbers, {}, hidden=hidden)
     words = (
         "not everywhere: in cone, under 24 px high, on the left the gap is 0.50 (p = 0.002 over 130 kinds of contexts)"
     )

@@ -258,7 +258,8 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     often = {"summary_period": 0.2, "certainty_period": 1.0, "sequential": True, "sequential_block": 0.0}
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", **often, **FEW)
     ears = Ears(graph)
-    contexts, markers, images = [], [], []
+    contexts, markers, images, objects = [], [], [], []
+    graph.node.create_subscription(MarkerArray, "/validation/objects", objects.append, 100)
     graph.node.create_subscription(ContextPerformanceArray, "/validation/contexts", contexts.append, 100)
     graph.node.create_subscription(MarkerArray, "/validation/markers", markers.append, LATCHED)
     lossy = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -279,6 +280,10 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     assert all(c.contexts[0].set == 1 and not c.contexts[0].compared for c in contexts)
     assert any(not math.isnan(c.contexts[0].w1_around) for c in contexts[20:])
     assert "W1" in markers[-1].markers[1].text
+    assert graph.until(lambda: len(objects) == 40), len(objects)
+    assert sum(marker.ns == "numbers" for marker in objects[-1].markers) == len(contexts[-1].contexts)
+    said = markers[-1].markers[1].text.partition("\n")[0]
+    assert graph.until(lambda: ears.diagnostics["verdict"].message == said)
     assert graph.until(lambda: len(images) >= 20), len(images)
     assert (images[-1].width, images[-1].height, images[-1].encoding) == (640, 360, "rgb8")
     ears.summaries.clear()

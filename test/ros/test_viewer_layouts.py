@@ -15,7 +15,7 @@ from simjudge.questions.compare.mcap_layer import ANNOTATIONS, CONTEXTS, NUMBER,
 from simjudge.questions.compare.mcap_layer import DIAGNOSTICS as VERDICTS
 from simjudge.ros.description import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 from simjudge.ros.graphs import SIM
-from simjudge.ros.node_interfaces import DIAGNOSTICS, NODES
+from simjudge.ros.node_interfaces import DIAGNOSTICS, LATCHED, NODES
 from simjudge.sim.vehicle.vehicle_messages import JOINTS
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -51,6 +51,7 @@ def recorded():
 
 
 TYPES = published()
+QOS = {f"/{end.topic.lstrip('/')}": end.qos for node in NODES.values() for end in node.publishes}
 
 
 def field_type(kind, words):
@@ -191,6 +192,33 @@ def test_rviz_has_a_place_for_every_panel(layout):
     images = [each for each in made["Visualization Manager"]["Displays"] if each["Class"].endswith("/Image")]
     for panel in made["Panels"] + images:
         assert panel["Name"].encode("utf-16-be") in state, panel["Name"]
+
+
+SHOWN_BY_RVIZ = {
+    "Image": "sensor_msgs/msg/Image",
+    "Marker": "visualization_msgs/msg/Marker",
+    "MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "Path": "nav_msgs/msg/Path",
+    "Odometry": "nav_msgs/msg/Odometry",
+    "PointCloud2": "sensor_msgs/msg/PointCloud2",
+    "LaserScan": "sensor_msgs/msg/LaserScan",
+    "RobotModel": "std_msgs/msg/String",
+}
+
+
+@pytest.mark.parametrize("layout", [CAMERA_LAYOUT, SIM_LAYOUT, OBJECTS_LAYOUT], ids=lambda each: each.file)
+def test_rviz_shows_each_topic_with_the_display_of_its_type_and_launch_remaps_all(layout):
+    displays = read_rviz(layout)["Visualization Manager"]["Displays"]
+    shown = {}
+    for display in displays:
+        kind = display["Class"].removeprefix("rviz_default_plugins/")
+        topic = display.get("Topic", display.get("Description Topic"))
+        if topic is not None:
+            shown[topic["Value"]] = SHOWN_BY_RVIZ[kind]
+            latched = topic["Durability Policy"] == "Transient Local"
+            assert not latched or QOS[topic["Value"]] == LATCHED, "RViz would never get it"
+    assert {topic: TYPES[topic] for topic in shown} == shown
+    assert {f"/{topic}" for topic in layout.topics} == set(shown)
 
 
 @pytest.mark.parametrize("layout", [CAMERA_LAYOUT, OBJECTS_LAYOUT], ids=lambda each: each.file)

@@ -177,6 +177,20 @@ _BESIDE_SENSORS = (
         "with a lidar in `sensors`, where vision_msgs is installed",
     ),
     Endpoint(
+        "radar/detections",
+        "sensor_msgs/msg/PointCloud2",
+        RELIABLE,
+        "x, y, z, radial_velocity, rcs, snr of a radar's detections",
+        "with a radar in `sensors`",
+    ),
+    Endpoint(
+        "radar/scan",
+        "radar_msgs/msg/RadarScan",
+        RELIABLE,
+        "the detections again",
+        "with a radar in `sensors`, where radar_msgs is installed",
+    ),
+    Endpoint(
         "imu/data/markers",
         _MARKERS,
         RELIABLE,

@@ -73,6 +73,14 @@ _VISION = {
     ),
     VISION_BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections\n",
 }
+# radar_msgs 0.2: the same in ROS 1 and 2.
+RADAR_SCAN = "radar_msgs/msg/RadarScan"
+_RADAR = {
+    "radar_msgs/msg/RadarReturn": "".join(
+        f"float32 {name}\n" for name in ("range", "azimuth", "elevation", "doppler_velocity", "amplitude")
+    ),
+    RADAR_SCAN: "std_msgs/Header header\nradar_msgs/RadarReturn[] returns\n",
+}
 # https://github.com/foxglove/schemas, https://github.com/ros-misc-utilities/ffmpeg_image_transport_msgs
 _STAMPED = "builtin_interfaces/Time timestamp\nstring frame_id\n"
 _PICTURES = {
@@ -96,11 +104,11 @@ def definition_files() -> list[Path]:
 
 @cache
 def standard_types() -> Typestore:
-    """ROS 2 Jazzy's types, `simjudge_msgs`, `vision_msgs`, and what Foxglove and FFmpeg's transport call pictures."""
+    """ROS 2 Jazzy's types, `simjudge_msgs`, `vision_msgs`, `radar_msgs`, and pictures of Foxglove and FFmpeg."""
     types: Typesdict = {}
     for file in definition_files():
         types.update(get_types_from_msg(file.read_text(encoding="utf-8"), f"simjudge_msgs/msg/{file.stem}"))
-    for name, text in (_VISION | _PICTURES).items():
+    for name, text in (_VISION | _RADAR | _PICTURES).items():
         types.update(get_types_from_msg(text, name))
     store = get_typestore(Stores.ROS2_JAZZY)
     store.register(types)

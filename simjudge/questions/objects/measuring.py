@@ -26,6 +26,7 @@ from simjudge.objects.image_quality.quality import ModelRecord, image_quality_se
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.lidar_series import RangeMeans, RangeTable, lidar_objects
 from simjudge.objects.occupancy import MapPair, occupancy_maps
+from simjudge.objects.radar_series import is_radar, radar_series
 from simjudge.objects.series import Series, require_common_times, stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.objects.sightings import Finder
 from simjudge.questions.objects.settings import CAMERA, LIDAR, SENSORS, ObjectSettings
@@ -289,6 +290,13 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
     """
     sets = [side.clouds for side in sides if side.clouds is not None]
     again = sets[2] if len(sets) > 2 else None
+    radars = [is_radar(clouds) for clouds in sets]
+    if all(radars):
+        work.log("note: the clouds are detections of radars: they are compared frame by frame, without objects")
+        return Measured([radar_series(clouds, work.losses) for clouds in sets])
+    if any(radars):
+        one, other = sets[radars.index(True)].name, sets[radars.index(False)].name
+        raise SimjudgeError(f"{one} has detections of a radar, {other} has not: name topics of one kind for both")
     found = lidar_objects(
         sets[0],
         sets[1],

@@ -500,7 +500,7 @@ QUALITY, MOMENTS, RETURNS, OTHERS = "Picture quality", "Moments", "Returns", "Ot
 FAMILIES = (PLACES, SIZES, SIGHTS, QUALITY, MOMENTS, RETURNS, OTHERS)
 """All families, in order."""
 _STARTS = {
-    PLACES: ("centroid", "offset", "centre inside", "yaw"),
+    PLACES: ("centroid", "offset", "centre inside", "yaw", "own speed", "speed residual"),
     SIZES: ("box", "region", "length", "width", "height"),
     SIGHTS: (
         "seen",
@@ -521,7 +521,7 @@ _STARTS = {
     ),
     QUALITY: ("piqe", "niqe", "brisque"),
     MOMENTS: ("hu ", "J1", "J2", "J3"),
-    RETURNS: ("points", "intensity"),
+    RETURNS: ("points", "intensity", "detections", "rcs", "moving"),
 }
 """What the names of a family's metrics begin with."""
 

@@ -206,7 +206,7 @@ def object_pictures(comparison: ObjectComparison) -> list[ResultPicture]:
     out: list[ResultPicture] = []
     if CAMERA in comparison.measured:
         out += _camera_pictures(comparison, *comparison.measured[CAMERA].frames)
-    if LIDAR in comparison.measured:
+    if LIDAR in comparison.measured and comparison.measured[LIDAR].lidars:
         found = comparison.measured[LIDAR]
         file = comparison.settings.cuboid_file
         detector = LidarCuboidFile() if file is None else read_cuboid_settings(file)

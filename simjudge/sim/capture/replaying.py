@@ -37,7 +37,7 @@ from simjudge.sim.capture.replay_plan import (
     read_camera_path,
     read_source_poses,
 )
-from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_feed import RaySpec, SensorEvent
 from simjudge.sim.capture.sensor_record import (
     MessagesByFrame,
     SensorMessages,
@@ -52,7 +52,6 @@ from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import CameraMessages, sensor_topics
 from simjudge.sim.vehicle.vehicle import read_vehicle
@@ -147,7 +146,7 @@ def replay_sensors(
             # What can be read at one time goes together: a gyroscope and an accelerometer share a message.
             for time, group in groupby(sorted(events, key=_time_of), key=_time_of):
                 together = list(group)
-                scans = [event.stamp for event in together if isinstance(event.spec, LidarSpec)]
+                scans = [event.stamp for event in together if isinstance(event.spec, RaySpec)]
                 for topic, message in transforms.at(stamp for stamp in scans if first <= stamp <= last):
                     written.write(topic, time, message)
                 for topic, _, message in maker.messages(together):

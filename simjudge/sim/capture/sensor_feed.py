@@ -25,6 +25,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import near_name
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.capture.lidar_light import lidar_light
+from simjudge.sim.capture.radar_capture import CapturedRadar, RadarCapture
 from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses, SensedWorld
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
@@ -42,6 +43,7 @@ from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarSpec
 from simjudge.sim.sensors.lidar.rays import turn_rays
 from simjudge.sim.sensors.lidar.scan import RayHits, Scan, measure
+from simjudge.sim.sensors.radar.radar import RadarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 
 _MOSTLY = 0.5  # Of the first turn's points: more of them on the car itself, and the lidar does not see its surroundings
@@ -148,6 +150,16 @@ class LidarCapture:
         )
 
 
+RaySpec = (LidarSpec, RadarSpec)  # Sensors that look along rays, a scan at a time
+
+
+def ray_capture(engine: SensedWorld, spec: LidarSpec | RadarSpec, seed: int) -> LidarCapture | RadarCapture:
+    """A sensor that looks along rays, before an engine."""
+    if isinstance(spec, LidarSpec):
+        return LidarCapture(engine, spec.model(), seed, spec.filters)
+    return RadarCapture(engine, spec.model(), seed, spec.filters)
+
+
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:
     """How the things of a scene that follow a path move during a turn (seconds from the scan's stamp)."""
     poses = [scene.scripted_poses(stamp + time) for time in times]
@@ -175,8 +187,8 @@ class SensorEvent:
     time: int  # nanoseconds of simulated time from which on it can be read
     stamp: int  # nanoseconds, the end of its window
     spec: SensorSpec
-    # One reading (a row), or a scan; of a sensor of Chrono's own what Chrono says, without a truth.
-    reading: Readings | CapturedScan | Reading
+    # One reading (a row), a scan, a radar's detections; of a sensor of Chrono's own what Chrono says, without truth.
+    reading: Readings | CapturedScan | CapturedRadar | Reading
 
 
 class SensorReader(Protocol):
@@ -207,8 +219,8 @@ def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> Sen
         near = near_name(spec.body, known) or _some_bodies(known)
         lacks = f"there is no body {spec.body!r} that moves{near}"
         raise UsageError(f"sensor {spec.name}: {lacks}")
-    if isinstance(spec, LidarSpec):
-        return _LidarReader(engine, spec, seed, start)
+    if isinstance(spec, RaySpec):
+        return _RayReader(engine, spec, seed, start)
     if isinstance(spec, EncodersSpec):
         return _EncoderReader(engine, spec, seed, start)
     return _MotionReader(engine, spec, seed, start)
@@ -234,7 +246,7 @@ class _Held:
             one = readings.where(np.arange(len(readings)) == row)
             self._waiting.append(SensorEvent(int(one.available[0]), int(one.stamp[0]), self._spec, one))
 
-    def put_scan(self, scan: CapturedScan) -> None:
+    def put_scan(self, scan: CapturedScan | CapturedRadar) -> None:
         self._waiting.append(SensorEvent(scan.stamp + self._lag, scan.stamp, self._spec, scan))
 
     def next_time(self) -> int:
@@ -332,12 +344,12 @@ class _EncoderReader:
         return self._held.take(now)
 
 
-class _LidarReader:
-    """A lidar: keyframes of everything that moves, and a scan at the end of each turn."""
+class _RayReader:
+    """A lidar or a radar: keyframes of everything that moves, and a scan at the end of each window."""
 
-    def __init__(self, engine: SensedWorld, spec: LidarSpec, seed: int, start: int) -> None:
+    def __init__(self, engine: SensedWorld, spec: LidarSpec | RadarSpec, seed: int, start: int) -> None:
         self._engine, self._spec = engine, spec
-        self._capture = LidarCapture(engine, spec.model(), seed, spec.filters)
+        self._capture = ray_capture(engine, spec, seed)
         self._held = _Held(spec, start, spec.window)
         self._clock = ReadingClock(spec.rate, spec.window, start)
         self._window = round(spec.window * SECOND)
@@ -363,7 +375,7 @@ class _LidarReader:
     def take(self, now: int) -> list[SensorEvent]:
         return self._held.take(now)
 
-    def _scan(self, stamp: int) -> CapturedScan | None:
+    def _scan(self, stamp: int) -> CapturedScan | CapturedRadar | None:
         frames = [(time, poses) for time, poses in self._frames]
         times = [(time - stamp) / SECOND for time, _ in frames]
         names = tuple(frames[0][1])

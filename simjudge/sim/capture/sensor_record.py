@@ -47,8 +47,16 @@ from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
 from simjudge.sim.capture.camera_poses import CameraPoses
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage
+from simjudge.sim.capture.radar_capture import CapturedRadar
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.sensor_feed import CapturedScan, LidarCapture, ObjectBoxes, SensorEvent, scripted_motion
+from simjudge.sim.capture.sensor_feed import (
+    CapturedScan,
+    ObjectBoxes,
+    RaySpec,
+    SensorEvent,
+    ray_capture,
+    scripted_motion,
+)
 from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.scene.model import Scene
@@ -58,6 +66,13 @@ from simjudge.sim.sensors.inertial.motion import SECOND, Motion, motion_of_traje
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec, ImuSpec, InertialSpec
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.lidar.scan import makes_laser_scans, point_table, scan_message, true_point_table
+from simjudge.sim.sensors.radar.detections import (
+    detection_table,
+    has_radar_msgs,
+    radar_scan_message,
+    true_detection_table,
+)
+from simjudge.sim.sensors.radar.radar import RadarSpec
 from simjudge.sim.sensors.sensor_messages import (
     BOXES,
     TF_TOPIC,
@@ -66,6 +81,7 @@ from simjudge.sim.sensors.sensor_messages import (
     imu_message,
     joint_message,
     laser_topic,
+    radar_scan_topic,
     sensor_topics,
     single_sensor_message,
 )
@@ -114,6 +130,10 @@ class SensorMessages:
                 for name, message in self._scan(topic, stamp, readings[0].reading):
                     yield TopicMessage(name, stamp, message)
                 continue
+            if isinstance(readings[0].reading, CapturedRadar):
+                for name, message in self._detections(topic, header, readings[0].reading):
+                    yield TopicMessage(name, stamp, message)
+                continue
             if isinstance(readings[0].spec, LidarSpec):
                 yield TopicMessage(topic, stamp, cloud_message(self._find, header, _own_points(readings[0].reading)))
                 continue
@@ -154,6 +174,13 @@ class SensorMessages:
         if self._vision:
             yield f"{topic}/{BOXES}/{VISION}", vision_boxes(self._find, boxes)
 
+    def _detections(self, topic: str, header: Any, captured: CapturedRadar) -> Iterator[tuple[str, Any]]:
+        yield topic, cloud_message(self._find, header, detection_table(captured.found))
+        table = true_detection_table(captured.found, captured.class_id, captured.instance)
+        yield f"{topic}/{TRUTH}", cloud_message(self._find, header, table)
+        if has_radar_msgs():
+            yield radar_scan_topic(topic), radar_scan_message(self._find, header, captured.found)
+
     def _boxes(self, header: Any, boxes: ObjectBoxes) -> Any:
         box, pose = self._find("simjudge_msgs/msg/LabelledBox"), self._find("geometry_msgs/msg/Pose")
         point, turn = self._find("geometry_msgs/msg/Point"), self._find("geometry_msgs/msg/Quaternion")
@@ -182,7 +209,7 @@ def _xyz(kind: Any, values: FloatArray) -> Any:
 
 def _values(event: SensorEvent, *, truth: bool) -> FloatArray:
     reading = event.reading
-    assert not isinstance(reading, CapturedScan)  # noqa: S101 - scans have messages of their own
+    assert not isinstance(reading, CapturedScan | CapturedRadar)  # noqa: S101 - scans have messages of their own
     if isinstance(reading, Reading):
         return reading.values
     values: FloatArray = (reading.truth if truth else reading.values)[0]
@@ -321,10 +348,10 @@ class SensorReplay(ShortRepr):
 
     def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:
         """All readings, sensor by sensor."""
-        moving = [spec for spec in self.specs if not isinstance(spec, LidarSpec)]
+        moving = [spec for spec in self.specs if not isinstance(spec, RaySpec)]
         motion = motion_of_trajectory(self.body, limits=self.limits, smoothing=self.smoothing) if moving else None
         for spec in self.specs:
-            if isinstance(spec, LidarSpec):
+            if isinstance(spec, RaySpec):
                 yield from self._scans(engine, spec, losses)
             elif motion is not None:
                 readings = self._readings(spec, motion)
@@ -339,10 +366,10 @@ class SensorReplay(ShortRepr):
             return WheelEncoders(spec, self.seed).read(wheels)
         return InertialSensor(spec, self.seed).read(motion)
 
-    def _scans(self, engine: Engine, spec: LidarSpec, losses: Losses) -> Iterator[SensorEvent]:
+    def _scans(self, engine: Engine, spec: LidarSpec | RadarSpec, losses: Losses) -> Iterator[SensorEvent]:
         path = TrajectoryInterpolator(self.body, self.limits)
         window, lag = round(spec.window * SECOND), round(spec.lag * SECOND)
-        capture = LidarCapture(engine, spec.model(), self.seed, spec.filters)
+        capture = ray_capture(engine, spec, self.seed)
         for stamp in self._stamps(spec).tolist():
             steps = max(-(-window // _KEYFRAME), 1)
             times = np.unique(stamp - window + np.arange(steps + 1) * window // steps)
@@ -356,9 +383,9 @@ class SensorReplay(ShortRepr):
             if scan is not None:
                 yield SensorEvent(stamp + lag, stamp, spec, scan)
 
-    def _stamps(self, spec: LidarSpec) -> IntArray:
-        """Ends of turns: of the recording's clouds, else at the lidar's rate from the first pose on."""
-        if self.cloud_stamps is not None:
+    def _stamps(self, spec: LidarSpec | RadarSpec) -> IntArray:
+        """Ends of scans: a lidar's of the recording's clouds, else at the sensor's rate from the first pose on."""
+        if self.cloud_stamps is not None and isinstance(spec, LidarSpec):
             return self.cloud_stamps
         first, last = self.body.stamp[[0, -1]].tolist()
         begin = first + round(spec.window * SECOND)
@@ -449,7 +476,7 @@ class MessagesByFrame:
         """Topic and message of what belongs to a frame."""
         events = self._of_frame[index]
         if self._transforms is not None:
-            scans = (event.stamp for event in events if isinstance(event.spec, LidarSpec))
+            scans = (event.stamp for event in events if isinstance(event.spec, RaySpec))
             yield from self._transforms.at((int(self._frame_stamps[index]), *scans))
         for topic, _, message in self._maker.messages(events):
             yield f"/{topic}", message
@@ -461,7 +488,7 @@ FIXED_FRAME = "map"  # The scene's own frame in a recording
 def check_rendered_sensors(specs: Sequence[SensorSpec], poses: CameraPoses, vehicle: Vehicle | None) -> None:
     """Refuse sensors whose readings these poses (of a vehicle, or of another body) cannot tell."""
     check_along_poses(specs, vehicle)
-    moving = [spec for spec in specs if not isinstance(spec, LidarSpec)]
+    moving = [spec for spec in specs if not isinstance(spec, RaySpec)]
     if moving and poses.path() is None:
         raise UsageError(
             f"sensor {moving[0].name}: {moving[0].kind} needs a body that moves; give --poses path or a file of poses"
@@ -479,10 +506,10 @@ class RenderedSensors:
         names = placed.engine.scene.class_names
         self._maker = SensorMessages(lambda name: types[name], plan.sensors, names)
         self._transforms = VehicleMessages(lambda name: types[name], Frames(odom=FIXED_FRAME))
-        self._lidars = [spec for spec in plan.sensors if isinstance(spec, LidarSpec)]
+        self._scanning = [spec for spec in plan.sensors if isinstance(spec, RaySpec)]
         path = plan.poses.path()
         self._path = None if path is None or len(path) < 2 else TrajectoryInterpolator(path)
-        moving = tuple(spec for spec in plan.sensors if not isinstance(spec, LidarSpec))
+        moving = tuple(spec for spec in plan.sensors if not isinstance(spec, RaySpec))
         self._readings = None
         if moving and path is not None:
             replayed = SensorReplay(moving, path, DEFAULT_MOTION_LIMITS, plan.vehicle, plan.seed)
@@ -499,8 +526,8 @@ class RenderedSensors:
         yield TF_TOPIC, self._transforms.placed(stamp, frames)
         if self._readings is not None:
             yield from self._readings.of(index)
-        for spec in self._lidars:
-            capture = LidarCapture(engine, spec.model(), self._plan.seed, spec.filters)
+        for spec in self._scanning:
+            capture = ray_capture(engine, spec, self._plan.seed)
             # Nanoseconds from the end of a turn at which poses are taken, in order.
             window = round(spec.window * SECOND)
             steps = max(-(-window // _KEYFRAME), 1)
@@ -513,8 +540,8 @@ class RenderedSensors:
             for topic, _, message in self._maker.messages([SensorEvent(stamp, stamp, spec, scan)]):
                 yield f"/{topic}", message
 
-    def _during_turn(self, spec: LidarSpec, stamp: int, times: IntArray, body: Pose) -> Keyframes:
-        """Poses of the lidar from the begin of its turn to the end, seconds from the end."""
+    def _during_turn(self, spec: LidarSpec | RadarSpec, stamp: int, times: IntArray, body: Pose) -> Keyframes:
+        """Poses of the sensor from the begin of its turn to the end, seconds from the end."""
         path = self._path
         if path is None:
             return Keyframes.build([0.0], [[body @ spec.mount]])

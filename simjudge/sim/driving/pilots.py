@@ -23,6 +23,7 @@ from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive_settings import DEFAULT_LIDAR
 from simjudge.sim.driving.line_follower import BarrierDriver, ScanPoints, StraightDriver
 from simjudge.sim.driving.manual import Keyboard, ManualDriver
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
@@ -217,6 +218,7 @@ def _points_of(scan: SensorEvent) -> ScanPoints:
     """The points of a lidar's scan; a lidar of Chrono's own fires all beams at once."""
     if isinstance(scan.reading, CapturedScan):
         return ScanPoints(scan.reading.scan.points, scan.reading.scan.time)
+    assert isinstance(scan.reading, Reading)  # noqa: S101 - a lidar's other readings are scans
     points = scan.reading.values[:, :3]
     return ScanPoints(points, np.zeros(len(points)))
 

@@ -55,6 +55,9 @@ from simjudge.sim.scene.thing_fields import (
 )
 
 Repeat = tuple[float, float]
+# Power that stone, wood, glass and plastics reflect of waves of 77 GHz, about: ((n - 1) / (n + 1))^2 with n^2 of 2 to 6
+# (ITU-R P.2040) gives 0.03 to 0.18.
+_NO_METAL = 0.1
 _PLAIN = Surface()  # One object: parts of one surface are joined
 
 
@@ -69,6 +72,13 @@ def reflectance_map(surface: Surface) -> npt.NDArray[np.float32]:
 def lidar_reflectance(surface: Surface) -> float:
     """The mean of the same over the texture."""
     return float(reflectance_map(surface).mean(dtype=np.float64))
+
+
+def radar_reflectance(surface: Surface) -> float:
+    """The share of a radar wave's power that a surface reflects when met squarely."""
+    if surface.radar_reflectance is not None:
+        return surface.radar_reflectance
+    return surface.metallic + (1 - surface.metallic) * _NO_METAL
 
 
 def stops_lidar(surface: Surface) -> bool:
@@ -138,6 +148,7 @@ class Surfaces:
             self._normal_map(fields.normal_map, (*location[:-1], "normal_map")),
             fields.refractive_index,
             None if retro is None else Retroreflection(retro.factor, math.radians(retro.acceptance)),
+            fields.radar_reflectance,
         )
         return surface, fields.repeat or (1.0, 1.0)
 

@@ -86,6 +86,8 @@ class Surface(ShortRepr):
     # through has it.
     refractive_index: float | None = None
     retroreflection: Retroreflection | None = None  # None: it sends light back as matt surfaces do
+    # Share of a radar wave's power that it reflects when met squarely, 0 to 1; None: see `radar_reflectance`.
+    radar_reflectance: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -131,6 +131,9 @@ class SurfaceFields(Fields):
     """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture there), if left out."""
     retroreflection: RetroreflectionFields | None = None
     """It sends a lidar's light back to where it came from; as matt surfaces do, if left out."""
+    radar_reflectance: Share | None = None
+    """Of a radar's waves that meet it squarely, share of the power; 1 for metal and 0.1 for the rest, if left out.
+    Painted metal has about 1."""
     emission: Radiance = 0.0
     """Radiance that it sends out by itself; multiplies the texture. It lights nothing else."""
     normal_map: NormalMapFields | None = None

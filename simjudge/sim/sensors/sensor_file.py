@@ -1,7 +1,7 @@
 """Sensors beside the camera as a person writes them down: one YAML file for every kind and every engine.
 
 gps:                                     # a sensor by name
-  kind: gps                              # accelerometer, gyroscope, imu, magnetometer, gps, encoders or lidar
+  kind: gps                              # accelerometer, gyroscope, imu, magnetometer, gps, encoders, lidar or radar
   rate: 10                               # readings a second
   mount: {place: roof, yaw: 0, pitch: 0, roll: 0}    # degrees; or body, position in metres, orientation
   window: 0.02                           # seconds a reading is averaged over; its stamp is their end
@@ -36,10 +36,18 @@ from simjudge.sim.sensors.inertial.sensor_tables import (
     MagnetometerFields,
 )
 from simjudge.sim.sensors.lidar.lidar import LidarFields
+from simjudge.sim.sensors.radar.radar import RadarFields
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 AnySensor = Annotated[
-    LidarFields | GpsFields | AccelerometerFields | GyroscopeFields | ImuFields | MagnetometerFields | EncodersFields,
+    LidarFields
+    | RadarFields
+    | GpsFields
+    | AccelerometerFields
+    | GyroscopeFields
+    | ImuFields
+    | MagnetometerFields
+    | EncodersFields,
     Field(discriminator="kind"),
 ]
 

@@ -1,7 +1,8 @@
 """Cameras' calibration and pose, and readings of a car's sensors with the truth beside them, as messages, by topic.
 
 One maker serves recordings (`rosbags`) and nodes (rclpy): it is told how to find a type by its name. Where there is one
-sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points, wheels/joint_states; where there
+sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points,
+radar/detections, wheels/joint_states; where there
 are several, each has its own name in front of the slash. One accelerometer and one gyroscope at one place share
 imu/data.
 """
@@ -17,13 +18,14 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, IMAGE, standard_types
+from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, IMAGE, RADAR_SCAN, standard_types
 from simjudge.data.rosbag2.writing import CAMERA, DEFAULT_TOPICS, FRAME_ID, camera_topics
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields, depth_topics
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.lidar.scan import SCAN_TYPE, makes_laser_scans
+from simjudge.sim.sensors.radar.detections import has_radar_msgs
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 
 IMU_TYPE = "sensor_msgs/msg/Imu"
@@ -36,6 +38,7 @@ TYPES = {
     "gps": "sensor_msgs/msg/NavSatFix",
     "encoders": "sensor_msgs/msg/JointState",
     "lidar": "sensor_msgs/msg/PointCloud2",
+    "radar": "sensor_msgs/msg/PointCloud2",
 }
 _UNKNOWN = -1.0  # First element of a covariance where that part of a message says nothing (sensor_msgs/Imu)
 # NavSatStatus.STATUS_FIX, SERVICE_GPS; NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, COVARIANCE_TYPE_UNKNOWN.
@@ -130,6 +133,7 @@ _USUAL = {
     "gps": "gps/fix",
     "encoders": "wheels/joint_states",
     "lidar": "scan/points",
+    "radar": "radar/detections",
 }
 
 
@@ -158,12 +162,19 @@ def published_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
             topics[f"{topic}/{BOXES}"] = BOXES_3D
             if makes_laser_scans(spec.model()):
                 topics[laser_topic(topic)] = SCAN_TYPE
+        if spec.kind == "radar" and has_radar_msgs():
+            topics[radar_scan_topic(topic)] = RADAR_SCAN
     return topics
 
 
 def laser_topic(cloud_topic: str) -> str:
     """The topic of a lidar's LaserScans, beside that of its clouds."""
     return f"{cloud_topic.rsplit('/', 1)[0]}/laser"
+
+
+def radar_scan_topic(topic: str) -> str:
+    """The topic of a radar's RadarScans, beside that of its detections."""
+    return f"{topic.rsplit('/', 1)[0]}/scan"
 
 
 def _are_one(inertial: Sequence[SensorSpec]) -> bool:

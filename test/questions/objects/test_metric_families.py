@@ -3,6 +3,7 @@
 import pytest
 
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, WHOLE_METRICS
+from simjudge.objects.radar_series import METRICS
 from simjudge.questions.objects.result import (
     FAMILIES,
     MOMENTS,
@@ -44,8 +45,8 @@ def test_the_family_of_a_metric(metric, family):
     assert metric_family(metric) == family
 
 
-def test_every_metric_of_lidars_has_a_family():
-    assert OTHERS not in {metric_family(metric) for metric in (*OBJECT_METRICS, *WHOLE_METRICS)}
+def test_every_metric_of_lidars_and_radars_has_a_family():
+    assert OTHERS not in {metric_family(metric) for metric in (*OBJECT_METRICS, *WHOLE_METRICS, *METRICS)}
 
 
 def test_families_come_in_their_order_and_rows_stay_in_theirs():

@@ -1,0 +1,101 @@
+"""What a radar says over time: how many detections, how strong, and how well their range rates fit standing things.
+
+The range rates of standing things are -(v_x cos a + v_y sin a) of the radar's own velocity v. Least squares over the
+detections of a frame gives v; what is off by more than `MOVES` is left out and v found anew, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.clouds import CloudSet, Table
+from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
+
+MOVES = 0.5  # m/s off what standing things have
+_TURNS = 20  # Of leaving out what moves, at most
+_TO_DEVIATION = 1.4826  # Of a normal distribution, over the median of what is off, without sign
+SPEEDS = ("radial_velocity", "radial_speed", "doppler_velocity", "doppler")  # As drivers call range rates
+SECTIONS = ("rcs", "RCS", "radar_cross_section")
+METRICS = {
+    "detections": "",
+    "rcs": "dB m^2",
+    "rcs spread": "dB",
+    "own speed": "m/s",
+    "speed residual": "m/s",
+    "moving": "",
+}
+
+
+def is_radar(clouds: CloudSet) -> bool:
+    """Whether clouds are a radar's detections: their first one has range rates and radar cross sections."""
+    try:
+        names = clouds[0].table.dtype.names or ()
+    except (SimjudgeError, IndexError):
+        return False
+    return _named(SPEEDS, names) is not None and _named(SECTIONS, names) is not None
+
+
+def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
+    """The metrics of a radar's frames over time."""
+    order = np.argsort(clouds.stamp, kind="stable")
+    values = np.full((len(order), len(METRICS)), np.nan)
+    for place, index in enumerate(order.tolist()):
+        try:
+            table = clouds[index].table
+        except SimjudgeError as error:
+            losses.add("clouds that cannot be read", str(error))
+            continue
+        values[place] = _measured(table)
+    time = stamps_to_seconds(clouds.stamp[order])
+    return [Series(metric, unit, WHOLE, time, values[:, k]) for k, (metric, unit) in enumerate(METRICS.items())]
+
+
+def own_velocity(azimuth: FloatArray, speed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of a radar by azimuths and range rates (N,): x and y, m/s, and what each range rate is off standing things'."""
+    across = np.stack([np.cos(azimuth), np.sin(azimuth)], 1)
+    standing = np.ones(len(speed), np.bool_)
+    off = np.full(len(speed), np.nan)
+    velocity = np.full(2, np.nan)
+    for _ in range(_TURNS):
+        if standing.sum() < 3:
+            return np.full(2, np.nan), np.full(len(speed), np.nan)
+        velocity = np.linalg.lstsq(across[standing], -speed[standing], rcond=None)[0]
+        off = speed + across @ velocity
+        # Far outliers pull the first fits: begin with the better half.
+        still = np.abs(off) <= max(MOVES, 2 * float(np.median(np.abs(off))))
+        if np.array_equal(still, standing):
+            break
+        standing = still
+    return velocity, off
+
+
+def _measured(table: Table) -> Sequence[float]:
+    names = table.dtype.names or ()
+    speed_name, section_name = _named(SPEEDS, names), _named(SECTIONS, names)
+    if speed_name is None or section_name is None:
+        return [np.nan] * len(METRICS)
+    x, y, speed, section = (
+        np.asarray(table[name], np.float64).ravel() for name in ("x", "y", speed_name, section_name)
+    )
+    known = np.isfinite(x) & np.isfinite(y) & np.isfinite(speed) & np.isfinite(section)
+    x, y, speed, section = x[known], y[known], speed[known], section[known]
+    if not len(x):
+        return [0.0, *[np.nan] * (len(METRICS) - 1)]
+    velocity, off = own_velocity(np.arctan2(y, x), speed)
+    moving = np.nan if np.isnan(off).any() else float((np.abs(off) > MOVES).mean())
+    return [
+        float(len(x)),
+        float(section.mean()),
+        float(section.std()),
+        float(np.hypot(*velocity)),
+        float(_TO_DEVIATION * np.median(np.abs(off))),
+        moving,
+    ]
+
+
+def _named(wanted: Sequence[str], names: Sequence[str]) -> str | None:
+    return next((name for name in wanted if name in names), None)

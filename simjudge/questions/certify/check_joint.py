@@ -78,6 +78,7 @@ NOT_HERE = ("in which kinds of contexts", "confusion and pointwise", "the one-to
 UNCHECKED_HERE = (
     *(line for line in UNCHECKED if not line.startswith(NOT_HERE)),
     "the one-to-one assignment of predictions to objects: taken as the table has it, also with error in the labels",
+    "settings that these numbers do not depend on, such as min_score, paired and model: the file may say others",
     "which simulations show the same poses: the table has the units that they share",
     "that labels have this error: simjudge was told, and so was this script; inventions that missing labels make",
 )

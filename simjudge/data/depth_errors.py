@@ -76,7 +76,8 @@ def depth_errors(
     """
     regions = settings.regions
     folder, losses, invalid = Path(out), Losses(), Losses()
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.exists() and not folder.is_dir():
+        raise SimjudgeError(f"{folder}: is a file; name a folder for the tables")
     keys = ["set", "frame", *(["object"] if regions == OBJECTS else [])]
     rows: list[list[Cell]] = []
     layouts: list[list[Cell]] = []
@@ -97,6 +98,7 @@ def depth_errors(
             raise SimjudgeError(f"{frames.name}: no {regions[:-1]} has both depths{losses.reason}")
         names.append(frames.name)
         errors.append(np.array(found))
+    folder.mkdir(parents=True, exist_ok=True)
     files = [_write(folder / "errors.csv", [*keys, *ERRORS], rows)]
     if layouts:
         cells = [f"row_{r}_column_{c}_step_{s}" for r in range(ROWS) for c in range(COLUMNS) for s in range(_STEPS)]

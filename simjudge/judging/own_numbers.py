@@ -78,7 +78,7 @@ def layout_contexts(frames: FrameSet, method: Method) -> Contexts:
     return place_contexts(scaled, whole, number, np.zeros((len(frames), 2), np.int64)).marked_empty()
 
 
-WITHOUT = "without a number of one's own"
+WITHOUT = "without a number or features of one's own"
 """How objects, patches and frames are counted that a table or function gives none."""
 
 
@@ -130,7 +130,9 @@ def number_objects(
         _count_without(losses, "objects", frames, frames.objects.frame[~known])
         objects = replace(frames.objects, given=given).take(np.flatnonzero(known))
         if not len(objects):
-            raise SimjudgeError(f"{frames.name}: no object has a number of one's own; nothing can be compared")
+            raise SimjudgeError(
+                f"{frames.name}: no object has a number (and features) of one's own; nothing can be compared"
+            )
         numbered.append(replace(side, frames=replace(frames, objects=objects)))
     return numbered[0], numbered[1]
 

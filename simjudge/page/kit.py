@@ -234,7 +234,7 @@ class ResultPage(Generic[Saved]):
     def report(self, folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
         """Write the page of a result folder; what cannot be done is refused before."""
         if settings.to != HTML:
-            raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
+            raise UsageError(f"--to {settings.to}: needs one folder of a comparison of one A and one B")
         pages_only = ("latex", "label") if self.write_table is not None else ("csv", "latex", "label")
         unused = [name for name in pages_only if getattr(settings, name) is not None]
         if unused:

@@ -191,3 +191,7 @@ def test_unlike_sizes_and_unknown_units_are_refused(tmp_path):
         sj.depth_errors(a, a, tmp_path / "out")
     with pytest.raises(SimjudgeError, match=r"nowhere: is no folder of depth images"):
         sj.depth_errors(a, a, tmp_path / "out", truth="nowhere")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").write_text("")
+    with pytest.raises(SimjudgeError, match="out: is a file; name a folder for the tables"):
+        sj.depth_errors(a, a, tmp_path / "out")

@@ -162,7 +162,7 @@ def test_objects_without_a_number_are_left_out_and_counted(tmp_path):
     del rows[10]
     found = content(a, b, performance=f"{write_rows(tmp_path / 'fit.csv', rows)}:0:1")
     assert found["overall"]["n_a"] == len(a.objects) - 2
-    assert any(line.startswith("2 objects without a number of one's own") for line in found["losses"])
+    assert any(line.startswith("2 objects without a number or features of one's own") for line in found["losses"])
 
 
 def test_a_function_may_give_no_number():

@@ -179,9 +179,9 @@ def render_dossier_page(
             ),
             element("pre", f"python {SCRIPT}\nsha256sum --check {manifest}"),
             kit.paragraph(
-                "There are ",
+                "Results here: ",
                 check("b", "count"),
-                " results here, whose digest is ",
+                ". Their digest: ",
                 check("span", "seal", "digest"),
                 f". The digest of {manifest} stands for the whole folder. simjudge printed it when the dossier was "
                 "made; keep it where the folder cannot be changed: whoever can rewrite all files, the script included, "

@@ -113,9 +113,9 @@ def _page(folder: Path, sections: Sequence[Markup], title: str) -> str:
             ),
             element("pre", f"python {SCRIPT}\nsha256sum --check {check.MANIFEST}"),
             kit.paragraph(
-                "There are ",
+                "Results here: ",
                 element("b", said["count"], data_check="count"),
-                " results here, whose digest is ",
+                ". Their digest: ",
                 element("span", said["seal"], class_="digest", data_check="seal"),
                 ".",
             ),
@@ -146,7 +146,7 @@ def _ranking(name: str, content: JsonMapping, text: Texts) -> Markup:
             one["name"],
             "all classes" if key == "overall" else classes.get(key, f"class {key}"),
             *(text(f"{one['name']}|{key}|{column}") for column in _NUMBERS),
-            text(f"{one['name']}|cover") if key == "overall" else "",
+            text(f"{one['name']}|cover") if key == "overall" else "–",
         )
         for one in content["simulations"]
         for key in ("overall", *one["by_class"])

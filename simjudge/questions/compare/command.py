@@ -155,8 +155,10 @@ def finish_metrics(
 @takes_settings
 def sweep(
     settings: SweepSettings,
-    a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
-    b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    a: Path = typer.Argument(
+        ..., metavar="A", help="The set to be predicted, usually real: any data set or recording."
+    ),
+    b: Path = typer.Argument(..., metavar="B", help="The set that predicts, usually simulated."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
@@ -174,7 +176,7 @@ def compare(
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
     more: list[Path] | None = typer.Argument(
-        None, metavar="[B2]...", help="More simulations of A: which one is nearest is said then."
+        None, metavar="B2", help="More simulations of A: which one is nearest is said then."
     ),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     scheduler: str | None = typer.Option(

@@ -159,7 +159,7 @@ def export_report(
 ) -> Report:
     """Write a comparison as a recording of its own, as a layer over a person's recording, or as a data set."""
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
-        raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")
+        raise UsageError(f"--to {settings.to}: needs one folder of a comparison of one A and one B")
     into_data = settings.to == FIFTYONE and settings.onto is not None
     if into_data and out != Path(DEFAULT_OUT[FIFTYONE]):
         raise UsageError(f"--out {out}: with --onto the fields are written into the data set {settings.onto} itself")

@@ -84,11 +84,16 @@ def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> 
     told = len(result.nearest) == 1
     colour = VERDICT_COLOURS[Verdict.PREDICTS if told else Verdict.CANNOT_TELL]
     headline, *others = result.sentences
+    headline = headline.rstrip(".")
+    if len(result.nearest) > 1:  # who cannot be told apart stands in the sentences
+        headline, _, names = headline.partition(": ")
+        if len(result.simulations) > 2:
+            others = [f"Nearest is {names}; which of them, cannot be told.", *others]
     by_class = _class_tables(result)
     return kit.page(
         title or f"Which simulation is nearest to {a}?",
         folder.resolve().name,
-        kit.hero(headline.rstrip("."), colour, others[0] if others else "", kit.bullets(others[1:])),
+        kit.hero(headline, colour, others[0] if others else "", kit.bullets(others[1:])),
         kit.section(
             "Ranking",
             kit.table(_COLUMNS, [_row(result, one) for one in result.simulations], row_heads=True, words=(0, 6)),

@@ -50,6 +50,9 @@ def report(
     given = [folders] if isinstance(folders, str | Path) else folders
     refuse_studies([Path(folder) for folder in given], (SETS, RESULT, SWEEP))
     out = DEFAULT_OUT[settings.to] if out is None else out
+    for name in ("onto", "side", "merged") if settings.to == HTML else ():
+        if getattr(settings, name):
+            raise UsageError(f"--{name}: is for a layer over a recording or data set; add --to rrd, mcap or fiftyone")
     recordings = [Path(folder) for folder in given if is_recording(Path(folder))] if settings.to == HTML else []
     if recordings:
         if len(given) > 1:

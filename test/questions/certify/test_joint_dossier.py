@@ -27,9 +27,9 @@ QUANTILES = ("0.05", "0.25", "0.75", "0.95")
 NOT_COMPUTED = {*check.NOT_COMPUTED, "invented"}
 
 
-def seen(seed, error, name):
+def seen(seed, error, name, frames=14, per_frame=4):
     """Frames whose boxes are found some pixels off."""
-    frames, random = made(seed, 14), np.random.default_rng(seed)
+    frames, random = made(seed, frames, per_frame), np.random.default_rng(seed)
     box = frames.objects.box + random.normal(0, error, frames.objects.box.shape)
     box = np.sort(box.reshape(-1, 2, 2), axis=1).reshape(-1, 4)
     found = Predictions.build(frames.objects.frame, frames.objects.class_id, box, np.full(len(box), 0.9))
@@ -225,3 +225,10 @@ def test_a_price_and_a_ranking_of_an_earlier_simjudge_are_refused_in_one_line(do
 
 def test_the_script_knows_the_levels_and_replicates_of_a_price():
     assert (check_joint.LEVELS, check_joint.REPLICATES) == (label_noise.LEVELS, label_noise.REPLICATES)
+
+
+def test_a_price_is_certified_where_frames_lose_their_only_label(tmp_path):
+    real, sim = (seen(seed, error, name, 40, 1) for seed, error, name in ((4, 3.0, "noisy"), (2, 1.0, "good")))
+    sj.price_label_error(real, sim, "30%missed", tmp_path / "price", **SETTINGS)
+    certify([tmp_path / "price"], tmp_path / "dossier")
+    assert verify(tmp_path / "dossier").stdout.endswith("everything that is checked agrees\n")

@@ -98,7 +98,7 @@ def test_sets_that_are_gone_are_counted(tmp_path: Path) -> None:
 
 
 def test_wrong_requests_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--to rrd: needs one folder that simjudge compare wrote"):
+    with pytest.raises(UsageError, match="--to rrd: needs one folder of a comparison of one A and one B"):
         sj.report([folder, folder], tmp_path / "x.rrd", to="rrd")
     with pytest.raises(UsageError, match="--figures: is for pages; --to fiftyone has no use for it"):
         sj.report(folder, tmp_path / "x", to="fiftyone", figures=tmp_path / "figures")

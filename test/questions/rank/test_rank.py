@@ -151,3 +151,11 @@ def test_the_command_ranks_sets_on_disk(sets, tmp_path):
         CliRunner().invoke(
             app, ["compare", *places, "--out", str(tmp_path / "o"), "--fail-on", "gap"], catch_exceptions=False
         )
+
+
+def test_the_head_of_a_page_is_short_and_names_follow_where_several_are_nearest(sets, tmp_path):
+    same = replace(sets["good"], name="same")
+    found = sj.rank(sets["real"], [sets["poor"], sets["good"], same], **SETTINGS)
+    page = found.report(tmp_path / "page.html").path.read_text(encoding="utf-8")
+    assert "Cannot tell which is nearest<" in page
+    assert "Nearest is good or same; which of them, cannot be told." in page

@@ -101,6 +101,13 @@ def test_a_missing_folder_is_one_line_and_nothing_is_written(place: Path) -> Non
     assert not (place / "no.html").exists()
 
 
+@pytest.mark.parametrize("option", [("--onto", "own.mcap"), ("--side", "a"), ("--merged",)])
+def test_a_page_has_no_use_for_a_recording_to_lay_it_over(place: Path, option: tuple[str, ...]) -> None:
+    done = run("report", "with_sim", *option, "-o", "no.html", cwd=place)
+    assert (done.returncode, (place / "no.html").exists()) == (2, False)
+    assert done.stderr.endswith("is for a layer over a recording or data set; add --to rrd, mcap or fiftyone\n")
+
+
 def test_no_folder_at_all_is_a_usage_error(place: Path) -> None:
     assert run("report", cwd=place).returncode == 2
 

@@ -88,14 +88,18 @@ def _as_set(name: str, table: np.ndarray, frames: int) -> FrameSet:
     return FrameSet.build(name, np.full((frames, 2), 640), objects)
 
 
-def try_design(given: tuple[Design, int]) -> list[Found]:
-    """What a comparison says of each metric."""
-    design, seed = given
+def made_sides(design: Design, seed: int) -> tuple[list[tuple[FrameSet, FrameSet]], list[tuple[FrameSet, FrameSet]]]:
+    """The real and the simulated sequences of a trial."""
     seeds = 1000 * (seed + 1) + np.arange(sum(design.sequences))
     first = design.sequences[0]
     real = [made_sequence(int(number), design, simulated=False) for number in seeds[:first]]
-    sim = [made_sequence(int(number), design, simulated=True) for number in seeds[first:]]
-    return found_of(compare_sequences(real, sim, replace(SETTINGS, seed=seed)).results)
+    return real, [made_sequence(int(number), design, simulated=True) for number in seeds[first:]]
+
+
+def try_design(given: tuple[Design, int]) -> list[Found]:
+    """What a comparison says of each metric."""
+    design, seed = given
+    return found_of(compare_sequences(*made_sides(design, seed), replace(SETTINGS, seed=seed)).results)
 
 
 if __name__ == "__main__":

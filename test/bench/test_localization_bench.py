@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_verdict_designs import bench_module
 
@@ -9,6 +10,7 @@ from simjudge.method.verdicts import Verdict
 
 designs = bench_module("metric_designs")
 runs, sequences = bench_module("trajectory_runs"), bench_module("track_sequences")
+tests = bench_module("track_t_test")
 
 
 def share_of(line, column):
@@ -36,6 +38,21 @@ def test_a_row_counts_verdicts_and_intervals():
     line = designs.row("d", trials, "m")
     assert line.startswith("| d | 2 | 50.0 % (1.3-98.7) | m, G 0.2 | 50.0 % (1.3-98.7) | 0.0 % (0.0-84.2) | 50.0 %")
     assert line.endswith("| 50.0 % (1.3-98.7) | 50.0 % (1.3-98.7) |")
+
+
+def test_tests_of_trackers_are_counted_before_and_after_the_correction():
+    # After Holm over three metrics 0.01 is 0.03, and 0.04 is 0.12.
+    p = np.array([[[0.01, 0.9, 0.9]] * 3, [[0.04, 0.9, 0.9]] * 3])
+    lines = list(tests.rows_of(sequences.DESIGNS[0], p))
+    assert [line.split(" | ")[2] for line in lines] == list(tests.TESTS)
+    assert [(share_of(line, 3), share_of(line, 4)) for line in lines] == [(33.3, 50.0)] * 3
+
+
+def test_the_t_test_over_sequences_finds_what_differs_strongly():
+    design = replace(sequences.DESIGNS[0], frames=40, sim_switch=0.9, differing=sequences.ASSOCIATION)
+    p = tests.try_tests((design, 0, 20))
+    assert p.shape == (3, 3)
+    assert (p[:, 0] <= 0.05).all()
 
 
 @pytest.mark.slow

@@ -173,8 +173,10 @@ def sweep(
 @takes_settings
 def compare(
     settings: CompareSettings,
-    a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
-    b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    a: Path = typer.Argument(
+        ..., metavar="A", help="The set to be predicted, usually real: any data set or recording."
+    ),
+    b: Path = typer.Argument(..., metavar="B", help="The set that predicts, usually simulated."),
     more: list[Path] | None = typer.Argument(
         None, metavar="B2", help="More simulations of A: which one is nearest is said then."
     ),

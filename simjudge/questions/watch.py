@@ -279,7 +279,7 @@ class SignalLayers:
             self._new_kind()
 
 
-MISSING = f"rerun is not installed, which shows it: {install_command('rerun')}"
+MISSING = f"rerun, which writes and shows such recordings, is not installed: {install_command('rerun')}"
 _LAYERS = ("ground_truth", "detections", "contexts")
 _SHADE = 0.7
 _WEB_PORT = 9090

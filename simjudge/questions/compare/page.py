@@ -451,13 +451,14 @@ def _one(view: ResultView) -> Iterator[Markup]:
     )
     yield _measures(result, names)
     overlap = f"{_CORNER}Classes without overlap have no W1 and no point."
-    yield _overlap_beside(view.overlap, overlap, _provenance(view))
+    yield _overlap_beside(view.overlap, _provenance(view), caption=overlap)
     yield kit.section("Class by class", _details(view))
     yield from (where, sweep, element("section", _numbers(result)))
 
 
-def _overlap_beside(overlap: Markup, caption: str, *content: Markup) -> Markup:
-    drawn = element("figure", element("h2", "W1 against overlap"), overlap, element("figcaption", caption))
+def _overlap_beside(overlap: Markup, *content: Markup, caption: str = "") -> Markup:
+    below = element("figcaption", caption) if caption else ""
+    drawn = element("figure", element("h2", "W1 against overlap"), overlap, below)
     return element("section", drawn, element("div", *content), class_="beside")
 
 
@@ -536,9 +537,10 @@ def _results_together(
     )
     yield _overlap_beside(
         embedder.embed(overlap_figure(points)),
-        caption,
         element("h3", "What was compared"),
         kit.table(("", "A", "B"), compared, words=(), row_heads=True, kind="inputs"),
+        element("h3", "How to read the figure"),
+        kit.note(caption),
     )
     heads = ("result", *(row.label for row in SIDE_BY_SIDE))
     shown = kit.table(heads, rows, words=(), row_heads=True, kind="numbers rows")

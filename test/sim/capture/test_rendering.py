@@ -198,7 +198,7 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
         ("tiny", ["--poses", "random", "-n", "3", "--camera", "zero.yaml"], 1, "size: "),
         ("tiny", ["--poses", "random", "-n", "3", "--camera", "none.yaml"], 2, "nor the name of a camera"),
         ("tiny", ["--poses", "random", "-n", "3", "--mount", "body"], 2, "camera above the floor"),
-        ("tiny", ["--poses", "random", "-n", "3", "--engine", "unreal"], 2, "there are default, baked, chrono"),
+        ("tiny", ["--poses", "random", "-n", "3", "--engine", "unreal"], 2, "there are default, baked, mujoco, chrono"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "o.json"], 2, "x.mcap, x.db3"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "o.mcap", "--valid", "0.2"], 2, "a recording has no sides"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "there"], 1, "exists already"),

@@ -175,6 +175,8 @@ class Moments:
         """Take the timelines that every picture has: in any other, the layer would be at a wrong moment."""
         self._rerun, self._kinds = rerun, {name: line.kind for name, line in entity.timelines.items()}
         self._times = {name: values for name, values in times.items() if (values != NO_STAMP).all()}
+        if not self._times:
+            raise SimjudgeError(f"{entity.name}: no timeline has a time for every picture; log them on one timeline")
         self.count, self.frame = sum(entity.counts), entity.frame
 
     def columns(self, pictures: IntArray | None = None) -> list[Any]:

@@ -137,6 +137,10 @@ def test_a_set_without_stamps_is_laid_over_by_its_order(tmp_path: Path) -> None:
     own, lines = write_own(tmp_path / "own.rrd", extra=0), list[str]()
     sj.report(place, tmp_path / "layer.rrd", to="rrd", onto=str(own), log=lines.append)
     assert "frames of A are found among the pictures of /world/camera/image by their order" in lines[0]
+    for file in [each for each in (tmp_path / "hall").rglob("*") if each.stem == sets[0].frame_name[2]]:
+        file.rename(file.with_stem("zzz"))
+    written = sj.report(place, tmp_path / "later.rrd", to="rrd", onto=str(own))
+    assert written.losses.counts == {"frames whose picture the recording does not hold": 1}
 
 
 def test_what_does_not_go_together_is_refused_with_a_remedy(result: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -56,13 +57,26 @@ def read_info(path: Path) -> JsonMapping:
     return info
 
 
+def table_columns(path: Path) -> list[str]:
+    """The names of a table's columns."""
+    with _told(path):
+        return list(pq.read_schema(path).names)
+
+
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a table of a data set, without the statistics that it keeps of each episode."""
-    try:
-        names = columns or [name for name in pq.read_schema(path).names if not name.startswith("stats/")]
+    names = columns or [name for name in table_columns(path) if not name.startswith("stats/")]
+    with _told(path):
         return pq.read_table(path, columns=names)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, pa.ArrowException) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise SimjudgeError(f"{path}: cannot be read as a table ({reason})") from error
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,10 @@ from simjudge.questions.compare.result_frames import ResultFrames, context_text,
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import Result
 
-_PICTURES = ("EncodedImage:blob", "Image:buffer", "VideoFrameReference:timestamp", "VideoStream:sample")
-"""Components of which a row is a picture."""
+_PICTURE = re.compile(
+    r"(?<![A-Za-z])(EncodedImage:blob|Image:buffer|VideoFrameReference:timestamp|VideoStream:sample)$"
+)
+"""Components of which a row is a picture; DepthImage:buffer and SegmentationImage:buffer are none."""
 _READERS = ("rerun.chunk", "rerun.experimental")
 _TOO_OLD = "this rerun cannot read recordings back, which a layer over one needs: pip install -U 'rerun-sdk>=0.34'"
 _FRAME = "CoordinateFrame:frame"
@@ -123,7 +126,7 @@ def _picture_entities(chunks: Iterable[Any]) -> list[PictureEntity]:
         said = next((values[0] for values in _values(batch, _FRAME) if values), "")
         if said:
             frames.setdefault(name, said)
-        picture = next((column for column in batch.schema.names if column.endswith(_PICTURES)), None)
+        picture = next((column for column in batch.schema.names if _PICTURE.search(column)), None)
         if picture is not None and not chunk.is_static:
             entities.setdefault(name, PictureEntity(name)).add(batch, picture)
     for name, entity in entities.items():

@@ -40,7 +40,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_own(path: Path, *, extra: int = 2, start: int = START, entities: tuple[str, ...] = (CAMERA,)) -> Path:
-    """A person's recording: pictures by frame number and by a clock in float seconds, two more than were judged."""
+    """A person's recording: pictures, with depth and classes, by frame number and by a clock in float seconds.
+
+    Two more than were judged.
+    """
     stream = rerun.RecordingStream("my_robot", recording_id="tuesday")
     stream.save(path)
     for number in range(FRAMES + extra):
@@ -48,6 +51,8 @@ def write_own(path: Path, *, extra: int = 2, start: int = START, entities: tuple
         stream.set_time("camera_clock", timestamp=(start + STEP * number) / 1e9)
         for entity in entities:
             stream.log(entity, rerun.Image(np.zeros((36, 64, 3), np.uint8)))
+        stream.log("world/camera/depth", rerun.DepthImage(np.ones((36, 64), np.float32)))
+        stream.log("world/camera/classes", rerun.SegmentationImage(np.ones((36, 64), np.uint8)))
         stream.log("robot/speed", rerun.Scalars(float(number)))
     stream.flush()
     stream.disconnect()

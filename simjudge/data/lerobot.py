@@ -26,7 +26,15 @@ from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage, decode_image
+from simjudge.core.images import (
+    DAMAGED_IMAGE,
+    IMAGE_FORMATS,
+    EncodedImage,
+    ImageError,
+    Images,
+    RgbImage,
+    decode_image,
+)
 from simjudge.core.text import JsonMapping, list_some, load_json
 from simjudge.data.format_support.image_files import Topics
 
@@ -317,9 +325,9 @@ class RowImages:
         suffix = _SUFFIXES.get(data[:4])
         if suffix is None:
             try:
-                with Image.open(io.BytesIO(data)) as image:
+                with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
                     suffix = f".{(image.format or 'png').lower()}"
-            except (OSError, ValueError, Image.DecompressionBombError) as error:
+            except DAMAGED_IMAGE as error:
                 raise ImageError(f"{self._where(index)}: is no picture that can be read") from error
         return EncodedImage(data, suffix)
 

@@ -20,6 +20,7 @@ from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LAYER_TOPICS, recorded_types, standard_types
 from simjudge.data.rosbag2.mcap_file import BROKEN
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.compare.layers import (
     Layer,
@@ -93,12 +94,12 @@ def write_mcap_layer(result: Result, out: Path, settings: ReportSettings, advanc
     out = check_layer_output(out, onto, overwrite=settings.overwrite)
     if settings.merged and (onto.suffix != ".mcap" or not onto.is_file()):
         raise UsageError(f"--merged: {onto} is not one mcap file; without it the layer is a file beside the recording")
-    recording = Recording(onto)
-    topics = read_pictures(recording)
+    recording, losses = Recording(onto), Losses()
+    topics = read_pictures(recording, losses)
     pictures = [
         PictureTimes(name, "header stamps", np.array(held.stamp, np.int64).reshape(-1)) for name, held in topics.items()
     ]
-    shown, losses = read_result_frames(result), Losses()
+    shown = read_result_frames(result)
     layer = place_frames(
         shown, pictures, onto, losses, side=settings.side, image_topic=settings.image_topic, alike_is_fine=True
     )
@@ -112,8 +113,8 @@ def write_mcap_layer(result: Result, out: Path, settings: ReportSettings, advanc
     return losses
 
 
-def read_pictures(recording: Recording) -> dict[str, RecordedPictures]:
-    """Read the times of the pictures of a recording, by topic."""
+def read_pictures(recording: Recording, losses: Losses) -> dict[str, RecordedPictures]:
+    """Read the times of the pictures of a recording, by topic; `losses` takes what cannot be read."""
     wanted = {name: topic for name, topic in recording.topics.items() if topic.type in IMAGE_TYPES}
     types = recorded_types(tuple((topic.type, topic.definition) for topic in wanted.values()))
     found: dict[str, RecordedPictures] = {}
@@ -123,12 +124,15 @@ def read_pictures(recording: Recording) -> dict[str, RecordedPictures]:
             head = message.header if hasattr(message, "header") else message
             sent = head.stamp if hasattr(head, "stamp") else head.timestamp
         except (*UNREADABLE, AttributeError):
+            where = f"{recording.path}: {stored.topic} at {format_seconds(stored.time)}"
+            losses.add("messages that cannot be decoded", where)
             continue
         held = found.setdefault(stored.topic, RecordedPictures([], [], []))
         stamp = int(sent.sec) * 1_000_000_000 + int(sent.nanosec)
         held.stamp.append(stamp or stored.time)  # as readers take a stamp that nobody filled in
         held.time.append(stored.time)
         held.frame_id.append(str(head.frame_id))
+    losses.extend(recording.losses)
     return found
 
 

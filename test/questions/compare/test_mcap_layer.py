@@ -161,6 +161,9 @@ def test_a_damaged_recording_is_not_copied_in_a_traceback(
     with pytest.raises(SimjudgeError, match=r"damaged\.mcap: cannot be copied whole"):
         sj.report(result, tmp_path / "x.mcap", to="mcap", onto=str(path), merged=True)
     assert not (tmp_path / "x.mcap").exists()
+    losses = sj.report(result, tmp_path / "x.mcap", to="mcap", onto=str(path)).losses
+    assert losses.counts["frames whose picture the recording does not hold"] > 0
+    assert len(losses.counts) > 1, "what is damaged is said too"
 
 
 def test_wrong_requests_are_refused(result: Path, own: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from struct import Struct
 from typing import Any, TypeAlias
 
 import cv2
@@ -31,6 +32,7 @@ DepthValues: TypeAlias = npt.NDArray[np.float32]
 SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy")
 MILLIMETRE = 0.001
 _PNG = b"\x89PNG"
+_PARAMETERS = Struct("<iff")  # Of compressed_depth_image_transport: format, and a and b of depth = a / (step - b)
 _ENCODINGS = {"16UC1": "u2", "mono16": "u2", "32FC1": "f4"}
 _NEAREST_NS = 20_000_000
 """Nanoseconds by which a depth image may be beside its picture."""
@@ -78,12 +80,17 @@ def open_depth(path: Path, frames: FrameSet, name: str, scale: float | None, los
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() in SUFFIXES and files.setdefault(file.stem, file) != file:
             raise SimjudgeError(f"{file}: {files[file.stem]} has its name too; give one depth image a frame")
-    stems = [Path(frame).stem for frame in frames.frame_name]
-    found = {index: files[stem] for index, stem in enumerate(stems) if stem in files}
+    found: dict[int, Path | MessageLocation] = {}
+    for index, frame in enumerate(frames.frame_name):
+        # The name of a frame may have no suffix, but dots, such as seconds.
+        stem = next((each for each in (Path(frame).name, Path(frame).stem) if each in files), None)
+        if stem is not None:
+            found[index] = files[stem]
     if not found:
         held = f"its first file is {next(iter(files.values())).name}" if files else f"no {', '.join(SUFFIXES)} is there"
         raise SimjudgeError(
-            f"{folder}: holds no depth image of {frames.name}, whose first frame is {one_line(stems[0])}; {held}"
+            f"{folder}: holds no depth image of {frames.name}, whose first frame is {one_line(frames.frame_name[0])};"
+            f" {held}"
         )
     return DepthImages(str(folder), scale, found)
 
@@ -111,12 +118,14 @@ def _nearest(
 ) -> list[tuple[int, MessageLocation]]:
     if not len(stamps):
         return []
-    pairs = []
-    for index, stamp in enumerate(frames.stamp.tolist()):
-        nearest = int(np.abs(stamps - stamp).argmin())
-        if stamp != NO_STAMP and abs(int(stamps[nearest]) - stamp) <= _NEAREST_NS:
-            pairs.append((index, places[nearest]))
-    return pairs
+    order = np.argsort(stamps, kind="stable")
+    ordered = stamps[order]
+    after = np.clip(np.searchsorted(ordered, frames.stamp), 1, max(1, len(ordered) - 1))
+    before, after = after - 1, np.minimum(after, len(ordered) - 1)
+    beside = [np.abs(ordered[place] - frames.stamp) for place in (before, after)]
+    nearest, distance = np.where(beside[0] <= beside[1], before, after), np.minimum(*beside)
+    found = np.flatnonzero((frames.stamp != NO_STAMP) & (distance <= _NEAREST_NS))
+    return [(index, places[order[nearest[index]]]) for index in found.tolist()]
 
 
 def read_depth_images(
@@ -185,12 +194,25 @@ def depth_of_message(message: Any, where: str, scale: float | None = None) -> De
     """The depth of an Image (16UC1, mono16: millimetres; 32FC1), or of a CompressedImage with a 16-bit PNG."""
     if not hasattr(message, "encoding"):
         data = bytes(message.data)
-        begin = data.find(_PNG, 0, 64)  # compressed_depth_image_transport puts a header before it
-        return _metres(_decoded(data[max(begin, 0) :], where), scale, MILLIMETRE, where)
+        begin = max(data.find(_PNG, 0, 64), 0)  # compressed_depth_image_transport puts a header before it
+        values = _decoded(data[begin:], where)
+        if begin >= _PARAMETERS.size and message.format.startswith("32FC1"):
+            return _metres(_of_inverse(values, data, where), scale, None, where)
+        return _metres(values, scale, MILLIMETRE if values.dtype == np.uint16 else None, where)
     kind = _ENCODINGS.get(message.encoding)
     if kind is None:
         raise ImageError(f"{where}: {message.encoding!r} is not an encoding of depth; {', '.join(_ENCODINGS)} are")
     return _metres(packed_pixels(message, np.dtype((kind, (1,))), where)[..., 0], scale, MILLIMETRE, where)
+
+
+def _of_inverse(values: npt.NDArray[Any], data: bytes, where: str) -> DepthValues:
+    """Metres of what compressed_depth_image_transport makes of 32FC1: steps of the inverse depth, 0 for none."""
+    _, factor, offset = _PARAMETERS.unpack_from(data)
+    if not (np.isfinite(factor) and factor > 0 and np.isfinite(offset)):
+        raise ImageError(f"{where}: the header of its compressed depth is broken; record the plain image topic")
+    steps = values.astype(np.float64) - offset
+    known = (values > 0) & (steps > 0)
+    return np.where(known, factor / np.where(known, steps, 1.0), np.nan).astype(np.float32)
 
 
 def read_depth(path: Path, scale: float | None = None) -> DepthValues:
@@ -201,13 +223,16 @@ def read_depth(path: Path, scale: float | None = None) -> DepthValues:
     suffix = path.suffix.lower()
     try:
         if suffix == ".npy":
-            values = np.load(path, allow_pickle=False)
+            # Mapped, so that a header that claims more than the file holds fills no memory.
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
         elif suffix == ".exr":
             values = _exr(path)
         else:
             values = _decoded(read_bytes(path, LARGEST_IMAGE_FILE), str(path))
     except (OSError, ValueError) as error:
         raise ImageError(f"{path}: is no depth image that can be read: {one_line(error)}") from error
+    if not isinstance(values, np.ndarray):
+        raise ImageError(f"{path}: holds several arrays; a depth image is one")
     known = MILLIMETRE if suffix == ".png" and values.dtype == np.uint16 else None
     return _metres(values, scale, known, str(path))
 

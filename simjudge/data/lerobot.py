@@ -8,7 +8,10 @@ https://github.com/huggingface/lerobot, src/lerobot/datasets/utils.py.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -23,13 +26,24 @@ from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage, decode_image
+from simjudge.core.images import (
+    DAMAGED_IMAGE,
+    IMAGE_FORMATS,
+    EncodedImage,
+    ImageError,
+    Images,
+    RgbImage,
+    decode_image,
+)
 from simjudge.core.text import JsonMapping, list_some, load_json
 from simjudge.data.format_support.image_files import Topics
 
 INFO, EPISODES = "meta/info.json", "meta/episodes"
 _VIDEO, _IMAGE = "video", "image"
 _VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+_PATTERN = re.compile(
+    r"(?:[^{}]|\{video_key\}|\{(?:chunk|file)_index(?::0?\d?d)?\})*"
+)  # No widths that fill the memory
 _ROW_COLUMNS = ("episode_index", "frame_index", "timestamp")
 _BETWEEN = 100  # Seconds from the end of an episode to the next: nobody says when each was recorded
 _SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff\xe0": ".jpg", b"\xff\xd8\xff\xe1": ".jpg"}
@@ -51,13 +65,26 @@ def read_info(path: Path) -> JsonMapping:
     return info
 
 
+def table_columns(path: Path) -> list[str]:
+    """The names of a table's columns."""
+    with _told(path):
+        return list(pq.read_schema(path).names)
+
+
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a table of a data set, without the statistics that it keeps of each episode."""
-    try:
-        names = columns or [name for name in pq.read_schema(path).names if not name.startswith("stats/")]
+    names = columns or [name for name in table_columns(path) if not name.startswith("stats/")]
+    with _told(path):
         return pq.read_table(path, columns=names)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, pa.ArrowException) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({str(error).splitlines()[0][:200]})") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise SimjudgeError(f"{path}: cannot be read as a table ({reason})") from error
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +152,11 @@ def _rows(path: Path) -> FrameRows:
         if broken:
             raise SimjudgeError(f"{file}: {broken[0]} is not a number in every row; write the data set again")
     lengths = [len(table) for table in tables]
-    whole = pa.concat_tables(tables).combine_chunks() if tables else None
-    episode, frame, time = (np.empty(0) if whole is None else whole.column(name).to_numpy() for name in _ROW_COLUMNS)
+    # Files need not have the same kinds of numbers.
+    episode, frame, time = (
+        np.concatenate([np.empty(0, np.int64), *(table.column(name).to_numpy() for table in tables)])
+        for name in _ROW_COLUMNS
+    )
     order = np.lexsort((frame, episode))
     file_of_row = np.repeat(np.arange(len(files)), lengths)
     row = np.arange(len(file_of_row)) - np.repeat(np.cumsum([0, *lengths[:-1]]) if lengths else [], lengths)
@@ -158,10 +188,11 @@ def _stamps(rows: FrameRows) -> IntArray:
 def _shape(path: Path, info: JsonMapping, camera: str) -> tuple[int, int]:
     """Width and height of a camera's pictures, as the data set says them."""
     feature = info["features"][camera]
-    named = dict(zip(feature.get("names") or ("height", "width", "channels"), feature.get("shape") or (), strict=False))
     try:
+        names, shape = feature.get("names") or ("height", "width", "channels"), feature.get("shape") or ()
+        named = dict(zip(names, shape, strict=False))
         return int(named["width"]), int(named["height"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SimjudgeError(f"{path / INFO}: {camera} does not say width and height (names, shape)") from error
 
 
@@ -171,8 +202,8 @@ def _videos(
     """The pictures of a camera in videos, their size, and which rows have one."""
     from simjudge.data.video import VideoFileImages, survey_video  # noqa: PLC0415 - loads PyAV
 
-    pattern, fps = str(info.get("video_path") or _VIDEO_PATH), float(info.get("fps") or 0)
-    if not fps > 0:
+    pattern, fps = str(info.get("video_path") or _VIDEO_PATH), info.get("fps")
+    if not isinstance(fps, (int, float)) or not 0 < fps < math.inf:
         raise SimjudgeError(f"{path / INFO}: fps is not above 0; without it frames are not found in videos")
     videos: dict[Path, Any] = {}
     sources: list[Any] = []
@@ -180,8 +211,9 @@ def _videos(
     held: list[int] = []
     size = (0, 0)
     where = _video_places(path, camera)
-    for episode in np.unique(rows.episode).tolist():
-        frames = np.flatnonzero(rows.episode == episode)
+    numbers, first = np.unique(rows.episode, return_index=True)
+    for episode, begin, end in zip(numbers.tolist(), first, [*first[1:], len(rows.episode)], strict=True):
+        frames = np.arange(begin, end)
         chunk, number, start = where.get(episode, (-1, -1, 0.0))
         file = _video_file(path, pattern, camera, chunk, number)
         if chunk < 0 or not is_file(file):
@@ -204,12 +236,9 @@ def _videos(
 
 def _video_file(path: Path, pattern: str, camera: str, chunk: int, number: int) -> Path:
     """The video of an episode, within the data set's folder."""
-    try:
-        file = path / pattern.format(video_key=camera, chunk_index=chunk, file_index=number)
-    except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
-        raise SimjudgeError(
-            f"{path / INFO}: video_path {pattern!r} is not a pattern of paths; write {_VIDEO_PATH}"
-        ) from error
+    if not _PATTERN.fullmatch(pattern):
+        raise SimjudgeError(f"{path / INFO}: video_path {pattern!r} is not a pattern of paths; write {_VIDEO_PATH}")
+    file = path / pattern.format(video_key=camera, chunk_index=chunk, file_index=number)
     if not file.resolve().is_relative_to(path.resolve()):
         raise SimjudgeError(f"{path / INFO}: video_path {pattern!r} leads out of the data set's folder")
     return file
@@ -228,7 +257,10 @@ def _video_places(path: Path, camera: str) -> dict[int, tuple[int, int, float]]:
             *(table.column(name).to_pylist() for name in ("episode_index", *names)), strict=True
         ):
             if None not in (episode, chunk, number, start):
-                found[int(episode)] = int(chunk), int(number), float(start)
+                try:
+                    found[int(episode)] = int(chunk), int(number), float(start)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise SimjudgeError(f"{file}: where the video of episode {episode} is are no numbers") from error
     return found
 
 
@@ -292,8 +324,11 @@ class RowImages:
         data = self._bytes(index)
         suffix = _SUFFIXES.get(data[:4])
         if suffix is None:
-            with Image.open(io.BytesIO(data)) as image:
-                suffix = f".{(image.format or 'png').lower()}"
+            try:
+                with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
+                    suffix = f".{(image.format or 'png').lower()}"
+            except DAMAGED_IMAGE as error:
+                raise ImageError(f"{self._where(index)}: is no picture that can be read") from error
         return EncodedImage(data, suffix)
 
     def _where(self, index: int) -> str:

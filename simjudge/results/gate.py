@@ -37,6 +37,7 @@ class NamedComparison:
     measures: tuple[DetectorMeasure, ...] = ()  # what else the detector does; empty where that was not judged
     where: KindDifferences | None = None  # kinds of contexts; None where they were not tested
     blind: bool = False  # whether the detector finds next to nothing in either set: no simulation could differ
+    apart: bool = False  # whether entries are of metrics of their own, in each of which a gap must be ruled out
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
@@ -160,7 +161,7 @@ class Gate:
         if one.blind and self.word == PREDICTS and found[0].outcome == Outcome.PASSED:
             size = "the detector finds next to nothing in either set"
             found = [replace(found[0], size=size, outcome=Outcome.CANNOT_TELL)]
-        found += [case(e.label, _verdict(e, least, margin), _gap_size(e), required=False, of=e) for e in classes]
+        found += [case(e.label, _verdict(e, least, margin), _gap_size(e), required=one.apart, of=e) for e in classes]
         for measure in one.measures:
             times = margin / overall.margin if overall.margin > 0 else 1.0
             verdict = measure.verdict_at(times * measure.margin, comparisons)
@@ -288,7 +289,7 @@ def _xml(text: str) -> str:
 
 
 def compared_metrics(name: str, rows: Sequence[JsonMapping]) -> NamedComparison:
-    """The metrics of a comparison; the one with the smallest p stands for all."""
+    """The metrics of a comparison; the p of all is that with the smallest."""
     entries = []
     for row in rows:
         numbers, reach = EntryNumbers.from_json(row), float(row["reach"])
@@ -297,7 +298,7 @@ def compared_metrics(name: str, rows: Sequence[JsonMapping]) -> NamedComparison:
         entries.append(ResultEntry(str(row["metric"]), label, share))
     first = min(entries, key=lambda entry: 2.0 if (p := entry.numbers.p_adjusted) is None else p)
     overall = ResultEntry(OVERALL, f"most different: {first.label}", first.numbers)
-    return NamedComparison(name, (overall, *entries))
+    return NamedComparison(name, (overall, *entries), apart=True)
 
 
 def _divided(numbers: EntryNumbers, reach: float) -> EntryNumbers:

@@ -1,18 +1,21 @@
 """Errors of predicted depth: known answers, units, what is left out, and what is refused in a line."""
 
 import csv
+import struct
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import Objects
 from simjudge.data.depth_errors import depth_layout, errors_of_region
-from simjudge.data.depth_images import read_depth
+from simjudge.data.depth_images import _nearest, depth_of_message, open_depth, read_depth
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
@@ -174,6 +177,61 @@ def test_depth_of_recordings_is_read_by_stamp(tmp_path):
     np.testing.assert_allclose(found.errors[0][:, 0], 0.1, atol=1e-6)
     with pytest.raises(SimjudgeError, match=r"/wrong: is no topic of images; there are .*/camera/depth/image_raw"):
         sj.depth_errors(path, path, tmp_path / "out", truth="/wrong", predicted="/camera/predicted_depth")
+
+
+def compressed(kind, data):
+    return SimpleNamespace(format=kind, data=np.frombuffer(data, np.uint8))
+
+
+def test_compressed_metres_are_steps_of_inverse_depth():
+    """By compressed_depth_image_transport: step = a / depth + b, with a = 100 * 101 and b = 1 - a / 10 m."""
+    metres, a = depth_picture(0), 10100.0
+    b = 1 - a / 10
+    steps = (a / metres + b).astype(np.uint16)
+    steps[0, :2] = 0
+    png = cv2.imencode(".png", steps)[1].tobytes()
+    found = depth_of_message(compressed("32FC1; compressedDepth png", struct.pack("<iff", 0, a, b) + png), "here")
+    assert np.isnan(found[0, :2]).all()
+    np.testing.assert_allclose(found[1:], metres[1:], atol=0.02)
+    with pytest.raises(SimjudgeError, match="here: the header of its compressed depth is broken"):
+        depth_of_message(compressed("32FC1; compressedDepth png", bytes(12) + png), "here")
+    grey = cv2.imencode(".png", np.full((4, 4), 9, np.uint8))[1].tobytes()
+    with pytest.raises(SimjudgeError, match=r"here: holds whole numbers \(uint8\), whose unit is not known"):
+        depth_of_message(compressed("png", grey), "here")
+
+
+def test_the_depth_image_of_a_frame_is_the_nearest_of_any_order():
+    rng = np.random.default_rng(0)
+    stamps = rng.integers(0, 10**9, 40)
+    for count in (0, 1, 2, 40):
+        frames = SimpleNamespace(stamp=np.concatenate([[NO_STAMP], rng.integers(0, 10**9, 30), stamps[:1]]))
+        found = dict(_nearest(frames, stamps[:count], list(range(count))))
+        for index, stamp in enumerate(frames.stamp.tolist()):
+            distance = np.abs(stamps[:count] - stamp)
+            near = stamp != NO_STAMP and count and distance.min() <= 20_000_000
+            assert found.get(index) == (int(distance.argmin()) if near else None)
+
+
+def test_names_with_dots_are_whole_names(tmp_path):
+    names = ["1700000000.25", "1700000000.50"]
+    frames = FrameSet.build("tum", np.full((2, 2), (WIDTH, HEIGHT)), Objects.empty(), frame_name=names)
+    (tmp_path / "depth").mkdir()
+    for name in names:
+        (tmp_path / f"depth/{name}.png").write_bytes(as_png(depth_picture(0)))
+    found = open_depth(tmp_path, frames, "depth", None, Losses()).found
+    assert [found[index].stem for index in range(2)] == names
+
+
+def test_a_header_that_claims_more_than_the_file_holds_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((4, 4)))
+    data = (tmp_path / "a.npy").read_bytes().replace(b"(4, 4)", b"(9999999, 9999999)")[:128]
+    (tmp_path / "a.npy").write_bytes(data.replace(b"            \n", b"\n"))
+    with pytest.raises(SimjudgeError, match=r"a.npy: is no depth image that can be read"):
+        read_depth(tmp_path / "a.npy")
+    with (tmp_path / "b.npy").open("wb") as stream:
+        np.savez(stream, one=np.ones((4, 4)))
+    with pytest.raises(SimjudgeError, match=r"b.npy: holds several arrays"):
+        read_depth(tmp_path / "b.npy")
 
 
 def test_unlike_sizes_and_unknown_units_are_refused(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.images import encode_png
+from simjudge.core.images import ImageError, encode_png
 from simjudge.data.format_support.image_files import Topics
 from simjudge.data.lerobot import read_lerobot
 from simjudge.data.sets import read_set
@@ -149,6 +149,39 @@ def test_a_wrong_description_is_one_line(changes: dict[str, Any], said: str, tmp
     place = write_data_set(tmp_path / "set", "video", **changes)
     with pytest.raises(SimjudgeError, match=said):
         read_set(place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "said"),
+    [
+        ("video", {"fps": "ten"}, "fps is not above 0"),
+        ("video", {"video_path": "{chunk_index:0999999999999d}.mp4"}, "is not a pattern of paths; write videos/"),
+        ("video", {"video_path": "{video_key.__class__}.mp4"}, "is not a pattern of paths; write videos/"),
+        ("image", {"features": {FRONT: {"dtype": "image", "names": 3}}}, "does not say width and height"),
+    ],
+)
+def test_hostile_descriptions_are_one_line(kind: str, changes: dict[str, Any], said: str, tmp_path: Path) -> None:
+    place = write_data_set(tmp_path / "set", "image", **changes)
+    info = json.loads((place / "meta/info.json").read_text())
+    if kind == "video":
+        info["features"][FRONT]["dtype"] = kind
+        (place / "meta/info.json").write_text(json.dumps(info))
+        columns = {f"videos/{FRONT}/{name}": [0] * 3 for name in ("chunk_index", "file_index", "from_timestamp")}
+        write_table(place / "meta/episodes/chunk-000/file-000.parquet", {"episode_index": [0, 1, 2], **columns})
+    with pytest.raises(SimjudgeError, match=said):
+        read_set(place)
+
+
+def test_files_may_have_unlike_numbers_and_broken_pictures_are_told(tmp_path: Path) -> None:
+    place = write_data_set(tmp_path / "set", "image")
+    rows = {"episode_index": pa.array([9], pa.int32()), "frame_index": [0], "timestamp": [0.0]}
+    picture_column = {FRONT: [{"bytes": b"nothing", "path": "x.png"}]}
+    write_table(place / "data/chunk-000/file-002.parquet", {**rows, **picture_column})
+    frames = read_set(place)
+    assert len(frames) == len(FRAMES) + 1
+    assert frames.images is not None
+    with pytest.raises(ImageError, match=r"file-002.parquet: .* of row 0: is no picture that can be read"):
+        frames.images.read_encoded(len(FRAMES))
 
 
 def test_a_row_without_a_time_is_refused(tmp_path: Path) -> None:

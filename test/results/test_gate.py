@@ -11,7 +11,17 @@ from simjudge.core.errors import UsageError
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
-from simjudge.results.gate import GAP, PREDICTS, Gate, NamedComparison, Outcome, gate_junit, gate_summary, worst_outcome
+from simjudge.results.gate import (
+    GAP,
+    PREDICTS,
+    Gate,
+    NamedComparison,
+    Outcome,
+    compared_metrics,
+    gate_junit,
+    gate_summary,
+    worst_outcome,
+)
 from simjudge.results.saved_result import ResultEntry
 
 
@@ -195,3 +205,19 @@ def test_other_texts_are_refused(text):
         Gate.parse(GAP, text)
     with pytest.raises(UsageError, match=r"--require .*predicts:0\.05"):
         Gate.parse(PREDICTS, text.replace("predicts", "gap"))
+
+
+def metric(name, p, low, high):
+    """A row of a comparison of metrics with a margin of 0.1, in shares of 2."""
+    numbers = {"p_adjusted": p, "gap": (low + high) / 2, "gap_low": low, "gap_high": high, "margin": 0.1}
+    return {**numbers, "metric": name, "unit": "m", "reach": 2.0}
+
+
+def test_a_gap_must_be_ruled_out_in_each_metric_not_in_that_with_the_smallest_p_alone():
+    told, open_one = metric("drift", 0.2, 0.0, 0.08), metric("height", 0.9, 0.0, 0.4)
+    gate = Gate(PREDICTS)
+    assert worst_outcome(gate.cases([compared_metrics("slam", [told])])) == Outcome.PASSED
+    cases = gate.cases([compared_metrics("slam", [told, open_one])])
+    assert worst_outcome(cases) == Outcome.CANNOT_TELL
+    assert [case.subject for case in cases if case.outcome != Outcome.PASSED] == ["height in shares of 2 m"]
+    assert worst_outcome(FAIL_ON.cases([compared_metrics("slam", [told, open_one])])) == Outcome.PASSED

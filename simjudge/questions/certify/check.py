@@ -186,14 +186,16 @@ def read_masks(file: Path, count: int) -> Array:
     masks = np.empty(count, object)
     if not file.exists():
         return masks
+    pixels_of_all = 0
     with file.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             lengths = [int(text) for text in row["runs"].split()]
             height, width = int(row["height"]), int(row["width"])
-            bounded(height * width, "pixels")
+            pixels_of_all += abs(height * width)
+            bounded(pixels_of_all, "pixels")
             if min(height, width, *lengths) < 0 or sum(lengths) != height * width:
                 raise RefusedError(f"{file.name}: the runs of row {row['row']} do not fill {width} x {height} pixels")
-            pixels = np.repeat(np.arange(len(lengths)) % 2, lengths).astype(np.float32)
+            pixels = np.repeat((np.arange(len(lengths)) % 2).astype(np.float32), lengths)
             masks[int(row["row"])] = int(row["left"]), int(row["top"]), pixels.reshape(height, width)
     return masks
 

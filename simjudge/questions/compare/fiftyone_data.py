@@ -13,7 +13,7 @@ from simjudge.core.errors import Advance, Losses, SimjudgeError
 from simjudge.core.files import atomic_folder, check_output
 from simjudge.core.installed import install_command, version
 from simjudge.data.format_support.image_files import image_file
-from simjudge.questions.compare.layers import frame_numbers
+from simjudge.questions.compare.layers import FRAME_NUMBERS, frame_numbers
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames, read_result_frames
 from simjudge.results.saved_result import Result, write_json
 
@@ -135,6 +135,8 @@ def _relative(shown: ResultFrames, frame: ResultFrame, row: int, before: str) ->
 
 CONTEXTS = "simjudge_contexts"
 """Field of the contexts of a sample, as detections with their numbers; the means of a sample stand beside it."""
+OWN_FIELDS = ("simjudge_set", *(f"simjudge_{key}" for key in FRAME_NUMBERS), CONTEXTS)
+"""Fields of a sample that are of a result."""
 _FIELDS = {
     **dict.fromkeys(("performance", *_NUMBERS, "nearest_similarity"), "FloatField"),
     "in_overlap": "BooleanField",
@@ -153,25 +155,29 @@ def write_fiftyone_fields(result: Result, name: str, advance: Advance) -> Losses
     fiftyone = importlib.import_module("fiftyone")  # an extra, slow to import
     shown, losses = read_result_frames(result), Losses()
     dataset = _load_dataset(fiftyone, name)
-    frames = FrameFinder(shown, list(dataset.values("filepath")))
-    count = 0
+    files = list(dataset.values("filepath"))
+    finder = FrameFinder(shown, files)
+    found = {file: frame for file in files if (frame := finder.find(file)) is not None}
+    if not found:
+        raise SimjudgeError(
+            f"{name}: none of its {len(files)} samples is a frame of the result, neither by its file nor by the"
+            " file's name; give the data set whose pictures were compared"
+        )
+    for field in OWN_FIELDS:  # Samples that are no frame of this result would go on showing another one's numbers
+        if dataset.has_sample_field(field):
+            dataset.clear_sample_field(field)
     for done, sample in enumerate(dataset.iter_samples(autosave=True, progress=False), start=1):
-        advance(done, len(dataset))
-        frame = frames.find(sample.filepath)
+        advance(done, len(files))
+        frame = found.get(sample.filepath)
         if frame is None:
             continue
-        count += 1
         sample["simjudge_set"] = frame.which.upper()
         for key, value in frame_numbers(shown, frame).items():
             sample[f"simjudge_{key}"] = value
         contexts = [_labelled_detection(fiftyone, shown, frame, row) for row in frame.rows.tolist()]
         sample[CONTEXTS] = fiftyone.Detections(detections=contexts)
-    if not count:
-        raise SimjudgeError(
-            f"{name}: none of its {len(dataset)} samples is a frame of the result, neither by its file nor by the"
-            " file's name; give the data set whose pictures were compared"
-        )
-    losses.add("frames that the data set does not hold", name, len(shown.frames) - count)
+    held = {(frame.which, frame.name) for frame in found.values()}
+    losses.add("frames that the data set does not hold", name, len(shown.frames) - len(held))
     dataset.info["simjudge"] = {"result": result.name, "overall": result.overall.numbers.to_json()}  # type: ignore[union-attr]
     dataset.save()
     for key, kind in _FIELDS.items():  # so that the app offers them as filters

@@ -145,7 +145,10 @@ def _by_order(shown: ResultFrames, pictures: Sequence[PictureTimes], side: str |
             placed = [
                 LayerFrame(frame, shown.numbers[which, frame.name], stamp)
                 for frame, stamp in zip(frames, stamps.tolist(), strict=True)
+                if (which, frame.name) in shown.numbers  # the set may have changed since
             ]
+            if not placed:
+                continue
             how = "by their order, because no stamps agree"
             fits.append(Layer(which, each.name, how, sorted(placed, key=lambda one: one.picture)))
     return fits
@@ -169,8 +172,11 @@ def _span(stamps: IntArray) -> str:
     return f"{known.min() / 1e9:.3f} s to {known.max() / 1e9:.3f} s" if len(known) else "none"
 
 
+FRAME_NUMBERS = ("w1", "performance", "overlap")
+
+
 def frame_numbers(shown: ResultFrames, frame: ResultFrame) -> dict[str, float]:
-    """What is said of a frame: the means over its contexts; what is known of none is left out."""
+    """What is said of a frame, by FRAME_NUMBERS: means over its contexts; what is known of none is left out."""
     contexts, rows = shown.contexts, frame.rows
     w1 = contexts["w1"][rows]
     numbers = {

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from mcap.exceptions import McapError
 from mcap.reader import make_reader
 from mcap.writer import Writer
 from rosbags.typesys import get_types_from_msg
 from rosbags.typesys.store import Typestore
+from zstandard import ZstdError
 
 from simjudge.core.errors import Advance, Log, Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LAYER_TOPICS, recorded_types, standard_types
+from simjudge.data.rosbag2.mcap_file import BROKEN
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.compare.layers import (
     Layer,
@@ -64,6 +66,7 @@ _FOXGLOVE = {
 _LINE_LOOP = 2
 _PREDICTED = (255, 255, 255)
 _LEVELS = (0, 1, 2)  # OK, WARN and ERROR of diagnostic_msgs/DiagnosticStatus
+_LONGEST = 200  # Characters of another library's reason that are shown
 _FONT = 0.022  # Height of a text as a share of the picture's
 
 
@@ -91,15 +94,18 @@ def write_mcap_layer(result: Result, out: Path, settings: ReportSettings, advanc
     out = check_layer_output(out, onto, overwrite=settings.overwrite)
     if settings.merged and (onto.suffix != ".mcap" or not onto.is_file()):
         raise UsageError(f"--merged: {onto} is not one mcap file; without it the layer is a file beside the recording")
-    topics = read_pictures(onto)
+    recording, losses = Recording(onto), Losses()
+    topics = read_pictures(recording, losses)
     pictures = [
         PictureTimes(name, "header stamps", np.array(held.stamp, np.int64).reshape(-1)) for name, held in topics.items()
     ]
-    shown, losses = read_result_frames(result), Losses()
+    shown = read_result_frames(result)
     layer = place_frames(
         shown, pictures, onto, losses, side=settings.side, image_topic=settings.image_topic, alike_is_fine=True
     )
     log(f"frames of {layer.side.upper()} are found among the pictures of {layer.name} {layer.how}")
+    if settings.merged and not recording.topics.keys().isdisjoint(TOPICS.values()):
+        log(f"note: the layer that {onto} holds already is left out of the copy")
     maker = LayerMessages(result, shown, layer, topics[layer.name])
     with atomic_file(out) as temporary:
         _write(temporary, maker, onto if settings.merged else None)
@@ -107,9 +113,8 @@ def write_mcap_layer(result: Result, out: Path, settings: ReportSettings, advanc
     return losses
 
 
-def read_pictures(path: Path) -> dict[str, RecordedPictures]:
-    """Read the times of the pictures of a recording, by topic."""
-    recording = Recording(path)
+def read_pictures(recording: Recording, losses: Losses) -> dict[str, RecordedPictures]:
+    """Read the times of the pictures of a recording, by topic; `losses` takes what cannot be read."""
     wanted = {name: topic for name, topic in recording.topics.items() if topic.type in IMAGE_TYPES}
     types = recorded_types(tuple((topic.type, topic.definition) for topic in wanted.values()))
     found: dict[str, RecordedPictures] = {}
@@ -119,12 +124,15 @@ def read_pictures(path: Path) -> dict[str, RecordedPictures]:
             head = message.header if hasattr(message, "header") else message
             sent = head.stamp if hasattr(head, "stamp") else head.timestamp
         except (*UNREADABLE, AttributeError):
+            where = f"{recording.path}: {stored.topic} at {format_seconds(stored.time)}"
+            losses.add("messages that cannot be decoded", where)
             continue
         held = found.setdefault(stored.topic, RecordedPictures([], [], []))
         stamp = int(sent.sec) * 1_000_000_000 + int(sent.nanosec)
         held.stamp.append(stamp or stored.time)  # as readers take a stamp that nobody filled in
         held.time.append(stored.time)
         held.frame_id.append(str(head.frame_id))
+    losses.extend(recording.losses)
     return found
 
 
@@ -330,13 +338,15 @@ def _add(writer: Writer, types: Typestore, channels: dict[str, int], message: La
 
 
 def _copy(writer: Writer, onto: Path) -> Iterator[int]:
-    """Copy every message of a recording as it is, with schemas, channels, attachments and metadata; yields times."""
+    """Copy every message of a recording but an earlier layer's, with all that describes them; yields times."""
     schemas: dict[int, int] = {0: 0}
     channels: dict[int, int] = {}
     try:
         with onto.open("rb") as stream:
             reader = make_reader(stream)
             for schema, channel, message in reader.iter_messages():
+                if channel.topic in TOPICS.values():  # of an earlier layer
+                    continue
                 if channel.id not in channels:
                     if schema is not None and schema.id not in schemas:
                         schemas[schema.id] = writer.register_schema(schema.name, schema.encoding, schema.data)
@@ -354,7 +364,8 @@ def _copy(writer: Writer, onto: Path) -> Iterator[int]:
                 )
             for metadata in reader.iter_metadata():
                 writer.add_metadata(metadata.name, metadata.metadata)
-    except McapError as error:
+    except (*BROKEN, ZstdError, RuntimeError, EOFError, MemoryError) as error:
+        reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
         raise SimjudgeError(
-            f"{onto}: cannot be copied whole ({error}); without --merged the layer is a file beside it"
+            f"{onto}: cannot be copied whole ({reason}); without --merged the layer is a file beside it"
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,10 @@ from simjudge.questions.compare.result_frames import ResultFrames, context_text,
 from simjudge.questions.watch import MISSING, OUTSIDE_COLOUR, is_installed, w1_colour
 from simjudge.results.saved_result import Result
 
-_PICTURES = ("EncodedImage:blob", "Image:buffer", "VideoFrameReference:timestamp", "VideoStream:sample")
-"""Components of which a row is a picture."""
+_PICTURE = re.compile(
+    r"(?<![A-Za-z])(EncodedImage:blob|Image:buffer|VideoFrameReference:timestamp|VideoStream:sample)$"
+)
+"""Components of which a row is a picture; DepthImage:buffer and SegmentationImage:buffer are none."""
 _READERS = ("rerun.chunk", "rerun.experimental")
 _TOO_OLD = "this rerun cannot read recordings back, which a layer over one needs: pip install -U 'rerun-sdk>=0.34'"
 _FRAME = "CoordinateFrame:frame"
@@ -123,7 +126,7 @@ def _picture_entities(chunks: Iterable[Any]) -> list[PictureEntity]:
         said = next((values[0] for values in _values(batch, _FRAME) if values), "")
         if said:
             frames.setdefault(name, said)
-        picture = next((column for column in batch.schema.names if column.endswith(_PICTURES)), None)
+        picture = next((column for column in batch.schema.names if _PICTURE.search(column)), None)
         if picture is not None and not chunk.is_static:
             entities.setdefault(name, PictureEntity(name)).add(batch, picture)
     for name, entity in entities.items():
@@ -175,6 +178,8 @@ class Moments:
         """Take the timelines that every picture has: in any other, the layer would be at a wrong moment."""
         self._rerun, self._kinds = rerun, {name: line.kind for name, line in entity.timelines.items()}
         self._times = {name: values for name, values in times.items() if (values != NO_STAMP).all()}
+        if not self._times:
+            raise SimjudgeError(f"{entity.name}: no timeline has a time for every picture; log them on one timeline")
         self.count, self.frame = sum(entity.counts), entity.frame
 
     def columns(self, pictures: IntArray | None = None) -> list[Any]:

@@ -58,11 +58,13 @@ def engine_cards(
     Raises:
         UsageError: a name is unknown, or `out` exists.
     """
-    target = Path(out)
+    target, names = Path(out), list(dict.fromkeys(engines))
     check_output(target)
+    for name in names:
+        engine_class(name)  # a name that no engine has ends the command before any work
     with atomic_folder(target) as folder:
         cards = []
-        for name in engines:
+        for name in names:
             cards.append(_card(name, photographs, folder / "photographs", progress))
             log(f"{name}: {cards[-1].summary}")
         content = {"simjudge": version(), "engines": [card.content() for card in cards]}
@@ -72,7 +74,6 @@ def engine_cards(
 
 
 def _card(name: str, photographs: int, folder: Path, progress: ProgressBar) -> EngineCard:
-    engine_class(name)  # a name that no engine has ends the whole command
     world = read_scene(SPEED_SCENE)
 
     def build(scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import plain_os_errors
 from simjudge.core.text import Json, JsonMapping, list_some, load_json
-from simjudge.data.lerobot import EPISODES, INFO, read_info, read_table
+from simjudge.data.lerobot import EPISODES, INFO, read_info, read_table, table_columns
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.policies.few_real import StreamedTrial
@@ -80,8 +79,8 @@ def _data_set_episodes(path: Path) -> Iterator[tuple[str, int, float | None]]:
     said = next((name for name in _OF_EPISODE if name in tables[0].column_names), None)
     flags = {} if said else _frame_flags(path)
     for table in tables:
-        if not {"episode_index", "tasks"} <= {*table.column_names}:
-            raise SimjudgeError(f"{path / EPISODES}: lacks episode_index or tasks")
+        if not {"episode_index", "tasks", *([said] if said else [])} <= {*table.column_names}:
+            raise SimjudgeError(f"{path / EPISODES}: a file lacks episode_index, tasks or {said or 'success'}")
         ends = table.column(said).to_pylist() if said else [None] * len(table)
         rows = zip(table.column("episode_index").to_pylist(), table.column("tasks").to_pylist(), ends, strict=True)
         for number, tasks, end in rows:
@@ -93,7 +92,7 @@ def _frame_flags(path: Path) -> dict[int, float]:
     """Whether some frame of an episode is a success."""
     flags: dict[int, float] = {}
     for file in sorted((path / "data").rglob("*.parquet")):
-        if SUCCESS not in pq.read_schema(file).names:
+        if SUCCESS not in table_columns(file):
             continue
         table = read_table(file, ["episode_index", SUCCESS])
         for number, success in zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True):

@@ -13,7 +13,7 @@ from made_results import write_result_beside_sets
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.compare.fiftyone_data import FrameFinder
+from simjudge.questions.compare.fiftyone_data import OWN_FIELDS, FrameFinder
 from simjudge.questions.compare.layers import frame_numbers
 from simjudge.questions.compare.result_frames import read_result_frames
 from simjudge.results.saved_result import load_result
@@ -83,13 +83,16 @@ def test_a_persons_data_set_gets_fields_and_keeps_its_own(folder: Path, fiftyone
     data = fiftyone.Dataset("simjudge-test-hall")
     try:
         own = [fiftyone.Sample(filepath=str(each), weather="dry") for each in pictures_of(folder)]
-        data.add_samples([*own, fiftyone.Sample(filepath="/elsewhere/other.jpg")], progress=False)
+        other = fiftyone.Sample(
+            filepath="/elsewhere/other.jpg", simjudge_w1=0.5, simjudge_set="B"
+        )  # of a former result
+        data.add_samples([*own, other], progress=False)
         written = sj.report(folder, to="fiftyone", onto="simjudge-test-hall")
         assert written.losses.counts == {"frames that the data set does not hold": FRAMES}
         data.reload()
         for sample in data:
             if sample.filepath == "/elsewhere/other.jpg":
-                assert sample["simjudge_contexts"] is None
+                assert {sample[field] for field in OWN_FIELDS} == {None}
                 continue
             (frame,) = [f for f in shown.frames if f.which == "a" and f.name == Path(sample.filepath).stem]
             assert (sample["weather"], sample["simjudge_set"]) == ("dry", "A")

@@ -11,6 +11,7 @@ import pytest
 from bag_samples import image, write_mcap
 from made_results import made_contexts, stamped_set, write_result
 from mcap.reader import make_reader
+from mcap.writer import CompressionType
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import simjudge as sj
@@ -129,6 +130,40 @@ def test_a_copy_holds_every_message_of_the_recording_as_it_was(result: Path, own
     assert describe_unread([(one[0], one[1]) for one in both["all"]]) == []  # its own topics are no strangers' labels
     times = [one[2] for one in both["all"]]
     assert times == sorted(times)
+
+
+def test_a_second_copy_holds_the_last_layer_alone(result: Path, own: Path, tmp_path: Path) -> None:
+    once = sj.report(result, tmp_path / "once.mcap", to="mcap", onto=str(own), merged=True).path
+    lines: list[str] = []
+    twice = sj.report(result, tmp_path / "twice.mcap", to="mcap", onto=str(once), merged=True, log=lines.append).path
+    assert {topic: len(held) for topic, held in read(twice).items()} == {
+        topic: len(held) for topic, held in read(once).items()
+    }
+    assert any("once.mcap holds already is left out of the copy" in line for line in lines)
+
+
+@pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.LZ4])
+def test_a_damaged_recording_is_not_copied_in_a_traceback(
+    result: Path, tmp_path: Path, compression: CompressionType
+) -> None:
+    path = tmp_path / "damaged.mcap"
+    stamps = [START + STEP * number for number in range(FRAMES)]
+    messages = [("/camera/image_raw", stamp, image(stamp)) for stamp in stamps]
+    write_mcap(path, messages, compression=compression, chunk_size=500)
+    with path.open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    assert summary is not None
+    chunk = summary.chunk_indexes[-1]
+    data = bytearray(path.read_bytes())
+    place = chunk.chunk_start_offset + chunk.chunk_length - chunk.compressed_size
+    data[place : place + 20] = bytes(20)
+    path.write_bytes(bytes(data))
+    with pytest.raises(SimjudgeError, match=r"damaged\.mcap: cannot be copied whole"):
+        sj.report(result, tmp_path / "x.mcap", to="mcap", onto=str(path), merged=True)
+    assert not (tmp_path / "x.mcap").exists()
+    losses = sj.report(result, tmp_path / "x.mcap", to="mcap", onto=str(path)).losses
+    assert losses.counts["frames whose picture the recording does not hold"] > 0
+    assert len(losses.counts) > 1, "what is damaged is said too"
 
 
 def test_wrong_requests_are_refused(result: Path, own: Path, tmp_path: Path) -> None:

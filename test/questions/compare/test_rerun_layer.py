@@ -40,7 +40,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_own(path: Path, *, extra: int = 2, start: int = START, entities: tuple[str, ...] = (CAMERA,)) -> Path:
-    """A person's recording: pictures by frame number and by a clock in float seconds, two more than were judged."""
+    """A person's recording: pictures, with depth and classes, by frame number and by a clock in float seconds.
+
+    Two more than were judged.
+    """
     stream = rerun.RecordingStream("my_robot", recording_id="tuesday")
     stream.save(path)
     for number in range(FRAMES + extra):
@@ -48,6 +51,8 @@ def write_own(path: Path, *, extra: int = 2, start: int = START, entities: tuple
         stream.set_time("camera_clock", timestamp=(start + STEP * number) / 1e9)
         for entity in entities:
             stream.log(entity, rerun.Image(np.zeros((36, 64, 3), np.uint8)))
+        stream.log("world/camera/depth", rerun.DepthImage(np.ones((36, 64), np.float32)))
+        stream.log("world/camera/classes", rerun.SegmentationImage(np.ones((36, 64), np.uint8)))
         stream.log("robot/speed", rerun.Scalars(float(number)))
     stream.flush()
     stream.disconnect()
@@ -137,6 +142,10 @@ def test_a_set_without_stamps_is_laid_over_by_its_order(tmp_path: Path) -> None:
     own, lines = write_own(tmp_path / "own.rrd", extra=0), list[str]()
     sj.report(place, tmp_path / "layer.rrd", to="rrd", onto=str(own), log=lines.append)
     assert "frames of A are found among the pictures of /world/camera/image by their order" in lines[0]
+    for file in [each for each in (tmp_path / "hall").rglob("*") if each.stem == sets[0].frame_name[2]]:
+        file.rename(file.with_stem("zzz"))
+    written = sj.report(place, tmp_path / "later.rrd", to="rrd", onto=str(own))
+    assert written.losses.counts == {"frames whose picture the recording does not hold": 1}
 
 
 def test_what_does_not_go_together_is_refused_with_a_remedy(result: Path, tmp_path: Path) -> None:

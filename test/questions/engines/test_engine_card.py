@@ -82,7 +82,7 @@ def test_a_card_of_a_sound_engine_and_a_broken_one(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "make_engine", lambda name, *more: made[name](*more))
     monkeypatch.setattr(module, "SPEED_SCENE", "signs")
     monkeypatch.setattr(module, "ENGINE_CHECKS", (left_is_left_and_up_is_up,))
-    found = engine_cards(["default", "left"], tmp_path / "card")
+    found = engine_cards(["default", "left", "default"], tmp_path / "card")  # named twice is measured once
     sound, broken = found.cards
     assert sound.findings == []
     assert sound.speed.pictures > 0
@@ -93,9 +93,10 @@ def test_a_card_of_a_sound_engine_and_a_broken_one(tmp_path, monkeypatch):
     assert found.page_path.is_file()
 
 
-def test_an_engine_that_is_not_there_is_one_line(tmp_path):
+def test_an_engine_that_is_not_there_is_one_line_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_card", None)
     with pytest.raises(UsageError, match="no engine has this name"):
-        engine_cards(["crono"], tmp_path / "card")
+        engine_cards(["default", "crono"], tmp_path / "card")
 
 
 @pytest.mark.slow

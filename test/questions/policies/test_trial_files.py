@@ -126,6 +126,10 @@ def test_data_sets_that_say_no_success_or_are_of_another_format_are_refused(tmp_
     data_set(tmp_path / "none", [("pick", True)], success="")
     with pytest.raises(sj.SimjudgeError, match="no episode says whether it succeeded"):
         read_data_sets(data_sets(tmp_path / "none"), real=True)
+    data_set(tmp_path / "cut", [("pick", True)])
+    next((tmp_path / "cut/data").rglob("*.parquet")).write_bytes(b"PAR1 cut")
+    with pytest.raises(SimjudgeError, match=r"\.parquet: cannot be read as a table"):
+        read_data_sets(data_sets(tmp_path / "cut"), real=True)
     data_set(tmp_path / "old", [("pick", True)], version="v2.1")
     with pytest.raises(sj.SimjudgeError, match=r"is of version v2\.1; v3 is read"):
         read_data_sets(data_sets(tmp_path / "old"), real=True)

@@ -361,7 +361,11 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
         ),
         (["--scene", "moon"], 2, "moon: neither a file nor the name of a scene"),
         (["--cone-kinds", "0=red_cone"], 2, "--cone-kinds 0=red_cone: says what the rows of --cones are"),
-        (["--engine", "unreal"], 2, "engine 'unreal': no engine has this name; there are default, baked, mujoco, chrono"),
+        (
+            ["--engine", "unreal"],
+            2,
+            "engine 'unreal': no engine has this name; there are default, baked, mujoco, chrono",
+        ),
         (["--max-gap", "0"], 2, "Invalid value for '--max-gap': Input should be greater than or equal to"),
         (["--rate", "0"], 2, "--rate 0: must be above 0"),
         (["--duration", "-1"], 2, "--duration -1: must be above 0"),

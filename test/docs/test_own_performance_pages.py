@@ -2,7 +2,9 @@
 
 import shlex
 import shutil
+from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from own_number_sets import write_rows
@@ -26,6 +28,19 @@ def desk(tmp_path, monkeypatch):
         write_set(frames.take(np.arange(0, 36, 3)), tmp_path / f"{name}.mcap")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def depth_set(folder, told_too_far):
+    """Photographs with the depth of a floor beside them, and a prediction that is too far by a factor."""
+    frames = sj.read(ROOT / "demo/photographs")
+    write_set(frames.take(np.arange(0, 40, 4)), folder, "yolo")
+    for name in ("depth", "predicted_depth"):
+        (folder / name).mkdir()
+    for number, name in enumerate(frames.frame_name[index] for index in range(0, 40, 4)):
+        truth = np.linspace(9, 1, 240)[:, None] + np.random.default_rng(number).random((240, 320))
+        for kind, metres in (("depth", truth), ("predicted_depth", truth * told_too_far)):
+            steps = np.round(metres * 1000).astype(np.uint16)
+            (folder / kind / f"{Path(name).stem}.png").write_bytes(cv2.imencode(".png", steps)[1].tobytes())
 
 
 @pytest.mark.slow
@@ -69,6 +84,8 @@ def test_the_lines_on_photographs_without_labels_run(desk):
     (streets / "images/one.png").write_bytes(encode_png(np.zeros((64, 64, 3), np.uint8)))
     (streets / "semantic/one.png").write_bytes(encode_png(pixels[..., None]))
     (streets / "data.yaml").write_text("train: images\nval: images\nnames: [road, car, person]\n")
+    depth_set(desk / "real", 1.02)
+    depth_set(desk / "sim", 1.1)
     for line in "".join(blocks(BARE.read_text(encoding="utf-8"), "sh")).splitlines():
         done = CliRunner().invoke(app, shlex.split(line)[1:])
         assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"

@@ -35,6 +35,7 @@ _BINS = 20  # Ranges of depth, at most
 _FEWEST_PIXELS = 200  # Pixels of a range of depth, at least
 _CLEAR = 0.02  # Share of holes that edges must add to have some
 _MOVED = 0.2  # Share of pixels that may differ between both halves of the recording
+_TOLD = 0.55  # Steps of depth values: measured noise of less is mostly rounding
 _SPREAD = 1.3  # Farthest over nearest depth from which both parts of the noise can be told apart
 
 
@@ -307,6 +308,11 @@ def _fit_noise(
     weighted = (facts.count - 1) * np.nan_to_num(facts.variance)
     squares = np.stack([_sums(tiles, np.where(part, weighted, 0)) for part in bins], 1)
     notes = []
+    # Where noise is smaller, rounding hides it or adds to it, and 1/12 is not what it adds.
+    told = squares.sum(0) >= (_TOLD * step) ** 2 * freedom.sum(0)
+    if told.any() and not told.all():
+        notes.append(f"noise nearer than {z[told].min():.2f} m is below what whole millimetres tell, and is not fitted")
+        z, freedom, squares = z[told], freedom[:, told], squares[:, told]
     spread = float(z.max() / z.min())
     if spread < _SPREAD:
         notes.append(
@@ -318,7 +324,8 @@ def _fit_noise(
         degrees = drawn @ freedom
         held = degrees > 0
         deviation = np.sqrt(np.maximum((drawn @ squares)[held] / degrees[held] - step**2 / 12, 0))
-        weight = np.sqrt(2 * degrees[held]) / np.maximum(deviation, 1e-9)
+        # A range without any noise must not outweigh all others.
+        weight = np.sqrt(2 * degrees[held]) / np.maximum(deviation, max(float(deviation.max(initial=0.0)) / 100, 1e-9))
         columns = np.stack([np.full(held.sum(), 1.0 if spread >= _SPREAD else 0.0), z[held] ** 2], 1)
         found: FloatArray = nnls(columns * weight[:, None], deviation * weight)[0]
         return found

@@ -56,6 +56,20 @@ def test_one_depth_cannot_tell_both_parts_of_the_noise():
     assert "cannot be told apart" in found.notes[0]
 
 
+@pytest.mark.parametrize("quadratic", [0.0004, 0.0007])
+def test_near_noise_that_whole_millimetres_hide_does_not_hide_the_noise_of_what_is_far(quadratic):
+    random = np.random.default_rng(0)
+    truth = np.tile(np.linspace(0.4, 4.0, 400), (96, 1))
+    images = []
+    for _ in range(40):
+        depth = truth + random.normal(size=truth.shape) * quadratic * truth**2
+        images.append((np.rint(depth * 1000) / 1000).astype(np.float32))
+    found = calibrate_depth("stereo", images)
+    assert found.quadratic.value == pytest.approx(quadratic, rel=0.03)
+    assert found.constant.value < 0.1e-3
+    assert any("below what whole millimetres tell" in note for note in found.notes)
+
+
 def test_noise_that_a_device_smooths_in_time_is_said():
     images = recorded(share=0.0)
     smooth = [np.mean(images[k : k + 4], axis=0, dtype=np.float32) for k in range(50)]

@@ -71,8 +71,13 @@ class GlPictures:
         self._visual = visual
         self._data = mujoco.MjData(visual.model)
         self._kind, self._context = make_context()
-        self._context.make_current()
-        self._gl = mujoco.MjrContext(visual.model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        try:
+            self._context.make_current()
+            self._gl = mujoco.MjrContext(visual.model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        except Exception as error:
+            self._context.free()
+            said = " ".join(str(error).split())
+            raise SimjudgeError(f"engine mujoco: its renderer does not begin by {self._kind}: {said}") from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._shown = mujoco.MjvScene(model=visual.model, maxgeom=max(visual.model.ngeom, 1) + 8)
         self._ambient = np.array(scene.ambient) + _mean_sky(scene)
@@ -227,6 +232,7 @@ def _mean_sky(scene: Scene) -> FloatArray:
     if scene.sky is None:
         return np.zeros(3)
     image = scene.sky.image[: max(len(scene.sky.image) // 2, 1)]
-    weight = np.cos((np.arange(len(image)) + 0.5) / len(image) * np.pi / 2 - np.pi / 2)
-    mean: FloatArray = np.average(image.mean(1), axis=0, weights=np.maximum(weight[::-1], 1e-9))
+    # Row 0 is above, where a row is smallest: as the sine of the angle from there.
+    weight = np.sin((np.arange(len(image)) + 0.5) / len(image) * np.pi / 2)
+    mean: FloatArray = np.average(image.mean(1), axis=0, weights=weight)
     return mean

@@ -6,6 +6,7 @@ pictures are timed in a scene; and the judge of `simjudge demo` says which gap t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -79,14 +80,21 @@ class EngineCard(ShortRepr):
             "engine": self.engine,
             "variant": self.variant,
             "problem": self.problem,
-            "measures": [asdict(measure) for measure in self.measures],
+            "measures": [_json(asdict(measure)) for measure in self.measures],
             "checks": [
                 {"name": found.check.name, "part": found.check.part, "status": found.status, "reason": found.reason}
                 for found in self.checks
             ],
             "speed": None if self.speed is None else asdict(self.speed),
-            "gaps": [asdict(gap) for gap in self.gaps],
+            "gaps": [_json(asdict(gap)) for gap in self.gaps],
         }
+
+
+def _json(fields: dict[str, object]) -> dict[str, object]:
+    """Fields as JSON has them: null for a number that is not finite."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in fields.items()
+    }
 
 
 @dataclass(frozen=True)

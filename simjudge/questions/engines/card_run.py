@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.card import CARD, MEASUREMENTS, PAGE, SPEED_SCENE, EngineCard, EngineCards, Speed
 from simjudge.questions.engines.card_page import write_cards_page
 from simjudge.questions.engines.photographs import CAMERAS, photograph_gap
+from simjudge.results.saved_result import write_json
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.engines.registry import engine_class, make_engine
 from simjudge.sim.scene.model import Scene
@@ -66,7 +66,7 @@ def engine_cards(
             cards.append(_card(name, photographs, folder / "photographs", progress))
             log(f"{name}: {cards[-1].summary}")
         content = {"simjudge": version(), "engines": [card.content() for card in cards]}
-        (folder / CARD).write_text(json.dumps(content, indent=2), encoding="utf-8")
+        write_json(folder / CARD, content)
         write_cards_page(folder / PAGE, cards)
     return EngineCards(target, tuple(cards))
 
@@ -83,6 +83,8 @@ def _card(name: str, photographs: int, folder: Path, progress: ProgressBar) -> E
             variant, (picture, speed) = engine.variant, _speed(engine)
     except SimjudgeError as error:
         return EngineCard(name, "", problem=str(error))
+    except Exception as error:  # noqa: BLE001 - somebody else's engine may fail in any way
+        return EngineCard(name, "", problem=f"{type(error).__name__}: {' '.join(str(error).split())}")
     measures = measure_engine(build)
     with progress(f"{name}: contract") as advance:
         checks = check_engine(build, ENGINE_CHECKS, advance)

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,24 @@ def test_numbers_have_units_and_rounding_is_none():
     assert value_text(0.1, "") == "0.1"
     assert measure_text(None) == DASH
     assert measure_text(EngineMeasure("depth", "labels", None, "m", 0.005, "fail", "no depth")) == "not measured"
+
+
+def test_a_number_that_is_infinite_is_null_in_json():
+    lost = EngineMeasure.of("depth", "labels", float("inf"), "m", 0.005, "no depth where a plate is")
+    gap = PhotographGap("signs_plain", 12, 0.2, float("nan"), float("nan"), SOUND.gaps[0].verdict)
+    content = replace(SOUND, measures=(lost,), gaps=(gap,)).content()
+    assert content["measures"][0]["value"] is None
+    assert json.loads(json.dumps(content, allow_nan=False))["gaps"][0]["low"] is None
+
+
+def test_an_engine_that_fails_in_its_own_way_is_one_line_and_the_others_are_shown(tmp_path, monkeypatch):
+    def breaks(*_):
+        raise RuntimeError("no licence")
+
+    monkeypatch.setattr(module, "engine_class", lambda _: breaks)
+    monkeypatch.setattr(module, "make_engine", breaks)
+    found = engine_cards(["mine:Engine"], tmp_path / "card")
+    assert str(found) == "mine:Engine: cannot run here: RuntimeError: no licence"
 
 
 def test_the_page_has_a_column_for_each_engine_and_findings_first(tmp_path):

@@ -172,9 +172,11 @@ def calibrate_depth(name: str, images: Sequence[npt.NDArray[np.float32]], *, see
     constant, quadratic, more = _fit_noise(facts, scene, tiles, step, seed)
     holes, size, edges, width = _fit_holes(facts, scene, tiles, seed)
     notes += more
-    if facts.correlation > 0.2:
+    # Of images that follow each other: every second one is fitted
+    correlation = _facts(stack[: max(len(stack) // 2, FEWEST)], scene).correlation
+    if correlation > 0.2:
         notes.append(
-            f"noise goes together from image to image (correlation {facts.correlation:.2f}): the device filters in"
+            f"noise goes together from image to image (correlation {correlation:.2f}): the device filters in"
             " time; simulated noise is new in each image"
         )
     made = DepthCalibration(

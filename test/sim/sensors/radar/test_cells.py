@@ -81,6 +81,16 @@ def test_two_echoes_are_told_apart_beyond_the_resolution_and_are_one_below_it(ap
     assert np.mean(np.array(counts) == expected) >= 0.9, counts
 
 
+def test_echoes_of_one_thing_above_and_below_are_together_as_far_away_as_each():
+    position = np.array([[10.0, 1.0, 2.0], [10.0, 1.0, -2.0]])
+    given = Echoes(position, np.zeros(2), np.ones(2), np.zeros(2, np.int64))
+    one, _ = merged(SMALL, given, np.random.default_rng(0))
+    far = math.sqrt(105)
+    assert np.linalg.norm(one.position, axis=1) == pytest.approx([far])
+    assert one.position[:, 1] == pytest.approx([1.0])
+    assert one.section.tolist() == [2.0]
+
+
 def test_power_falls_with_the_fourth_power_of_the_range():
     snr = [detect(SMALL, echoes((far, 0, 0, 1000)), np.random.default_rng(2)).snr.max() for far in (9.6, 19.2, 38.4)]
     assert -np.diff(snr) == pytest.approx([40 * math.log10(2)] * 2, abs=0.4)

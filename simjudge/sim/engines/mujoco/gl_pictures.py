@@ -64,6 +64,15 @@ def make_context() -> tuple[str, Any]:
     raise SimjudgeError(f"engine mujoco: there is no OpenGL here ({'; '.join(reasons)}); {REMEDY}")
 
 
+def _release(kind: str) -> None:
+    """Let another thread have the context that is current in this one: EGL refuses it otherwise."""
+    if kind == "egl":
+        egl, library = importlib.import_module("mujoco.egl"), importlib.import_module("OpenGL.EGL")
+        library.eglBindAPI(library.EGL_OPENGL_API)  # each thread has its own, and what is released is of it
+        none = library.EGL_NO_SURFACE
+        library.eglMakeCurrent(egl.EGL_DISPLAY, none, none, library.EGL_NO_CONTEXT)
+
+
 class GlPictures:
     """Draws a model's bodies, at any poses, in a scene's light."""
 
@@ -85,8 +94,14 @@ class GlPictures:
         self._sun = scene.sun
 
     def draw(self, pinhole: Pinhole, camera: Pose, bodies: Mapping[str, Pose]) -> Drawn:
-        """The bodies at their poses, seen by a pinhole at the camera's pose."""
+        """The bodies at their poses, seen by a pinhole at the camera's pose; from any thread, one at a time."""
         self._context.make_current()
+        try:
+            return self._drawn(pinhole, camera, bodies)
+        finally:
+            _release(self._kind)
+
+    def _drawn(self, pinhole: Pinhole, camera: Pose, bodies: Mapping[str, Pose]) -> Drawn:
         self._place(bodies)
         self._look(pinhole, camera)
         self._fit(pinhole.size)

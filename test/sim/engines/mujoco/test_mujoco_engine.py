@@ -1,6 +1,7 @@
 """MuJoCo's own renderer behind the contract: the exported camera, textures, lamps and lenses, against other answers."""
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from types import SimpleNamespace
@@ -139,6 +140,16 @@ def test_a_renderer_that_does_not_begin_is_one_line_and_gives_opengl_back(monkey
     with pytest.raises(SimjudgeError, match=r"engine mujoco: its renderer does not begin by .*: no framebuffer"):
         picture(Scene("s", (wall(Surface()),), ()))
     assert len(freed) == 1
+
+
+def test_pictures_can_be_taken_from_one_thread_after_another():
+    with closing(MujocoEngine(Scene("s", (wall(Surface()),), (), ambient=(1.0, 1.0, 1.0)))) as engine:
+        here = engine.render(LENS, [SceneState(CAMERA)])
+        with ThreadPoolExecutor(1) as pool:
+            there = pool.submit(engine.render, LENS, [SceneState(CAMERA)]).result()
+        again = engine.render(LENS, [SceneState(CAMERA)])
+    assert np.array_equal(here, there)
+    assert np.array_equal(here, again)
 
 
 def test_faces_are_split_and_stay_the_same_surface():

@@ -156,6 +156,15 @@ class GlPictures:
 
     def _fit(self, size: tuple[int, int]) -> None:
         width, height = size
+        gl = importlib.import_module("OpenGL.GL")
+        most = min(
+            int(gl.glGetIntegerv(gl.GL_MAX_RENDERBUFFER_SIZE)), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS).tolist()
+        )
+        if max(size) > most:
+            raise SimjudgeError(
+                f"engine mujoco: OpenGL draws {most} pixels a side here, and {width}x{height} are needed for all rays;"
+                " take fewer rays a pixel, or a smaller picture"
+            )
         if self._gl.offWidth < width or self._gl.offHeight < height:
             mujoco.mjr_resizeOffscreen(max(width, self._gl.offWidth), max(height, self._gl.offHeight), self._gl)
 

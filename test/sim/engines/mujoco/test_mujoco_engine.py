@@ -152,6 +152,12 @@ def test_pictures_can_be_taken_from_one_thread_after_another():
     assert np.array_equal(here, again)
 
 
+def test_a_picture_beyond_what_opengl_draws_is_one_line():
+    wide = lens_with_field("pinhole", (100_000, 2), 80)
+    with pytest.raises(SimjudgeError, match=r"engine mujoco: OpenGL draws .* and 100000x2 are needed"):
+        picture(Scene("s", (wall(Surface()),), ()), lens=wide, rays=1)
+
+
 def test_faces_are_split_and_stay_the_same_surface():
     mesh = split_faces(box(1.0, 0.5, 0.1), 0.3)
     corners = mesh.vertices[mesh.faces]

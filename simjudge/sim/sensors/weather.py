@@ -33,7 +33,6 @@ from simjudge.core.arrays import FloatArray
 _DROPS = 8000.0  # N0 of Marshall and Palmer, 1 / (m^3 mm)
 _HEAVIEST = 300.0  # mm/h: beyond, nobody has measured drops
 _FASTEST = 9.65  # m/s, of the largest drops
-_ACROSS = 8  # Points across a drop's image at most: what covers many pixels is divided so
 
 
 def drop_slope(rate: float) -> float:
@@ -126,7 +125,7 @@ def _draw(covered, distance, column, row, ahead, diameter, fallen, moved, focal)
         wide = diameter[n] * focal / z
         ways = (abs(moved[0]) + fallen[n] + abs(moved[1]) * (abs(x) + abs(y)) / z) * focal / z
         steps = int(ways) + 1
-        across = min(int(wide) + 1, _ACROSS)
+        across = int(wide) + 1  # points a pixel apart at most leave no hole
         inside = 0
         for i in range(across):
             for j in range(across):

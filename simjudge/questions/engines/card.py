@@ -67,6 +67,18 @@ class EngineCard(ShortRepr):
         return lines
 
     @property
+    def gap_notes(self) -> list[str]:
+        """Of the gaps to the photographs, a line each: why one was not measured, pictures that are not judged."""
+        lines = []
+        for gap in self.gaps:
+            if gap.problem:
+                lines.append(f"{gap.camera}: not measured: {gap.problem}")
+            elif gap.unlabelled:
+                every = gap.pictures + gap.unlabelled
+                lines.append(f"{gap.camera}: {gap.unlabelled} of {every} pictures show no sign and are not judged")
+        return lines
+
+    @property
     def summary(self) -> str:
         """How much is wrong, in a few words."""
         if self.problem:
@@ -139,6 +151,8 @@ def value_text(value: float, unit: str) -> str:
 
 def gap_text(gap: PhotographGap) -> str:
     """A gap with its interval."""
+    if gap.problem:
+        return "not measured"
     if gap.gap is None:
         return "cannot be told"
     return f"{format_number(gap.gap)} ({format_number(gap.low)} to {format_number(gap.high)})"

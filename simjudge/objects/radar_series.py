@@ -15,6 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.clouds import CloudSet, Table
 from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
 
+_NARROW = 0.02  # Radians of directions' spread: of less, detections do not tell the speed across them
 MOVES = 0.5  # m/s off what standing things have
 _TURNS = 20  # Of leaving out what moves, at most
 _TO_DEVIATION = 1.4826  # Of a normal distribution, over the median of what is off, without sign
@@ -28,15 +29,21 @@ METRICS = {
     "speed residual": "m/s",
     "moving": "",
 }
+_OWN_SPEED = list(METRICS).index("own speed")
 
 
 def is_radar(clouds: CloudSet) -> bool:
-    """Whether clouds are a radar's detections: their first one has range rates and radar cross sections."""
-    try:
-        names = clouds[0].table.dtype.names or ()
-    except (SimjudgeError, IndexError):
-        return False
-    return _named(SPEEDS, names) is not None and _named(SECTIONS, names) is not None
+    """Whether clouds are a radar's detections: the first with points has range rates and radar cross sections."""
+    for index in range(len(clouds)):
+        try:
+            table = clouds[index].table
+        except SimjudgeError:
+            continue
+        names = table.dtype.names or ()
+        radar = _named(SPEEDS, names) is not None and _named(SECTIONS, names) is not None
+        if radar or len(table):
+            return radar
+    return False
 
 
 def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
@@ -50,18 +57,25 @@ def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
             losses.add("clouds that cannot be read", str(error))
             continue
         values[place] = _measured(table)
+        if values[place, 0] > 0 and np.isnan(values[place, _OWN_SPEED]):
+            where = f"{clouds.cloud_name[index]}: {values[place, 0]:.0f} detections"
+            losses.add("radar frames of few detections, or all in one direction: own speed is not told", where)
     time = stamps_to_seconds(clouds.stamp[order])
     return [Series(metric, unit, WHOLE, time, values[:, k]) for k, (metric, unit) in enumerate(METRICS.items())]
 
 
 def own_velocity(azimuth: FloatArray, speed: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of a radar by azimuths and range rates (N,): x and y, m/s, and what each range rate is off standing things'."""
+    """Of a radar by azimuths and range rates (N,): x and y, m/s, and what each range rate is off standing things'.
+
+    NaN where fewer than three stand, or all in nearly one direction.
+    """
     across = np.stack([np.cos(azimuth), np.sin(azimuth)], 1)
     standing = np.ones(len(speed), np.bool_)
     off = np.full(len(speed), np.nan)
     velocity = np.full(2, np.nan)
     for _ in range(_TURNS):
-        if standing.sum() < 3:
+        # The least singular value is the spread of directions about their mean.
+        if standing.sum() < 3 or np.linalg.svd(across[standing], compute_uv=False)[1] < _NARROW * standing.sum() ** 0.5:
             return np.full(2, np.nan), np.full(len(speed), np.nan)
         velocity = np.linalg.lstsq(across[standing], -speed[standing], rcond=None)[0]
         off = speed + across @ velocity

@@ -68,6 +68,14 @@ def test_a_strong_echo_is_found_where_it_is():
     assert found.true_points[best] == pytest.approx(echoes((20.3, 0, 0.31, 1)).position[0])
 
 
+@pytest.mark.parametrize(("speed", "resolution"), [(1.0, 1.0), (1.0, 3.1), (2.5, 1.13), (-6.6, 0.77)])
+def test_a_speed_beyond_the_span_comes_in_again_after_the_whole_span(speed, resolution):
+    radar = replace(SMALL, resolution=(1.0, resolution, math.radians(6)))
+    for turns in (-2, -1, 1, 2):
+        found = detect(radar, echoes((20, speed + 16 * turns, 0, 50)), np.random.default_rng(1))
+        assert found.speed[found.snr.argmax()] == pytest.approx(speed, abs=0.1)
+
+
 @pytest.mark.parametrize("apart", [(1, 0, 0), (0, 1, 0), (0, 0, math.radians(6))])
 @pytest.mark.parametrize(("share", "expected"), [(0.25, 1), (1.6, 2)])
 def test_two_echoes_are_told_apart_beyond_the_resolution_and_are_one_below_it(apart, share, expected):

@@ -12,15 +12,13 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds import CloudSet, Table
+from simjudge.data.clouds import CloudSet, Table, radar_fields
 from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
 
 _NARROW = 0.02  # Radians of directions' spread: of less, detections do not tell the speed across them
 MOVES = 0.5  # m/s off what standing things have
 _TURNS = 20  # Of leaving out what moves, at most
 _TO_DEVIATION = 1.4826  # Of a normal distribution, over the median of what is off, without sign
-SPEEDS = ("radial_velocity", "radial_speed", "doppler_velocity", "doppler")  # As drivers call range rates
-SECTIONS = ("rcs", "RCS", "radar_cross_section")
 METRICS = {
     "detections": "",
     "rcs": "dB m^2",
@@ -39,8 +37,7 @@ def is_radar(clouds: CloudSet) -> bool:
             table = clouds[index].table
         except SimjudgeError:
             continue
-        names = table.dtype.names or ()
-        radar = _named(SPEEDS, names) is not None and _named(SECTIONS, names) is not None
+        radar = radar_fields(table.dtype.names or ()) is not None
         if radar or len(table):
             return radar
     return False
@@ -88,10 +85,10 @@ def own_velocity(azimuth: FloatArray, speed: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _measured(table: Table) -> Sequence[float]:
-    names = table.dtype.names or ()
-    speed_name, section_name = _named(SPEEDS, names), _named(SECTIONS, names)
-    if speed_name is None or section_name is None:
+    fields = radar_fields(table.dtype.names or ())
+    if fields is None:
         return [np.nan] * len(METRICS)
+    speed_name, section_name = fields
     x, y, speed, section = (
         np.asarray(table[name], np.float64).ravel() for name in ("x", "y", speed_name, section_name)
     )
@@ -109,7 +106,3 @@ def _measured(table: Table) -> Sequence[float]:
         float(_TO_DEVIATION * np.median(np.abs(off))),
         moving,
     ]
-
-
-def _named(wanted: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((name for name in wanted if name in names), None)

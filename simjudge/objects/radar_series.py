@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
 from simjudge.data.clouds import CloudSet, Table, radar_fields
 from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
 
@@ -43,8 +43,8 @@ def is_radar(clouds: CloudSet) -> bool:
     return False
 
 
-def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
-    """The metrics of a radar's frames over time."""
+def radar_series(clouds: CloudSet, losses: Losses, log: Log = no_log) -> list[Series]:
+    """The metrics of a radar's frames over time. `log` gets a line about frames that do not tell the own speed."""
     order = np.argsort(clouds.stamp, kind="stable")
     values = np.full((len(order), len(METRICS)), np.nan)
     for place, index in enumerate(order.tolist()):
@@ -54,9 +54,12 @@ def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
             losses.add("clouds that cannot be read", str(error))
             continue
         values[place] = _measured(table)
-        if values[place, 0] > 0 and np.isnan(values[place, _OWN_SPEED]):
-            where = f"{clouds.cloud_name[index]}: {values[place, 0]:.0f} detections"
-            losses.add("radar frames of few detections, or all in one direction: own speed is not told", where)
+    silent = int(((values[:, 0] > 0) & np.isnan(values[:, _OWN_SPEED])).sum())
+    if silent:
+        log(
+            f"note: {clouds.name}: {silent} of {len(order)} frames do not tell the radar's own speed: few detections,"
+            " or all in one direction"
+        )
     time = stamps_to_seconds(clouds.stamp[order])
     return [Series(metric, unit, WHOLE, time, values[:, k]) for k, (metric, unit) in enumerate(METRICS.items())]
 

@@ -318,6 +318,18 @@ class CameraCalibration(ShortRepr):
     pose: Pose  # of its optical frame (x right, y down, z ahead) in the clouds' frame
 
 
+_RADAR_SPEEDS = ("radial_velocity", "radial_speed", "doppler_velocity", "doppler")  # As drivers call range rates
+_RADAR_SECTIONS = ("rcs", "RCS", "radar_cross_section")
+
+
+def radar_fields(names: Sequence[str]) -> tuple[str, str] | None:
+    """The fields with range rate and radar cross section; None where names are not those of radar detections."""
+    speed, section = (
+        next((name for name in known if name in names), None) for known in (_RADAR_SPEEDS, _RADAR_SECTIONS)
+    )
+    return None if speed is None or section is None else (speed, section)
+
+
 @dataclass(frozen=True, repr=False)
 class CloudSet(ShortRepr):
     """Clouds of one lidar, and what belongs to them. A cloud is read when it is asked for.

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds import CloudSet, Table
+from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
+from simjudge.data.clouds import CloudSet, Table, radar_fields
 from simjudge.objects.series import WHOLE, Series, stamps_to_seconds
 
+_NARROW = 0.02  # Radians of directions' spread: of less, detections do not tell the speed across them
 MOVES = 0.5  # m/s off what standing things have
 _TURNS = 20  # Of leaving out what moves, at most
 _TO_DEVIATION = 1.4826  # Of a normal distribution, over the median of what is off, without sign
-SPEEDS = ("radial_velocity", "radial_speed", "doppler_velocity", "doppler")  # As drivers call range rates
-SECTIONS = ("rcs", "RCS", "radar_cross_section")
 METRICS = {
     "detections": "",
     "rcs": "dB m^2",
@@ -28,19 +27,24 @@ METRICS = {
     "speed residual": "m/s",
     "moving": "",
 }
+_OWN_SPEED = list(METRICS).index("own speed")
 
 
 def is_radar(clouds: CloudSet) -> bool:
-    """Whether clouds are a radar's detections: their first one has range rates and radar cross sections."""
-    try:
-        names = clouds[0].table.dtype.names or ()
-    except (SimjudgeError, IndexError):
-        return False
-    return _named(SPEEDS, names) is not None and _named(SECTIONS, names) is not None
+    """Whether clouds are a radar's detections: the first with points has range rates and radar cross sections."""
+    for index in range(len(clouds)):
+        try:
+            table = clouds[index].table
+        except SimjudgeError:
+            continue
+        radar = radar_fields(table.dtype.names or ()) is not None
+        if radar or len(table):
+            return radar
+    return False
 
 
-def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
-    """The metrics of a radar's frames over time."""
+def radar_series(clouds: CloudSet, losses: Losses, log: Log = no_log) -> list[Series]:
+    """The metrics of a radar's frames over time. `log` gets a line about frames that do not tell the own speed."""
     order = np.argsort(clouds.stamp, kind="stable")
     values = np.full((len(order), len(METRICS)), np.nan)
     for place, index in enumerate(order.tolist()):
@@ -50,18 +54,28 @@ def radar_series(clouds: CloudSet, losses: Losses) -> list[Series]:
             losses.add("clouds that cannot be read", str(error))
             continue
         values[place] = _measured(table)
+    silent = int(((values[:, 0] > 0) & np.isnan(values[:, _OWN_SPEED])).sum())
+    if silent:
+        log(
+            f"note: {clouds.name}: {silent} of {len(order)} frames do not tell the radar's own speed: few detections,"
+            " or all in one direction"
+        )
     time = stamps_to_seconds(clouds.stamp[order])
     return [Series(metric, unit, WHOLE, time, values[:, k]) for k, (metric, unit) in enumerate(METRICS.items())]
 
 
 def own_velocity(azimuth: FloatArray, speed: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of a radar by azimuths and range rates (N,): x and y, m/s, and what each range rate is off standing things'."""
+    """Of a radar by azimuths and range rates (N,): x and y, m/s, and what each range rate is off standing things'.
+
+    NaN where fewer than three stand, or all in nearly one direction.
+    """
     across = np.stack([np.cos(azimuth), np.sin(azimuth)], 1)
     standing = np.ones(len(speed), np.bool_)
     off = np.full(len(speed), np.nan)
     velocity = np.full(2, np.nan)
     for _ in range(_TURNS):
-        if standing.sum() < 3:
+        # The least singular value is the spread of directions about their mean.
+        if standing.sum() < 3 or np.linalg.svd(across[standing], compute_uv=False)[1] < _NARROW * standing.sum() ** 0.5:
             return np.full(2, np.nan), np.full(len(speed), np.nan)
         velocity = np.linalg.lstsq(across[standing], -speed[standing], rcond=None)[0]
         off = speed + across @ velocity
@@ -74,10 +88,10 @@ def own_velocity(azimuth: FloatArray, speed: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _measured(table: Table) -> Sequence[float]:
-    names = table.dtype.names or ()
-    speed_name, section_name = _named(SPEEDS, names), _named(SECTIONS, names)
-    if speed_name is None or section_name is None:
+    fields = radar_fields(table.dtype.names or ())
+    if fields is None:
         return [np.nan] * len(METRICS)
+    speed_name, section_name = fields
     x, y, speed, section = (
         np.asarray(table[name], np.float64).ravel() for name in ("x", "y", speed_name, section_name)
     )
@@ -95,7 +109,3 @@ def _measured(table: Table) -> Sequence[float]:
         float(_TO_DEVIATION * np.median(np.abs(off))),
         moving,
     ]
-
-
-def _named(wanted: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((name for name in wanted if name in names), None)

@@ -31,6 +31,10 @@ def lidar_cloud(number):
     return Cloud(np.zeros(3, [("x", "f4"), ("y", "f4"), ("z", "f4")]), where=f"lidar {number}")
 
 
+def shown(tables):
+    return lambda index: Cloud(tables[index], where=f"table {index}")
+
+
 def radar(name, seed, frames=12, **about):
     random = np.random.default_rng(seed)
     tables = [frame(random, **about) for _ in range(frames)]
@@ -56,6 +60,31 @@ def test_own_velocity_without_noise_is_exact():
     assert off == pytest.approx(np.zeros(9), abs=1e-9)
     velocity, off = own_velocity(azimuth[:2], azimuth[:2])
     assert np.isnan([*velocity, *off]).all()
+
+
+def test_detections_in_one_direction_do_not_tell_the_own_velocity():
+    for spread, told in ((0.0, False), (0.01, False), (0.1, True)):
+        azimuth = 0.3 + np.linspace(-spread, spread, 30)
+        velocity, off = own_velocity(azimuth, -(7 * np.cos(azimuth) + 2 * np.sin(azimuth)))
+        assert bool(np.isfinite([*velocity, *off]).all()) is told
+    tables = [frame(np.random.default_rng(k)) for k in range(4)]
+    tables[2]["y"] = 0
+    losses, said = Losses(), []
+    clouds = replace(radar("r", 1, frames=4), read=shown(tables))
+    series = {one.metric: one.value for one in radar_series(clouds, losses, said.append)}
+    assert np.isnan(series["own speed"]).tolist() == [False, False, True, False]
+    assert not losses
+    (line,) = said
+    assert line.startswith("note: r: 1 of 4 frames do not tell the radar's own speed")
+
+
+def test_a_radar_is_known_though_its_first_clouds_are_empty_or_cannot_be_read():
+    def read(index):
+        if index == 0:
+            raise SimjudgeError("cut off")
+        return Cloud(np.zeros(0, [("x", "f4")]), where="empty") if index == 1 else radar("r", 1).read(index)
+
+    assert is_radar(replace(radar("r", 1), read=read))
 
 
 def test_frames_without_detections_count_as_none():

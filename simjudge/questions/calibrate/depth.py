@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simjudge.core.arrays import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
-from simjudge.data.depth_images import read_depth_images
+from simjudge.data.depth_images import MOST_PIXELS, fills_memory, read_depth_images
 from simjudge.sim.sensors.camera.depth_calibration import DepthCalibration
 from simjudge.sim.sensors.camera.depth_calibration import calibrate_depth as fit_depth
 
@@ -39,7 +39,7 @@ def calibrate_depth(
         source: a recording, or a folder of 16-bit PNG or TIFF files in millimetres, 0 where nothing is measured.
         out: the file with the part `depth` of a camera's file, x.yaml.
         topic: of the images in a recording; None: the only one whose name says depth.
-        most: images that are read.
+        most: images that are read; fewer where they are large, which a note says.
         overwrite: replace a file that something else wrote.
 
     Raises:
@@ -53,6 +53,11 @@ def calibrate_depth(
     check_output(path, lambda _: ours, overwrite=overwrite)
     images, losses = read_depth_images(source, topic, most=most)
     made = fit_depth(Path(source).name, images)
+    if len(images) < most and fills_memory(images):
+        note = (
+            f"the first {len(images)} images are read: with more they have over {MOST_PIXELS // 10**6} million pixels"
+        )
+        made = replace(made, notes=(*made.notes, note))
     with atomic_file(path) as temporary:
         temporary.write_text(made.depth_file(), encoding="utf-8")
     return CalibratedDepth(made, path, losses)

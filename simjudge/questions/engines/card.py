@@ -6,6 +6,7 @@ pictures are timed in a scene; and the judge of `simjudge demo` says which gap t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -66,6 +67,18 @@ class EngineCard(ShortRepr):
         return lines
 
     @property
+    def gap_notes(self) -> list[str]:
+        """Of the gaps to the photographs, a line each: why one was not measured, pictures that are not judged."""
+        lines = []
+        for gap in self.gaps:
+            if gap.problem:
+                lines.append(f"{gap.camera}: not measured: {gap.problem}")
+            elif gap.unlabelled:
+                every = gap.pictures + gap.unlabelled
+                lines.append(f"{gap.camera}: {gap.unlabelled} of {every} pictures show no sign and are not judged")
+        return lines
+
+    @property
     def summary(self) -> str:
         """How much is wrong, in a few words."""
         if self.problem:
@@ -79,14 +92,21 @@ class EngineCard(ShortRepr):
             "engine": self.engine,
             "variant": self.variant,
             "problem": self.problem,
-            "measures": [asdict(measure) for measure in self.measures],
+            "measures": [_json(asdict(measure)) for measure in self.measures],
             "checks": [
                 {"name": found.check.name, "part": found.check.part, "status": found.status, "reason": found.reason}
                 for found in self.checks
             ],
             "speed": None if self.speed is None else asdict(self.speed),
-            "gaps": [asdict(gap) for gap in self.gaps],
+            "gaps": [_json(asdict(gap)) for gap in self.gaps],
         }
+
+
+def _json(fields: dict[str, object]) -> dict[str, object]:
+    """Fields as JSON has them: null for a number that is not finite."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in fields.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -131,6 +151,8 @@ def value_text(value: float, unit: str) -> str:
 
 def gap_text(gap: PhotographGap) -> str:
     """A gap with its interval."""
+    if gap.problem:
+        return "not measured"
     if gap.gap is None:
         return "cannot be told"
     return f"{format_number(gap.gap)} ({format_number(gap.low)} to {format_number(gap.high)})"

@@ -145,10 +145,17 @@ def _rows(cards: Sequence[EngineCard], names: Iterable[str]) -> list[tuple[str, 
 def _gaps(cards: Sequence[EngineCard]) -> Markup:
     judged = [card for card in cards if card.gaps]
     rows = [
-        (card.engine, *(Cell(gap_text(gap), gap.gap, VERDICT_COLOURS[gap.verdict]) for gap in card.gaps))
+        (
+            card.engine,
+            *(
+                Cell(gap_text(gap), gap.gap, VERDICT_COLOURS[gap.verdict] if gap.verdict else "too-few", gap.problem)
+                for gap in card.gaps
+            ),
+        )
         for card in judged
     ]
-    count = judged[0].gaps[0].pictures if judged else 0
+    counts = {gap.pictures for card in judged for gap in card.gaps if not gap.problem} or {0}
+    count = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return kit.section(
         "Gap to the photographs that come with simjudge",
         kit.table(("engine", *(f"camera {camera}" for camera in CAMERAS)), rows, row_heads=True),
@@ -156,5 +163,6 @@ def _gaps(cards: Sequence[EngineCard]) -> Markup:
             f"Scene signs, {count} pictures through each camera, beside 189 photographs; the detector of simjudge demo"
             f" is the judge. Gap of performance with its 95 % interval."
         ),
+        kit.bullets([f"{card.engine}, {line}" for card in judged for line in card.gap_notes]),
         when=rows,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -17,7 +17,8 @@ from simjudge.core.installed import version
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.card import CARD, MEASUREMENTS, PAGE, SPEED_SCENE, EngineCard, EngineCards, Speed
 from simjudge.questions.engines.card_page import write_cards_page
-from simjudge.questions.engines.photographs import CAMERAS, photograph_gap
+from simjudge.questions.engines.photographs import CAMERAS, PhotographGap, photograph_gap
+from simjudge.results.saved_result import write_json
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.engines.registry import engine_class, make_engine
 from simjudge.sim.scene.model import Scene
@@ -67,8 +68,10 @@ def engine_cards(
         for name in names:
             cards.append(_card(name, photographs, folder / "photographs", progress))
             log(f"{name}: {cards[-1].summary}")
+            for line in cards[-1].gap_notes:
+                log(f"{name}, gap to photographs, {line}")
         content = {"simjudge": version(), "engines": [card.content() for card in cards]}
-        (folder / CARD).write_text(json.dumps(content, indent=2), encoding="utf-8")
+        write_json(folder / CARD, content)
         write_cards_page(folder / PAGE, cards)
     return EngineCards(target, tuple(cards))
 
@@ -82,20 +85,33 @@ def _card(name: str, photographs: int, folder: Path, progress: ProgressBar) -> E
     try:
         with closing(build(world)) as engine:
             variant, (picture, speed) = engine.variant, _speed(engine)
-    except SimjudgeError as error:
-        return EngineCard(name, "", problem=str(error))
+    except Exception as error:  # noqa: BLE001 - somebody else's engine may fail in any way
+        return EngineCard(name, "", problem=_reason(error))
     measures = measure_engine(build)
     with progress(f"{name}: contract") as advance:
         checks = check_engine(build, ENGINE_CHECKS, advance)
     gaps = (
         tuple(
-            photograph_gap(name, camera, photographs, folder / f"{name.replace(':', '_')}_{camera}", progress)
+            _gap(name, camera, photographs, folder / f"{name.replace(':', '_')}_{camera}", progress)
             for camera in CAMERAS
         )
         if photographs
         else ()
     )
     return EngineCard(name, variant, measures, checks, speed, gaps, picture=picture)
+
+
+def _gap(name: str, camera: str, count: int, folder: Path, progress: ProgressBar) -> PhotographGap:
+    """The gap, or why there is none: what was measured before it took minutes, and is kept."""
+    try:
+        return photograph_gap(name, camera, count, folder, progress)
+    except Exception as error:  # noqa: BLE001 - somebody else's engine may fail in any way
+        shutil.rmtree(folder, ignore_errors=True)
+        return PhotographGap(Path(camera).stem, problem=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, SimjudgeError) else f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _speed(engine: Engine) -> tuple[RgbImage, Speed]:

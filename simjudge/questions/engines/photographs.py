@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import ProgressBar, no_progress
+from simjudge.core.errors import ProgressBar, SimjudgeError, no_progress
 from simjudge.core.installed import DETECTOR, find_file, installed_file, installed_folder
 from simjudge.data.format_support.sidecar import write_sidecar
 from simjudge.data.sets import read_set
@@ -44,16 +44,21 @@ class PhotographGap:
     """What the judge of `simjudge demo` says of an engine's pictures.
 
     Attributes:
+        pictures: rendered pictures that are judged.
         gap, low, high: the gap of performance and its 95 % interval; None where nothing can be said.
-        pictures: number of rendered pictures.
+        verdict: None where nothing was compared.
+        unlabelled: rendered pictures that show no sign, and are not judged.
+        problem: why nothing was compared; empty where it was.
     """
 
     camera: str
-    pictures: int
-    gap: float | None
-    low: float | None
-    high: float | None
-    verdict: Verdict
+    pictures: int = 0
+    gap: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict | None = None
+    unlabelled: int = 0
+    problem: str = ""
 
 
 def photograph_gap(
@@ -69,6 +74,7 @@ def photograph_gap(
     """
     from simjudge.sim.capture.rendering import render  # noqa: PLC0415 - simjudge demo, which knows this module, has no engine
 
+    detector = load_detector(find_file(MODEL, DETECTOR))  # before pictures, which take minutes
     folder.mkdir(parents=True)
     rows = installed_file("demo/poses.csv").read_text(encoding="utf-8").splitlines()[: count + 1]
     poses = folder / "poses.csv"
@@ -77,26 +83,33 @@ def photograph_gap(
     render(
         "signs", rendered, camera=camera, poses=str(poses), mount="body", engine=engine, seed=_SEED, progress=progress
     )
-    write_as_photographs(rendered, folder / "pictures")
+    pictures, unlabelled = write_as_photographs(rendered, folder / "pictures")
     shutil.rmtree(rendered)
-    detector = load_detector(find_file(MODEL, DETECTOR))
     judged = [
         detect(read_set(place), detector, progress=progress)
         for place in (installed_folder(f"demo/{REAL}"), folder / "pictures")
     ]
     found = compare(*judged, folder / "result", theta=THETA, progress=progress).numbers.overall
-    return PhotographGap(Path(camera).stem, len(rows) - 1, found.gap, found.gap_low, found.gap_high, found.verdict)
+    return PhotographGap(
+        Path(camera).stem, pictures, found.gap, found.gap_low, found.gap_high, found.verdict, unlabelled
+    )
 
 
-def write_as_photographs(rendered: Path, out: Path) -> None:
-    """Write rendered pictures of scene `signs` as JPEG files, with labels as people drew those of the photographs."""
+def write_as_photographs(rendered: Path, out: Path) -> tuple[int, int]:
+    """Write rendered pictures of scene `signs` as JPEG files, with labels as people drew those of the photographs.
+
+    Returns:
+        How many are written, and how many show no sign and are left out.
+    """
+    written = 0
     for kind in ("images", "labels"):
         (out / kind).mkdir(parents=True)
     for label in sorted((rendered / "labels").rglob("*.txt")):
+        if not label.read_text().strip():
+            continue
         rows = np.loadtxt(label, ndmin=2)
         picture = next((rendered / "images").rglob(label.stem + ".*"))
-        if not len(rows):
-            continue
+        written += 1
         lines = []
         for row in rows:
             number = int(row[0]) - 1  # the scene counts from 1
@@ -105,10 +118,14 @@ def write_as_photographs(rendered: Path, out: Path) -> None:
         (out / "labels" / label.name).write_text("".join(lines))
         jpeg = out / "images" / f"{label.stem}.jpg"
         cv2.imwrite(str(jpeg), np.asarray(cv2.imread(str(picture))), [cv2.IMWRITE_JPEG_QUALITY, _JPEG])
+    left_out = sum(path.is_file() for path in (rendered / "images").rglob("*")) - written
+    if not written:
+        raise SimjudgeError(f"none of the {left_out} rendered pictures shows a sign")
     (out / "data.yaml").write_text(f"train: images\nval: images\nnc: 7\nnames: [{', '.join(_NAMES)}]\n")
     # Each picture is of a place and pose of its own: their order means nothing.
     frames = replace(read_set(out), independent=True)
     write_sidecar(frames, out, frames.frame_name, read_set)
+    return written, left_out
 
 
 def _drawn_by_people(box: FloatArray, *, light: bool) -> FloatArray:

@@ -293,7 +293,7 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
     radars = [is_radar(clouds) for clouds in sets]
     if all(radars):
         work.log("note: the clouds are detections of radars: they are compared frame by frame, without objects")
-        return Measured([radar_series(clouds, work.losses) for clouds in sets])
+        return Measured([radar_series(clouds, work.losses, work.log) for clouds in sets])
     if any(radars):
         one, other = sets[radars.index(True)].name, sets[radars.index(False)].name
         raise SimjudgeError(f"{one} has detections of a radar, {other} has not: name topics of one kind for both")

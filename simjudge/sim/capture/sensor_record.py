@@ -34,6 +34,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import nearest_name
+from simjudge.data.clouds import radar_fields
 from simjudge.data.rosbag2.cloud_writing import CLOUD_TYPE, VISION, cloud_message, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, DETECTIONS, LABELS, standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording
@@ -418,12 +419,17 @@ def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Traje
 
 
 def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntArray | None:
-    """Stamps of the clouds of a recording: nanoseconds, increasing; None where there are no clouds."""
+    """Stamps of the clouds of a recording: nanoseconds, increasing; None where there are no clouds.
+
+    A radar's detections are clouds only where their topic is named.
+    """
     recording = Recording(path) if is_recording(path) else None
     infos = [] if recording is None else recording.topic_infos()
     held = [info.topic for info in infos if info.type == CLOUD_TYPE and not info.topic.endswith(f"/{TRUTH}")]
     if topic is not None and topic not in held:
         raise UsageError(f"{path}: {topic} is no topic of clouds{nearest_name(topic, held)}")
+    if topic is None and recording is not None:
+        held = [name for name in held if not _is_of_radar(recording, name)]
     if topic is None and len(held) > 1:
         raise UsageError(f"{path}: has clouds on {', '.join(held)}; name the topic (--cloud-topic)")
     if recording is None or not held:
@@ -432,6 +438,12 @@ def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntA
     stamps = np.array([header_stamp(message.header) for _, message in decoded], np.int64)
     losses.extend(recording.losses)
     return np.unique(stamps)
+
+
+def _is_of_radar(recording: Recording, topic: str) -> bool:
+    """Whether a topic's first cloud that can be read has the fields of a radar's detections."""
+    first = next((message for _, message in decoded_messages(recording, {topic}, Losses())), None)
+    return first is not None and radar_fields([field.name for field in first.fields]) is not None
 
 
 class SensorTransforms:

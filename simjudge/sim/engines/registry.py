@@ -7,6 +7,7 @@ behind the interface of `simjudge.sim.engines.contract`. It is named as its pack
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable
@@ -181,11 +182,20 @@ def _plugin(entry: EntryPoint) -> EngineAvailability:
     return EngineAvailability(entry.name, runs=True, lines=(package, f"simjudge engines check {entry.name}"))
 
 
+def _not_loaded(package: str, error: Exception) -> str:
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return f"{package} is installed but cannot be loaded: {reason}; install it again: {install_command(package)}"
+
+
 def _default() -> EngineAvailability:
     missing = [name for name in ("mujoco", "mitsuba") if importlib.util.find_spec(name) is None]
     if missing:
         missing_line = f"missing: {', '.join(missing)}; {install_command(missing[0])}"
         return EngineAvailability("default", runs=False, lines=(missing_line,))
+    try:
+        importlib.import_module("mujoco")
+    except Exception as error:  # noqa: BLE001 - a broken installation fails in its own way
+        return EngineAvailability("default", runs=False, lines=(_not_loaded("mujoco", error),))
     from simjudge.sim.engines.default.variant import REMEDY, choose_variant, find_llvm, has_cuda, llvm_version
 
     versions = ", ".join(
@@ -209,8 +219,10 @@ def _baked(*, runs: bool) -> EngineAvailability:
 def _mujoco() -> EngineAvailability:
     if importlib.util.find_spec("mujoco") is None:
         return EngineAvailability("mujoco", runs=False, lines=(f"missing: mujoco; {install_command('mujoco')}",))
-    from simjudge.sim.engines.mujoco.gl_pictures import make_context
-
+    try:
+        from simjudge.sim.engines.mujoco.gl_pictures import make_context
+    except Exception as error:  # noqa: BLE001 - a broken installation fails in its own way
+        return EngineAvailability("mujoco", runs=False, lines=(_not_loaded("mujoco", error),))
     version = f"MuJoCo {importlib.metadata.version('mujoco')}, its own renderer"
     try:
         kind, context = make_context()

@@ -33,7 +33,6 @@ from simjudge.core.arrays import FloatArray
 _DROPS = 8000.0  # N0 of Marshall and Palmer, 1 / (m^3 mm)
 _HEAVIEST = 300.0  # mm/h: beyond, nobody has measured drops
 _FASTEST = 9.65  # m/s, of the largest drops
-_ACROSS = 8  # Points across a drop's image at most: what covers many pixels is divided so
 
 
 def drop_slope(rate: float) -> float:
@@ -78,6 +77,16 @@ class RainView:
         return area * (self.far**3 - self.near**3) / 3
 
 
+def expected_drops(rate: float, view: RainView, exposure: float, velocity: tuple[float, float]) -> float:
+    """How many drops `streaks` draws on average: those that may come into view while light is gathered."""
+    return _DROPS / drop_slope(rate) * view.volume(_margin(view, exposure, velocity))
+
+
+def _margin(view: RainView, exposure: float, velocity: tuple[float, float]) -> int:
+    """Pixels beside the picture from which a drop may come into it."""
+    return math.ceil(math.hypot(_FASTEST, *velocity) * exposure * view.focal / view.near / 2) + 2
+
+
 def streaks(
     rate: float,
     view: RainView,
@@ -92,11 +101,9 @@ def streaks(
     hides the drops behind it.
     """
     random = np.random.default_rng(seed)
-    speed = math.hypot(_FASTEST, *velocity)
-    margin = math.ceil(speed * exposure * view.focal / view.near / 2) + 2
-    slope = drop_slope(rate)
-    count = int(random.poisson(_DROPS / slope * view.volume(margin)))
-    diameter = random.exponential(1 / slope, count)
+    margin = _margin(view, exposure, velocity)
+    count = int(random.poisson(expected_drops(rate, view, exposure, velocity)))
+    diameter = random.exponential(1 / drop_slope(rate), count)
     ahead = np.cbrt(random.uniform(view.near**3, view.far**3, count))
     height, width = view.size
     column = random.uniform(-margin, width + margin, count)
@@ -118,7 +125,7 @@ def _draw(covered, distance, column, row, ahead, diameter, fallen, moved, focal)
         wide = diameter[n] * focal / z
         ways = (abs(moved[0]) + fallen[n] + abs(moved[1]) * (abs(x) + abs(y)) / z) * focal / z
         steps = int(ways) + 1
-        across = min(int(wide) + 1, _ACROSS)
+        across = int(wide) + 1  # points a pixel apart at most leave no hole
         inside = 0
         for i in range(across):
             for j in range(across):

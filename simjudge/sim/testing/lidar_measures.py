@@ -36,6 +36,8 @@ LIDAR = Lidar(
 _STAMP = 1_000_000_000
 _SENSOR = Keyframes.build([0.0], [[Pose((0, 0, HEIGHT))]])
 _HALF_WALL = 7.9  # Metres from the middle up to which the wall is sure to be there
+_SCAN_NAMES = ("scan's ranges", "scan's places", "scan's noise", "rings", "times of points", "intensity")
+_FEWEST = 100  # Points of a scan where the wall is
 _BAND = 0.3  # Metres: farther from the wall or a plate a point says nothing of noise
 
 
@@ -172,10 +174,11 @@ def measures_scans(builder: EngineBuilder) -> Iterator[EngineMeasure]:
     unit = points / np.maximum(distance, 1e-9)[:, None]
     wanted, hit = true_distance(unit)
     on = np.isfinite(wanted)
-    if on.sum() < 100:
-        yield EngineMeasure(
-            "scan's ranges", "lidar", None, "m", 0.005, "fail", f"only {on.sum()} points where the wall is"
-        )
+    if on.sum() < _FEWEST:
+        reason = f"only {on.sum()} points where the wall is; {_FEWEST} are needed"
+        first, *others = _SCAN_NAMES
+        yield EngineMeasure(first, "lidar", None, "m", 0.005, "fail", reason)
+        yield from (EngineMeasure(name, "lidar", None, "", 0.0, "cannot be checked", reason) for name in others)
         return
     off = (distance - wanted)[on]
     middle = float(np.median(off))
@@ -269,9 +272,5 @@ def _intensity_measure(scan: Scan, points: FloatArray, wall: npt.NDArray[np.bool
 LIDAR_MEASUREMENTS: tuple[EngineMeasurement, ...] = (
     EngineMeasurement("rays", ("ray distance", "what rays hit", "normals"), measures_rays),
     EngineMeasurement("rays", ("rays in time",), measures_timed_rays),
-    EngineMeasurement(
-        "lidar",
-        ("scan's ranges", "scan's places", "scan's noise", "rings", "times of points", "intensity"),
-        measures_scans,
-    ),
+    EngineMeasurement("lidar", _SCAN_NAMES, measures_scans),
 )

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.data import depth_images
 from simjudge.data.depth_images import read_depth_images
 from simjudge.questions.calibrate.depth import calibrate_depth
 from simjudge.sim.sensors.camera.camera_file import read_camera
@@ -95,6 +96,16 @@ def test_damaged_files_are_counted_and_colours_refused(folder, tmp_path):
     cv2.imwrite(str(other / "a.png"), np.zeros((4, 4, 3), np.uint8))
     with pytest.raises(SimjudgeError, match="and one channel"):
         read_depth_images(other)
+
+
+def test_images_beyond_what_memory_holds_are_not_read_and_it_is_said(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(depth_images, "MOST_PIXELS", 12 * 64 * 96)
+    found = calibrate_depth(folder, tmp_path / "few.yaml")
+    assert found.calibration.frames == 12
+    assert found.calibration.notes[-1].startswith("the first 12 images are read")
+    assert not found.losses
+    monkeypatch.setattr(depth_images, "MOST_PIXELS", 24 * 64 * 96)
+    assert calibrate_depth(folder, tmp_path / "all.yaml", most=24).calibration.frames == 24
 
 
 def test_out_must_be_yaml(folder, tmp_path):

@@ -26,6 +26,7 @@ from simjudge.sim.driving.drive import drive
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing, box
 from simjudge.sim.sensors.lidar.scan import POINT
+from simjudge.sim.sensors.radar.detections import DETECTION
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
@@ -135,14 +136,15 @@ def test_messages_go_to_the_first_frame_at_or_after_their_time(specs, engine):
     assert counts == [np.count_nonzero(times <= frames[0]), inside, np.count_nonzero(times > frames[1])]
 
 
-def recorded_clouds(path, topics, stamps):
+def recorded_clouds(path, topics, stamps, radars=()):
     types = standard_types().types
     with record_messages(path) as recording:
         for stamp in stamps:
             time = types["builtin_interfaces/msg/Time"](sec=stamp // SECOND, nanosec=stamp % SECOND)
             header = types["std_msgs/msg/Header"](stamp=time, frame_id="velodyne")
             for topic in topics:
-                recording.write(topic, stamp, cloud_message(lambda name: types[name], header, np.zeros(2, POINT)))
+                table = np.zeros(2, DETECTION if topic in radars else POINT)
+                recording.write(topic, stamp, cloud_message(lambda name: types[name], header, table))
     return path
 
 
@@ -157,6 +159,15 @@ def test_stamps_of_recorded_clouds(tmp_path):
     with pytest.raises(UsageError, match="/rof is no topic of clouds; is /roof meant"):
         recorded_cloud_stamps(two, "/rof", Losses())
     assert recorded_cloud_stamps(tmp_path / "poses.tum", None, Losses()) is None
+
+
+def test_a_radars_detections_are_no_clouds_unless_their_topic_is_named(tmp_path):
+    stamps = [10 * SECOND, 10 * SECOND + 7]
+    both = recorded_clouds(tmp_path / "both.mcap", ["/front", "/roof"], stamps, radars=["/front"])
+    assert recorded_cloud_stamps(both, None, Losses()).tolist() == stamps
+    assert recorded_cloud_stamps(both, "/front", Losses()).tolist() == stamps
+    alone = recorded_clouds(tmp_path / "alone.mcap", ["/front"], stamps, radars=["/front"])
+    assert recorded_cloud_stamps(alone, None, Losses()) is None
 
 
 def test_a_replay_holds_what_the_sensors_read(tmp_path):

@@ -29,7 +29,7 @@ def module(tmp_path, monkeypatch):
 
     def write(name, text):
         (tmp_path / f"{name}.py").write_text(text)
-        sys.modules.pop(name, None)
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
     return write
 
@@ -116,3 +116,13 @@ def test_our_own_names_are_taken(plugins):
     plugins(("default", "evil:Engine"))
     assert find_engine("default").value.startswith("simjudge.")
     assert len(registered_engines()["default"]) == 1
+
+
+def test_a_mujoco_that_is_installed_but_does_not_load_is_one_line(module, monkeypatch):
+    module("mujoco", "raise OSError('libmujoco.so:\\n wrong ELF class')\n")
+    for name in [name for name in sys.modules if name.startswith("mujoco.") or name.endswith(".gl_pictures")]:
+        monkeypatch.delitem(sys.modules, name)
+    for made in (registry._mujoco(), registry._default()):
+        assert not made.runs
+        (line,) = made.lines
+        assert line.startswith("mujoco is installed but cannot be loaded: OSError: libmujoco.so: wrong ELF class; inst")

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from simjudge.sim.sensors.weather import RainView, Spray, drop_slope, fall_speed, rain_extinction, section, streaks
+from simjudge.sim.sensors.weather import (
+    RainView,
+    Spray,
+    _draw,
+    drop_slope,
+    fall_speed,
+    rain_extinction,
+    section,
+    streaks,
+)
 
 VIEW = RainView((120, 160), 130.0, 0.5, 3.0)
 FAR = np.full(VIEW.size, np.inf)
@@ -59,6 +68,18 @@ def test_streaks_are_as_long_as_drops_fall_while_light_is_gathered():
     assert joined(0.02, 4, 0) > 0.3
     assert joined(0.02, 0, 4) < 0.15
     assert joined(0.0, 4, 0) < 0.2
+
+
+def test_a_wide_drop_has_no_holes():
+    """One drop of 30 px that stands still, by the disc itself."""
+    covered = np.zeros((60, 60))
+    one = [np.array([value]) for value in (30.0, 30.0, 1.0, 0.03, 0.0)]
+    _draw(covered, np.full(covered.shape, np.inf), *one, (0.0, 0.0), 1000.0)
+    row, column = np.indices(covered.shape) + 0.5
+    away = np.hypot(row - 30, column - 30)
+    assert covered[away < 13.5] == pytest.approx(1, abs=0.03)
+    assert covered[away > 16.5] == pytest.approx(0)
+    assert covered.sum() == pytest.approx(math.pi / 4 * 30**2)
 
 
 def test_streaks_follow_the_seed_and_hide_behind_things():

@@ -1,5 +1,7 @@
 """Defects planted in a sound engine are found and named, and nothing is found in the sound one."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -7,7 +9,8 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from seeded_defects import DEFECTS
 
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.testing.lidar_measures import LIDAR_MEASUREMENTS
+from simjudge.sim.testing import lidar_measures
+from simjudge.sim.testing.lidar_measures import LIDAR_MEASUREMENTS, capture
 from simjudge.sim.testing.measures import PICTURE_MEASUREMENTS
 
 MEASUREMENTS = (*PICTURE_MEASUREMENTS, *LIDAR_MEASUREMENTS)
@@ -39,3 +42,16 @@ def test_a_planted_defect_is_found_by_name(defect):
     )
     assert measure.status == "fail"
     assert words in measure.finding
+
+
+def test_a_scan_of_too_few_points_says_why_of_each_of_its_numbers(monkeypatch):
+    def few(engine):
+        scan = capture(engine)
+        return replace(scan, points=scan.points[:60] * 0 + (5, 0, 0))
+
+    monkeypatch.setattr(lidar_measures, "capture", few)
+    found = LIDAR_MEASUREMENTS[-1].run(sound)
+    assert tuple(measure.name for measure in found) == LIDAR_MEASUREMENTS[-1].names
+    assert [measure.status for measure in found] == ["fail", *["cannot be checked"] * 5]
+    assert {measure.finding for measure in found} == {"only 60 points where the wall is; 100 are needed"}
+    assert {measure.value for measure in found} == {None}

@@ -64,6 +64,15 @@ def make_context() -> tuple[str, Any]:
     raise SimjudgeError(f"engine mujoco: there is no OpenGL here ({'; '.join(reasons)}); {REMEDY}")
 
 
+def _release(kind: str) -> None:
+    """Let another thread have the context that is current in this one: EGL refuses it otherwise."""
+    if kind == "egl":
+        egl, library = importlib.import_module("mujoco.egl"), importlib.import_module("OpenGL.EGL")
+        library.eglBindAPI(library.EGL_OPENGL_API)  # each thread has its own, and what is released is of it
+        none = library.EGL_NO_SURFACE
+        library.eglMakeCurrent(egl.EGL_DISPLAY, none, none, library.EGL_NO_CONTEXT)
+
+
 class GlPictures:
     """Draws a model's bodies, at any poses, in a scene's light."""
 
@@ -71,8 +80,13 @@ class GlPictures:
         self._visual = visual
         self._data = mujoco.MjData(visual.model)
         self._kind, self._context = make_context()
-        self._context.make_current()
-        self._gl = mujoco.MjrContext(visual.model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        try:
+            self._context.make_current()
+            self._gl = mujoco.MjrContext(visual.model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        except Exception as error:
+            self._context.free()
+            said = " ".join(str(error).split())
+            raise SimjudgeError(f"engine mujoco: its renderer does not begin by {self._kind}: {said}") from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._shown = mujoco.MjvScene(model=visual.model, maxgeom=max(visual.model.ngeom, 1) + 8)
         self._ambient = np.array(scene.ambient) + _mean_sky(scene)
@@ -80,8 +94,14 @@ class GlPictures:
         self._sun = scene.sun
 
     def draw(self, pinhole: Pinhole, camera: Pose, bodies: Mapping[str, Pose]) -> Drawn:
-        """The bodies at their poses, seen by a pinhole at the camera's pose."""
+        """The bodies at their poses, seen by a pinhole at the camera's pose; from any thread, one at a time."""
         self._context.make_current()
+        try:
+            return self._drawn(pinhole, camera, bodies)
+        finally:
+            _release(self._kind)
+
+    def _drawn(self, pinhole: Pinhole, camera: Pose, bodies: Mapping[str, Pose]) -> Drawn:
         self._place(bodies)
         self._look(pinhole, camera)
         self._fit(pinhole.size)
@@ -136,6 +156,15 @@ class GlPictures:
 
     def _fit(self, size: tuple[int, int]) -> None:
         width, height = size
+        gl = importlib.import_module("OpenGL.GL")
+        most = min(
+            int(gl.glGetIntegerv(gl.GL_MAX_RENDERBUFFER_SIZE)), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS).tolist()
+        )
+        if max(size) > most:
+            raise SimjudgeError(
+                f"engine mujoco: OpenGL draws {most} pixels a side here, and {width}x{height} are needed for all rays;"
+                " take fewer rays a pixel, or a smaller picture"
+            )
         if self._gl.offWidth < width or self._gl.offHeight < height:
             mujoco.mjr_resizeOffscreen(max(width, self._gl.offWidth), max(height, self._gl.offHeight), self._gl)
 
@@ -227,6 +256,7 @@ def _mean_sky(scene: Scene) -> FloatArray:
     if scene.sky is None:
         return np.zeros(3)
     image = scene.sky.image[: max(len(scene.sky.image) // 2, 1)]
-    weight = np.cos((np.arange(len(image)) + 0.5) / len(image) * np.pi / 2 - np.pi / 2)
-    mean: FloatArray = np.average(image.mean(1), axis=0, weights=np.maximum(weight[::-1], 1e-9))
+    # Row 0 is above, where a row is smallest: as the sine of the angle from there.
+    weight = np.sin((np.arange(len(image)) + 0.5) / len(image) * np.pi / 2)
+    mean: FloatArray = np.average(image.mean(1), axis=0, weights=weight)
     return mean

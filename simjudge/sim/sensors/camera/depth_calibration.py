@@ -35,6 +35,8 @@ _BINS = 20  # Ranges of depth, at most
 _FEWEST_PIXELS = 200  # Pixels of a range of depth, at least
 _CLEAR = 0.02  # Share of holes that edges must add to have some
 _MOVED = 0.2  # Share of pixels that may differ between both halves of the recording
+_TOLD = 0.55  # Steps of depth values: measured noise of less is mostly rounding
+_AT_ONCE = 500_000  # Depths that are worked on at once, in rows of all images: sums need several float64 copies
 _SPREAD = 1.3  # Farthest over nearest depth from which both parts of the noise can be told apart
 
 
@@ -159,7 +161,7 @@ def calibrate_depth(name: str, images: Sequence[npt.NDArray[np.float32]], *, see
     if len(sizes) > 1:
         known = ", ".join(f"{width}x{height}" for height, width in sorted(sizes))
         raise SimjudgeError(f"{name}: depth images of unlike sizes: {known}; those of one camera are needed")
-    stack = np.stack(images).astype(np.float32)
+    stack = np.stack(images).astype(np.float32, copy=False)
     if not np.isfinite(stack).any():
         raise SimjudgeError(f"{name}: no pixel has a depth")
     scene = _scene_map(stack)
@@ -171,9 +173,11 @@ def calibrate_depth(name: str, images: Sequence[npt.NDArray[np.float32]], *, see
     constant, quadratic, more = _fit_noise(facts, scene, tiles, step, seed)
     holes, size, edges, width = _fit_holes(facts, scene, tiles, seed)
     notes += more
-    if facts.correlation > 0.2:
+    # Of images that follow each other: every second one is fitted
+    correlation = _facts(stack[: max(len(stack) // 2, FEWEST)], scene).correlation
+    if correlation > 0.2:
         notes.append(
-            f"noise goes together from image to image (correlation {facts.correlation:.2f}): the device filters in"
+            f"noise goes together from image to image (correlation {correlation:.2f}): the device filters in"
             " time; simulated noise is new in each image"
         )
     made = DepthCalibration(
@@ -184,10 +188,18 @@ def calibrate_depth(name: str, images: Sequence[npt.NDArray[np.float32]], *, see
     return DepthCalibration(**{**vars(made), "judged": judged, "notes": tuple(notes)})
 
 
+def _bands(stack: npt.NDArray[np.float32]) -> Iterator[slice]:
+    """Rows of all images, few enough to be worked on at once."""
+    count, height, width = stack.shape
+    rows = max(_AT_ONCE // (count * width), 1)
+    return (slice(begin, begin + rows) for begin in range(0, height, rows))
+
+
 def _scene_map(stack: npt.NDArray[np.float32]) -> _SceneMap:
     seen: BoolArray = np.asarray(np.isfinite(stack).any(axis=0))
     depth = np.full(seen.shape, np.nan, np.float32)
-    depth[seen] = np.nanmedian(stack[:, seen], axis=0)
+    for rows in _bands(stack):
+        depth[rows][seen[rows]] = np.nanmedian(stack[:, rows][:, seen[rows]], axis=0)
     if not seen.all():
         rows, columns = ndimage.distance_transform_edt(~seen, return_distances=False, return_indices=True)
         depth = depth[rows, columns]
@@ -225,9 +237,12 @@ def _check_standing(name: str, stack: npt.NDArray[np.float32]) -> list[str]:
         sure = (count[0] >= 3) & (count[1] >= 3)
         if not sure.any():
             raise SimjudgeError(f"{name}: no pixel has a depth in six images or more; longer recordings are needed")
-        first, second = (half[:, sure].astype(np.float64) for half in halves)
-        error = np.sqrt(sum(np.nanvar(half, axis=0) / len(half) for half in (first, second)) + 1e-7)
-        moved = float((np.abs(np.nanmean(first, 0) - np.nanmean(second, 0)) > 8 * error).mean())
+        drifting = 0
+        for rows in _bands(stack):
+            first, second = (half[:, rows][:, sure[rows]].astype(np.float64) for half in halves)
+            error = np.sqrt(sum(np.nanvar(half, axis=0) / len(half) for half in (first, second)) + 1e-7)
+            drifting += int((np.abs(np.nanmean(first, 0) - np.nanmean(second, 0)) > 8 * error).sum())
+        moved = drifting / int(sure.sum())
     if moved > _MOVED:
         raise SimjudgeError(
             f"{name}: {moved:.0%} of the pixels have another depth in the second half: camera and scene must stand"
@@ -245,23 +260,28 @@ def _rounding(stack: npt.NDArray[np.float32]) -> float:
 def _facts(stack: npt.NDArray[np.float32], scene: _SceneMap) -> _Facts:
     there = np.isfinite(stack)
     count = there.sum(axis=0)
-    off = np.where(there, stack - scene.depth, 0).astype(np.float64)
-    mean = off.sum(axis=0) / np.maximum(count, 1)
-    square = (off**2).sum(axis=0) - count * mean**2
-    variance = np.where(count >= 3, square / np.maximum(count - 1, 1), np.nan)
-    centred = np.where(there, off - mean, 0)
-    pairs = there[1:] & there[:-1]
-    lag, own = (centred[1:] * centred[:-1]).sum(), (centred**2).sum() * pairs.sum() / max(there.sum(), 1)
+    variance = np.full(count.shape, np.nan)
+    lag = own = 0.0
+    for rows in _bands(stack):
+        known, within = there[:, rows], count[rows]
+        off = np.where(known, stack[:, rows] - scene.depth[rows], 0).astype(np.float64)
+        mean = off.sum(axis=0) / np.maximum(within, 1)
+        square = (off**2).sum(axis=0) - within * mean**2
+        variance[rows] = np.where(within >= 3, square / np.maximum(within - 1, 1), np.nan)
+        centred = np.where(known, off - mean, 0)
+        lag += float((centred[1:] * centred[:-1]).sum())
+        own += float((centred**2).sum())
+    own *= int((there[1:] & there[:-1]).sum()) / max(int(there.sum()), 1)
     # A mean of n images takes 1 / n of correlation away.
     correlation = float(lag / own + 1 / len(stack)) if own > 0 else 0.0
     away = (scene.distance > _FARTHEST) & scene.seen
     lost, both, pairs_seen = ~there, 0, 0
-    for axis in (1, 2):
-        one = np.take(lost, range(1, lost.shape[axis]), axis) & np.take(lost, range(lost.shape[axis] - 1), axis)
-        at = np.take(away, range(1, away.shape[axis - 1]), axis - 1) & np.take(
-            away, range(away.shape[axis - 1] - 1), axis - 1
-        )
-        both += int((one & at).sum())
+    for one, other, first, second in (
+        (lost[:, 1:], lost[:, :-1], away[1:], away[:-1]),
+        (lost[:, :, 1:], lost[:, :, :-1], away[:, 1:], away[:, :-1]),
+    ):
+        at = first & second
+        both += int((one & other & at).sum())
         pairs_seen += int(at.sum()) * len(stack)
     return _Facts(variance, count, len(stack), both / max(pairs_seen, 1), correlation)
 
@@ -307,6 +327,11 @@ def _fit_noise(
     weighted = (facts.count - 1) * np.nan_to_num(facts.variance)
     squares = np.stack([_sums(tiles, np.where(part, weighted, 0)) for part in bins], 1)
     notes = []
+    # Where noise is smaller, rounding hides it or adds to it, and 1/12 is not what it adds.
+    told = squares.sum(0) >= (_TOLD * step) ** 2 * freedom.sum(0)
+    if told.any() and not told.all():
+        notes.append(f"noise nearer than {z[told].min():.2f} m is below what whole millimetres tell, and is not fitted")
+        z, freedom, squares = z[told], freedom[:, told], squares[:, told]
     spread = float(z.max() / z.min())
     if spread < _SPREAD:
         notes.append(
@@ -318,7 +343,8 @@ def _fit_noise(
         degrees = drawn @ freedom
         held = degrees > 0
         deviation = np.sqrt(np.maximum((drawn @ squares)[held] / degrees[held] - step**2 / 12, 0))
-        weight = np.sqrt(2 * degrees[held]) / np.maximum(deviation, 1e-9)
+        # A range without any noise must not outweigh all others.
+        weight = np.sqrt(2 * degrees[held]) / np.maximum(deviation, max(float(deviation.max(initial=0.0)) / 100, 1e-9))
         columns = np.stack([np.full(held.sum(), 1.0 if spread >= _SPREAD else 0.0), z[held] ** 2], 1)
         found: FloatArray = nnls(columns * weight[:, None], deviation * weight)[0]
         return found

@@ -15,7 +15,9 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.sim.sensors.camera.filters import AnyImage, as_float, camera_filter, require, require_colours, to_type_of
 from simjudge.sim.sensors.fog import extinction
-from simjudge.sim.sensors.weather import RainView, Spray, rain_extinction, rate_problem, streaks
+from simjudge.sim.sensors.weather import RainView, Spray, expected_drops, rain_extinction, rate_problem, streaks
+
+_MOST_DROPS = 5_000_000  # Of one picture: 0.3 GB, and seconds to draw
 
 
 @camera_filter
@@ -113,6 +115,12 @@ def rain(  # noqa: PLR0913 - what a file may say
     beyond = np.maximum(distance - far, 0.0)
     veiled = _veiled("rain", as_float(image), rain_extinction(rate) * beyond, (red, green, blue))
     view = RainView(image.shape[:2], _focal(rays), near, far)
+    drops = expected_drops(rate, view, seconds, (wind, speed))
+    require(
+        drops <= _MOST_DROPS,
+        f"rain: {drops / 1e6:.0f} million drops come into view in {seconds:g} s; {_MOST_DROPS // 1_000_000} million at"
+        " most: lower exposure, rate or far, or raise near",
+    )
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     covered = streaks(rate, view, seconds, (wind, speed), distance, entropy).astype(np.float32)[:, :, None]
     return to_type_of(image, veiled * (1 - covered) + light * covered)

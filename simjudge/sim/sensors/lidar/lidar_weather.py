@@ -157,7 +157,10 @@ def through_weather(
         least = _WHITE * (np.where(np.isfinite(place), place, 0.0) / device.range[1]) ** 2
         echoes.insert(0, (place, strength, least))  # It is behind the air's own echo, which the first return prefers
     of_air = np.zeros(ranges.shape, np.bool_)
-    for place, strength, least in echoes:
+    for place, begun, least in echoes:
+        strength = begun
+        if weather.rain is not None:
+            strength = begun * weather.rain.left(np.where(np.isfinite(place), place, 0.0))
         if device.returns == "last":
             heard = ~np.isfinite(ranges)
         elif device.returns == "first":

@@ -55,7 +55,10 @@ def merged(radar: Radar, echoes: Echoes, random: np.random.Generator) -> tuple[E
 
     thing = np.zeros(count, np.int64)
     thing[group] = echoes.thing
-    position = np.stack([mean(echoes.position[:, k]) for k in range(3)], 1)
+    # In the cell that they are in: the mean of points above and below the radar would be nearer.
+    far, up = mean(distance), mean(echoes.position[:, 2])
+    left = mean(places[:, 2]) * far
+    position = np.stack([np.sqrt(np.maximum(far**2 - left**2 - up**2, 0.0)), left, up], 1)
     amplitude = np.bincount(group, wave.real, count) + 1j * np.bincount(group, wave.imag, count)
     return Echoes(position, mean(echoes.speed), section, thing), amplitude
 

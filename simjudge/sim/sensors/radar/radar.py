@@ -132,9 +132,12 @@ class Radar:
         wide = resolved_steps(self.side_lobes)
         side = math.sin(self.field_of_view[0] / 2)
         far, fast, fine = self.resolution
+        span = self.speed[1] - self.speed[0]
+        # Speeds come in again after the whole span: a whole number of cells fills it.
+        speed_step = span / max(round(span * wide / fast), 1)
         return (
             Axis(*self.range, far / wide),
-            Axis(*self.speed, fast / wide, wraps=True),
+            Axis(*self.speed, speed_step, wraps=True),
             Axis(-side, side, math.sin(fine) / wide),
         )
 

@@ -1,8 +1,10 @@
 """MuJoCo's own renderer behind the contract: the exported camera, textures, lamps and lenses, against other answers."""
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from simjudge.sim.engines.mujoco import gl_pictures
 from simjudge.sim.engines.mujoco.mujoco_engine import MujocoEngine, sky_radiance
 from simjudge.sim.engines.mujoco.visual_model import split_faces
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.model import PointLight, Scene, Sun, Surface, Thing, box, plane
+from simjudge.sim.scene.model import PointLight, Scene, Sky, Sun, Surface, Thing, box, plane
 from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sim.sensors.exporting import export_camera
 
@@ -113,6 +115,47 @@ def test_the_sky_is_seen_in_its_direction():
     image[0], image[1, 2] = 5, 7  # above; ahead and left, a little up
     found = sky_radiance(image, np.array([[0, 0, 1.0], [0.5, 0.6, 0.5], [1, 0, -0.5]]), 0.0)
     assert found[:, 0].tolist() == [5, 7, 0]
+
+
+def test_the_skys_light_is_its_mean_over_the_upper_half_of_all_directions():
+    down = (np.arange(64) + 0.5) / 64 * np.pi
+    image = np.repeat(np.abs(np.cos(down)).astype(np.float32)[:, None, None], 8, 1).repeat(3, 2)
+    # The mean of a direction's height over a half sphere is 1/2.
+    assert gl_pictures._mean_sky(Scene("s", (), (), sky=Sky(image))) == pytest.approx(np.full(3, 0.5), abs=1e-3)
+
+
+def test_a_renderer_that_does_not_begin_is_one_line_and_gives_opengl_back(monkeypatch):
+    freed = []
+    kind, context = gl_pictures.make_context()
+    monkeypatch.setattr(
+        gl_pictures,
+        "make_context",
+        lambda: (kind, SimpleNamespace(make_current=context.make_current, free=lambda: freed.append(context.free()))),
+    )
+
+    def breaks(*_):
+        raise RuntimeError("no framebuffer")
+
+    monkeypatch.setattr(mujoco, "MjrContext", breaks)
+    with pytest.raises(SimjudgeError, match=r"engine mujoco: its renderer does not begin by .*: no framebuffer"):
+        picture(Scene("s", (wall(Surface()),), ()))
+    assert len(freed) == 1
+
+
+def test_pictures_can_be_taken_from_one_thread_after_another():
+    with closing(MujocoEngine(Scene("s", (wall(Surface()),), (), ambient=(1.0, 1.0, 1.0)))) as engine:
+        here = engine.render(LENS, [SceneState(CAMERA)])
+        with ThreadPoolExecutor(1) as pool:
+            there = pool.submit(engine.render, LENS, [SceneState(CAMERA)]).result()
+        again = engine.render(LENS, [SceneState(CAMERA)])
+    assert np.array_equal(here, there)
+    assert np.array_equal(here, again)
+
+
+def test_a_picture_beyond_what_opengl_draws_is_one_line():
+    wide = lens_with_field("pinhole", (100_000, 2), 80)
+    with pytest.raises(SimjudgeError, match=r"engine mujoco: OpenGL draws .* and 100000x2 are needed"):
+        picture(Scene("s", (wall(Surface()),), ()), lens=wide, rays=1)
 
 
 def test_faces_are_split_and_stay_the_same_surface():

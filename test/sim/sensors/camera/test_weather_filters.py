@@ -76,6 +76,7 @@ def test_what_is_before_a_plume_is_not_behind_it():
         (lambda: rain(LIGHT, **SEEN, exposure_time=0, rate=-1), "rain: rate -1 mm/h; it must be in 0..300"),
         (lambda: rain(LIGHT, **SEEN, exposure_time=0, rate=math.nan), "rain: rate nan"),
         (lambda: rain(LIGHT, **SEEN, exposure_time=0, rate=1, exposure=-1), "rain: exposure -1 s"),
+        (lambda: rain(LIGHT, **SEEN, exposure_time=1, rate=300, near=0.2, speed=9), "rain: [0-9]+ million drops come"),
         (lambda: rain(LIGHT, **SEEN, exposure_time=0, rate=1, near=5), "rain: near 5, far 4.0 m"),
         (lambda: rain(LIGHT, **SEEN, exposure_time=0, rate=1, speed=200), "rain: speed 200"),
         (lambda: spray(LIGHT, **SEEN, density=1, ahead=5, width=0), "spray: size"),

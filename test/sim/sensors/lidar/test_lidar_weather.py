@@ -139,6 +139,16 @@ def test_rays_beside_a_plume_bring_no_point_from_nowhere():
     assert (first.thing == -1).any()
 
 
+def test_rain_weakens_a_plume_s_echo_as_it_weakens_surfaces():
+    dry, wet = (
+        weather_cloud([[20.0, 0, 0]], [0.0], LidarWeather(rain=LidarRain(rate), spray=LidarSpray(PLUME)), DEVICE)
+        for rate in (0.0, 30.0)
+    )
+    assert dry.of_air.tolist() == wet.of_air.tolist() == [True]
+    place = float(np.linalg.norm(dry.points[0]))
+    assert wet.reflected / dry.reflected == pytest.approx(math.exp(-2 * 0.01 * 30**0.6 * place), rel=1e-6)
+
+
 def test_patchy_plumes_keep_their_mean_density():
     drawn = LidarSpray(PLUME, patchiness=0.5).densities(100_000, np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(1, abs=0.01)

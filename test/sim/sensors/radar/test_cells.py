@@ -68,6 +68,14 @@ def test_a_strong_echo_is_found_where_it_is():
     assert found.true_points[best] == pytest.approx(echoes((20.3, 0, 0.31, 1)).position[0])
 
 
+@pytest.mark.parametrize(("speed", "resolution"), [(1.0, 1.0), (1.0, 3.1), (2.5, 1.13), (-6.6, 0.77)])
+def test_a_speed_beyond_the_span_comes_in_again_after_the_whole_span(speed, resolution):
+    radar = replace(SMALL, resolution=(1.0, resolution, math.radians(6)))
+    for turns in (-2, -1, 1, 2):
+        found = detect(radar, echoes((20, speed + 16 * turns, 0, 50)), np.random.default_rng(1))
+        assert found.speed[found.snr.argmax()] == pytest.approx(speed, abs=0.1)
+
+
 @pytest.mark.parametrize("apart", [(1, 0, 0), (0, 1, 0), (0, 0, math.radians(6))])
 @pytest.mark.parametrize(("share", "expected"), [(0.25, 1), (1.6, 2)])
 def test_two_echoes_are_told_apart_beyond_the_resolution_and_are_one_below_it(apart, share, expected):
@@ -79,6 +87,16 @@ def test_two_echoes_are_told_apart_beyond_the_resolution_and_are_one_below_it(ap
         given = echoes((20, 1, 0, 300), (20 + step[0], 1 + step[1], step[2], 300))
         counts.append(len(detect(replace(SMALL, false_alarms=1e-6), given, random)))
     assert np.mean(np.array(counts) == expected) >= 0.9, counts
+
+
+def test_echoes_of_one_thing_above_and_below_are_together_as_far_away_as_each():
+    position = np.array([[10.0, 1.0, 2.0], [10.0, 1.0, -2.0]])
+    given = Echoes(position, np.zeros(2), np.ones(2), np.zeros(2, np.int64))
+    one, _ = merged(SMALL, given, np.random.default_rng(0))
+    far = math.sqrt(105)
+    assert np.linalg.norm(one.position, axis=1) == pytest.approx([far])
+    assert one.position[:, 1] == pytest.approx([1.0])
+    assert one.section.tolist() == [2.0]
 
 
 def test_power_falls_with_the_fourth_power_of_the_range():

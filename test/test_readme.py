@@ -18,7 +18,7 @@ def row(first):
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_is_what_the_demo_finds(tmp_path):
     found = run_demo(tmp_path / "out").results
     classes = row("pictures")[3:]

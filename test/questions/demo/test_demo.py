@@ -52,7 +52,7 @@ def test_no_photograph_trained_the_detector():
     assert judged <= published
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_verdict_is_that_of_detect_and_compare(tmp_path):
     found = run_demo(tmp_path / "out")
     page = found.page.read_text(encoding="utf-8")

@@ -156,7 +156,7 @@ def test_an_engine_that_is_not_there_is_one_line_before_any_work(tmp_path, monke
         engine_cards(["default", "crono"], tmp_path / "card")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_gap_of_a_few_pictures_to_the_photographs(tmp_path):
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
     found = photograph_gap("default", "signs_glare", 12, tmp_path / "gap")

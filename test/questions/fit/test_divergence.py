@@ -194,7 +194,7 @@ def given(rendered):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hidden_width_is_found_and_written(rendered, tmp_path):
     own, narrow = rendered[0.0]
     others = {rendered[width][0]: rendered[width][1] for width in (2.0, 4.0, 8.0)}

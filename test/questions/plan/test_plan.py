@@ -119,6 +119,7 @@ def test_whether_the_sets_at_hand_differ_does_not_matter():
         assert other.power == pytest.approx(one.power, abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize(("count", "gap"), [(60, 0.08), (40, 0.12)])
 def test_power_is_that_of_comparisons_of_fresh_sets(count, gap, alone):
@@ -127,6 +128,7 @@ def test_power_is_that_of_comparisons_of_fresh_sets(count, gap, alone):
     assert power == pytest.approx(simulated_power(count, gap), abs=0.15)
 
 
+@pytest.mark.long
 def test_the_frames_needed_show_the_gap_in_80_of_100_cases():
     both = [sj.plan(made(s, 60), made(s + 50, 60), gap=0.08, **FAST).entries[-1].needed[0] for s in range(PILOTS)]
     alone = [sj.plan(made(s, 60), gap=0.08, **FAST).entries[-1].needed[0] for s in range(PILOTS)]
@@ -142,6 +144,7 @@ def pairs(seed: int, count: int, gap: float) -> tuple[FrameSet, FrameSet]:
     return made(seed, count, scene=scene), made(seed + 7000, count, gap, scene=scene)
 
 
+@pytest.mark.long
 def test_pairs_are_planned_as_pairs():
     plans = [sj.plan(*pairs(s, 60, 0.0), gap=0.08, paired=True, **FAST) for s in range(PILOTS)]
     assert "pairs of frames" in plan_sentences(plans[0])[1]
@@ -151,6 +154,7 @@ def test_pairs_are_planned_as_pairs():
         sj.plan(made(1, 30), made(2, 30), gap=0.0)
 
 
+@pytest.mark.long
 def test_sightings_of_few_things_show_as_little_as_the_things():
     settings = {"unit": "instance"}
     plans = [

@@ -202,6 +202,7 @@ def test_all_trials_are_dealt_out():
     assert sum(rates for rates, _ in found.values()) == sum(choice for _, choice in found.values()) == 23
 
 
+@pytest.mark.long
 def test_they_lower_the_regret_more_than_trials_dealt_evenly():
     random, lost = np.random.default_rng(0), {"next": [], "even": []}
     for _ in range(250):

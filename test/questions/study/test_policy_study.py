@@ -71,6 +71,7 @@ def test_a_scene_counts_with_all_that_it_extends(tmp_path):
     assert digest() != before
 
 
+@pytest.mark.long
 def test_an_engine_that_is_not_there_is_refused_before_anything_is_driven(tmp_path):
     check = next(each for each in engine_availability() if each.name == "chrono")
     if check.runs:
@@ -82,6 +83,7 @@ def test_an_engine_that_is_not_there_is_refused_before_anything_is_driven(tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_the_study_runs_from_its_first_step_to_its_page(tmp_path):
     """The real command in its tiny size, to the end; a second run does nothing."""
     command = [*SIMJUDGE, "study", "run", "policies", "--size", "tiny", "--out", str(tmp_path / "out"), "-j", "1"]

@@ -6,7 +6,7 @@ beside the pictures, and can be given in place of the data set: the pictures are
 
     scripts/make_demo_pictures.py ../shared/data/real_signals signs_plain 160 1 demo/plain
     scripts/make_demo_pictures.py demo/poses.csv signs_glare 160 1 demo/glare
-    scripts/make_demo_pictures.py demo/poses.csv signs_plain 160 1 /tmp/plain mujoco      # by another engine
+    scripts/make_demo_pictures.py demo/poses.csv signs_plain 160 1 mujoco_plain mujoco    # by another engine
 """
 
 from __future__ import annotations

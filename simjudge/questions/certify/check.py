@@ -25,6 +25,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -1081,17 +1082,22 @@ def check_dossier(folder: Path) -> tuple[list[str], list[str]]:
     return lines + [f"NOT CHECKED: {line}" for line in UNCHECKED], wrong
 
 
-def main() -> int:
-    """Check a dossier, and print what was found."""
+def print_check(check: Callable[[Path], tuple[list[str], list[str]]]) -> int:
+    """Check a dossier, and print what was found and what is wrong."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
     try:
-        lines, wrong = check_dossier(folder)
+        lines, wrong = check(folder)
     except (RefusedError, AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
         lines, wrong = [], [f"the dossier cannot be read: {said_of(error)}"]
     for line in [*lines, *(f"WRONG: {line}" for line in wrong)]:
         print(line)
     print("everything that is checked agrees" if not wrong else f"{len(wrong)} things are wrong")
     return 1 if wrong else 0
+
+
+def main() -> int:
+    """Check a dossier of comparisons."""
+    return print_check(check_dossier)
 
 
 if __name__ == "__main__":

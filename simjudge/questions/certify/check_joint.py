@@ -52,6 +52,7 @@ from simjudge.questions.certify.check import (
     normal_numbers,
     number,
     p_of,
+    print_check,
     read_contexts,
     read_json,
     said_of,
@@ -569,16 +570,8 @@ def check_joint_dossier(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def main() -> int:
-    """Check a dossier, and print what was found."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
-    try:
-        lines, wrong = check_joint_dossier(folder)
-    except (RefusedError, AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
-        lines, wrong = [], [f"the dossier cannot be read: {said_of(error)}"]
-    for line in [*lines, *(f"WRONG: {line}" for line in wrong)]:
-        print(line)
-    print("everything that is checked agrees" if not wrong else f"{len(wrong)} things are wrong")
-    return 1 if wrong else 0
+    """Check a dossier of rankings or of prices of labels."""
+    return print_check(check_joint_dossier)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.filter_registry import FilterRegistry, FilterStep, Stage
+from simjudge.core.field_types import conflict
+from simjudge.sim.sensors.filter_registry import STAGES, FilterRegistry, FilterStep, Stage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +95,17 @@ class CloudFilters:
 
 
 NO_FILTERS = CloudFilters()
+
+
+def try_cloud_filters(steps: tuple[FilterStep, ...]) -> None:
+    """Run filters on two returns, so that a sensor file's parameters that make no sense are told as it is read."""
+    one, row = np.ones(2), np.arange(2)
+    trial = MeasuredCloud("trial", 0, one, one, one, one, row, row, -one, row)
+    try:
+        for stage in STAGES:
+            CloudFilters(steps).run(trial, stage)
+    except (UsageError, ValueError, TypeError, ArithmeticError, AttributeError, IndexError) as error:
+        raise conflict(" ".join(str(error).split()), "filters") from error
 
 
 @cloud_filter

@@ -17,11 +17,10 @@ from pydantic import model_validator
 
 from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.documents import Fields
-from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict
 from simjudge.core.text import Json
-from simjudge.sim.sensors.filter_registry import STAGES, FilterStep
-from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
+from simjudge.sim.sensors.filter_registry import FilterStep
+from simjudge.sim.sensors.lidar.cloud_filters import CloudFilterStep, try_cloud_filters
 from simjudge.sim.sensors.lidar.lidar_weather import (
     CLEAR,
     LidarDustFields,
@@ -326,16 +325,9 @@ class LidarFields(SensorFields):
 
     @model_validator(mode="after")
     def _check_filters(self) -> LidarFields:
-        """Run the filters on a cloud of two returns, so that parameters that make no sense are told now."""
         if self.filters and self.source == "chrono":
             raise conflict("Chrono's own lidar takes no filters; take source: simjudge", "filters")
-        one, row = np.ones(2), np.arange(2)
-        trial = MeasuredCloud("trial", 0, one, one, one, one, row, row, -one, row)
-        try:
-            for stage in STAGES:
-                CloudFilters(self.filters).run(trial, stage)
-        except (UsageError, ValueError, TypeError, ArithmeticError, AttributeError, IndexError) as error:
-            raise conflict(" ".join(str(error).split()), "filters") from error
+        try_cloud_filters(tuple(self.filters))
         return self
 
     @model_validator(mode="after")

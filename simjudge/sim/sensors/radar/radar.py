@@ -21,11 +21,10 @@ from pydantic import model_validator
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Fields
-from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Flag, Number, Vector, conflict
 from simjudge.core.text import Json
-from simjudge.sim.sensors.filter_registry import STAGES, FilterStep
-from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
+from simjudge.sim.sensors.filter_registry import FilterStep
+from simjudge.sim.sensors.lidar.cloud_filters import CloudFilterStep, try_cloud_filters
 from simjudge.sim.sensors.sensor_spec import FilterSteps, SensorFields, SensorSpec
 
 LIGHT = 299_792_458.0  # m/s
@@ -308,14 +307,7 @@ class RadarFields(SensorFields):
 
     @model_validator(mode="after")
     def _check_filters(self) -> RadarFields:
-        """Run the filters on two detections, so that parameters that make no sense are told now."""
-        one, row = np.ones(2), np.arange(2)
-        trial = MeasuredCloud("trial", 0, one, one, one, one, row, row, -one, row)
-        try:
-            for stage in STAGES:
-                CloudFilters(self.filters).run(trial, stage)
-        except (UsageError, ValueError, TypeError, ArithmeticError, AttributeError, IndexError) as error:
-            raise conflict(" ".join(str(error).split()), "filters") from error
+        try_cloud_filters(tuple(self.filters))
         return self
 
     def default_window(self) -> float:

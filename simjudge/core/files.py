@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import shlex
 import shutil
 import stat
@@ -30,7 +31,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed."""
     path = Path(path)
     path = output_path(path)
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    temporary = temporary_name(path)
     with plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -39,6 +40,11 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside an output until it is whole, of this writer alone: threads and containers share numbers."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
 
 
 @contextmanager

@@ -234,6 +234,12 @@ def wrong_performance(table: dict[str, Array], settings: Json) -> Array:
     return ~(near | (table["performance"] == 0)) if settings["integer_boxes"] else ~near
 
 
+def check_scores(table: dict[str, Array], settings: Json) -> None:
+    """Refuse predictions that the settings leave out."""
+    if (table["score"] < settings["min_score"]).any():
+        raise RefusedError(f"predictions score below min_score, which is {settings['min_score']}")
+
+
 def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int, int]:
     """Edges on the pixel grid: rounded, or, where `whole`, as the authors' public tool has them."""
     if not whole:
@@ -874,6 +880,7 @@ def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
         given, units = said["inputs"][side], len(np.unique(table["unit"][of_a]))
         if (given["objects"], given["units"]) != (int(of_a.sum()), units):
             raise RefusedError(f"inputs, {side}: objects and units are {of_a.sum()} and {units}, not as it says")
+    check_scores(table, settings)
     wrong = wrong_performance(table, settings)
     # Where an object has a mask, the IoU may be of masks; which objects have one is not known where they were ignored.
     unknown = np.array([mask is not None for mask in table["mask"]]) | (settings["masks"] == "ignore")

@@ -323,6 +323,7 @@ HOSTILE = {
         lambda said: (all_entries(draws=-5)(said), set_in("parameters", "draws", value=-5)(said)),
         "-5 draws",
     ),
+    "scores": (set_in("parameters", "min_score", value=0.999), "predictions score below min_score, which is 0.999"),
     "a word for a number": (set_in("parameters", "theta", value="high"), "cannot be computed: ValueError"),
     "nothing": (lambda said: said["parameters"].clear(), "cannot be computed: KeyError"),
 }

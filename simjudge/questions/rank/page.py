@@ -73,7 +73,8 @@ def _intervals(
     rows: list[tuple[str, float | None, float | None, float | None]], label: str, description: str, line: float
 ) -> ReportFigure:
     known = [(name, value, low, high) for name, value, low, high in rows if None not in (value, low, high)]
-    height = _ROW * max(1, len(known)) + 60
+    row = _ROW + (12.0 if any("\n" in name for name, *_ in known) else 0.0)
+    height = row * max(1, len(known)) + 60
     with report_style():
         figure = ReportFigure(_WIDTH, height, description)
         axes = add_axes(figure, (0, 0, _WIDTH, height), (220.0, 14.0, 14.0, 44.0))

@@ -1,5 +1,6 @@
 """What a colcon workspace gets: the hook that its setup.bash sources, and the overlay of Python packages."""
 
+import ast
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from defusedxml import ElementTree
 from packaging.utils import canonicalize_name
-from project_file import required_names
+from project_file import PROJECT, required_names
 
 ROOT = Path(__file__).parents[1]
 HOOK = "resource/hook/simjudge.sh"
@@ -111,3 +112,26 @@ def test_the_messages_are_a_package_beside_simjudge(tmp_path):
     beside = tmp_path / "src/simjudge_msgs"
     assert beside.readlink() == Path("simjudge/msgs")
     assert ElementTree.parse(beside / "package.xml").getroot().findtext("name") == "simjudge_msgs"
+
+
+def _modules_loaded_on_import(tree):
+    """Top-level modules that a module imports when it is itself imported."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
+def test_what_the_library_imports_is_a_requirement_of_its_own():
+    """Another package may cease to bring it, save parts that the whole hands on (jinja2, Mitsuba, numba, pydantic)."""
+    groups = {"core", *PROJECT["optional-dependencies"]} - {"test", "docs", "fuzz"}
+    required = set().union(*(required_names(group) for group in groups))
+    packages, parts = packages_distributions(), ("drjit", "llvmlite", "markupsafe", "pydantic_core")
+    for path in sorted((ROOT / "simjudge").rglob("*.py")):
+        for module in _modules_loaded_on_import(ast.parse(path.read_text())):
+            top = module.partition(".")[0]
+            if top in sys.stdlib_module_names or top in {"simjudge", *parts}:
+                continue
+            owners = {canonicalize_name(name) for name in packages.get(top, [])}
+            assert owners & required, f"{path}: imports {top}, which no requirement names"

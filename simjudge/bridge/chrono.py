@@ -23,9 +23,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from simjudge.bridge.bridge_devices import BridgeDevices, BridgeOutputs, BridgeSetup, BridgeViews
 from simjudge.bridge.live_camera import FrameSource
@@ -47,6 +45,9 @@ from simjudge.sim.sensors.camera.camera_file import camera_from_fields, read_cam
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Command
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class InterruptFlag:

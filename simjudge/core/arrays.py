@@ -161,6 +161,20 @@ def hash_value(value: Any) -> str:
     return digest.hexdigest()
 
 
+def _scalar_text(value: str | bytes | float | np.generic | None) -> str:
+    """A scalar's type and value as NumPy 2 shows them; older ones show less."""
+    kind = "bool" if isinstance(value, np.bool_) else type(value).__name__
+    if not isinstance(value, np.generic):
+        return f"{kind} {value!r} "
+    if isinstance(value, np.bool_):
+        return f"{kind} np.{bool(value)}_ "
+    if isinstance(value, np.str_ | np.bytes_):
+        return f"{kind} np.{kind}({value.item()!r}) "
+    if isinstance(value, np.longdouble):
+        return f"{kind} np.{kind}({str(value)!r}) "
+    return f"{kind} np.{kind}({str(value).strip('()')}) "
+
+
 def _add(digest: Any, value: Any) -> None:
     if isinstance(value, np.ndarray):
         digest.update(f"array {value.dtype.str} {value.shape} ".encode())
@@ -179,6 +193,6 @@ def _add(digest: Any, value: Any) -> None:
         for item in value:
             _add(digest, item)
     elif value is None or isinstance(value, str | bytes | int | float | bool | np.generic):
-        digest.update(f"{type(value).__name__} {value!r} ".encode())
+        digest.update(_scalar_text(value).encode())
     elif not isinstance(value, Path):  # where a thing was read from is not what it is
         raise SimjudgeError(f"{type(value).__name__}: nothing to take a fingerprint of")

@@ -11,11 +11,12 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import shlex
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed."""
     path = Path(path)
     path = output_path(path)
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    temporary = temporary_name(path)
     with plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -39,6 +40,11 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside an output until it is whole, of this writer alone: threads and containers share numbers."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
 
 
 @contextmanager
@@ -97,17 +103,39 @@ def output_path(path: Path) -> Path:
     return path.resolve() if ".." in path.parts else path
 
 
-def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool = False) -> bool:
-    """Make sure, before long work, that an output replaces nothing but an earlier output of its kind (`is_own`)."""
+def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool | None = None) -> bool:
+    """Make sure, before long work, that an output replaces nothing but an earlier output of its kind (`is_own`).
+
+    `overwrite`: whether anything may be replaced; None where no option --overwrite can be given.
+    """
     path = output_path(path)
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return False
     if is_own is None:
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
     if path.is_dir() or not (overwrite or is_own(path)):
-        remedy = "choose another name" if path.is_dir() else "choose another name, or give --overwrite"
-        raise SimjudgeError(f"{path}: exists already and is not an earlier output of this command; {remedy}")
+        remedy = "" if path.is_dir() or overwrite is None else ", or give --overwrite"
+        raise SimjudgeError(
+            f"{path}: exists already and is not an earlier output of this command; choose another name{remedy}"
+        )
     return True
+
+
+def check_output_folder(folder: Path, own: Collection[str], noun: str) -> bool:
+    """Refuse a folder for outputs that holds what no earlier output has; whether it holds an earlier one.
+
+    `own`: names of files and folders that an output has; `noun`: what an output is called.
+    """
+    folder = output_path(folder)
+    if folder.is_file():
+        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
+    if not folder.is_dir():
+        return False
+    names = sorted(path.name for path in folder.iterdir())
+    strangers = [name for name in names if name not in own]
+    if strangers:
+        raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no {noun} has; choose another --out")
+    return bool(names)
 
 
 def begins_with(path: Path, text: str) -> bool:

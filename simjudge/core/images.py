@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -65,6 +66,8 @@ _TURNS: dict[int, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
     7: lambda pixels: np.swapaxes(np.rot90(pixels, 2), 0, 1),
     8: np.rot90,
 }
+_EXR, _EXR_PARTS = b"v/1\x01", 0x1000  # How OpenEXR begins, and its flag of several parts
+_RADIANCE_SIZE, _RADIANCE_HEAD = re.compile(rb"\A#\?[^\0]*?\n\n[-+]Y (\d{1,9}) [-+]X (\d{1,9})\n"), 1 << 16
 _SIDEWAYS = (5, 6, 7, 8)  # Orientations whose width is stored as the height
 
 RgbImage = npt.NDArray[np.uint8]  # An image: height x width x 3, red first, 8 bit
@@ -234,6 +237,62 @@ def check_image_size(width: int, height: int, where: str) -> None:
     if width * height > LARGEST_IMAGE:
         most = f"{LARGEST_IMAGE / 1e6:.0f} million pixels"
         raise ImageError(f"{where}: {width}x{height} is over {most}; make it smaller")
+
+
+def check_encoded_size(data: bytes, where: str) -> None:
+    """Refuse an image file whose header says that it would take too much memory, before its pixels are read.
+
+    EXR, Radiance HDR, and what Pillow knows; for decoders that have no such bound.
+    """
+    if data.startswith(_EXR):
+        _check_exr_size(data, where)
+    elif found := _RADIANCE_SIZE.search(data, 0, _RADIANCE_HEAD):
+        check_image_size(int(found[2]), int(found[1]), where)
+    else:
+        try:
+            with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
+                check_image_size(image.width, image.height, where)
+        except Image.DecompressionBombError as error:
+            raise ImageError(f"{where}: {error}; make it smaller") from error
+        except DAMAGED_IMAGE:
+            return  # The decoder says what is wrong.
+
+
+def _check_exr_size(data: bytes, where: str) -> None:
+    """By the headers of an EXR file, several in one of several parts (OpenEXR file layout)."""
+    try:
+        parts, place = bool(int.from_bytes(data[4:8], "little") & _EXR_PARTS), 8
+        while data[place] != 0:
+            values, place = _read_exr_header(data, place)
+            left, top, right, bottom = struct.unpack("<iiii", values[b"dataWindow"])
+            check_image_size(right - left + 1, bottom - top + 1, where)
+            channels = _count_exr_channels(values[b"channels"])
+            if (right - left + 1) * (bottom - top + 1) * channels > 4 * LARGEST_IMAGE:
+                size = f"{right - left + 1}x{bottom - top + 1} with {channels} channels"
+                raise ImageError(f"{where}: {size} is too large; save fewer channels")
+            if not parts:
+                break
+    except (struct.error, LookupError, ValueError) as error:
+        raise ImageError(f"{where}: no EXR image (its header is damaged); save it again") from error
+
+
+def _read_exr_header(data: bytes, place: int) -> tuple[dict[bytes, bytes], int]:
+    """The attributes of one header, and where the next one begins."""
+    values: dict[bytes, bytes] = {}
+    while data[place] != 0:
+        name_end = data.index(0, place)
+        kind_end = data.index(0, name_end + 1)
+        (size,) = struct.unpack_from("<I", data, kind_end + 1)
+        values[data[place:name_end]] = data[kind_end + 5 : kind_end + 5 + size]
+        place = kind_end + 5 + size
+    return values, place + 1
+
+
+def _count_exr_channels(listed: bytes) -> int:
+    count, place = 0, 0
+    while listed[place] != 0:
+        count, place = count + 1, listed.index(0, place) + 17  # A name, and 16 bytes of type and sampling
+    return count
 
 
 def scale_to_8_bit(values: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr, SummaryTable
 from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
-from simjudge.core.files import atomic_file
+from simjudge.core.files import atomic_folder, check_output_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import row_offsets
 from simjudge.core.settings import takes_setting_keywords
@@ -29,6 +29,11 @@ NEAREST, FARTHEST = 0.25, 128.0
 """Metres between which a doubling of depth is a step of contexts."""
 _STEPS = round(np.log2(FARTHEST / NEAREST)) + 1
 
+_TRIED = 5  # Frames whose depths tell the unit
+_FAR = 300.0  # Metres that no scene's median depth is likely to have: millimetres of 0.3 m and more have
+_MILLIMETRES = (500.0, 2000.0)  # Times that millimetres are the metres of the same, read as metres
+_UNLIKE = 3.0  # Times that predicted depth differs from the true one before a note asks for the unit
+TABLE, LAYOUTS = "errors.csv", "features.csv"
 Cell: TypeAlias = str | int | float
 
 
@@ -64,6 +69,7 @@ def depth_errors(
         a, b: the real and the simulated set. The depth images of each are named as its frames: PNG of 16 bits
             (millimetres), TIFF, EXR or .npy of floats (metres); in recordings 16UC1 or 32FC1, by stamp.
         out: folder to write errors.csv into and, of frames, features.csv: contexts by the layout of true depth.
+            Earlier tables there are replaced.
         settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
 
@@ -72,12 +78,12 @@ def depth_errors(
 
     Raises:
         UsageError: a setting makes no sense.
-        SimjudgeError: a file cannot be read, its unit is not known, or sizes differ.
+        SimjudgeError: a file cannot be read, its unit is not known or looks like another one, or sizes differ.
     """
     regions = settings.regions
     folder, losses, invalid = Path(out), Losses(), Losses()
-    if folder.exists() and not folder.is_dir():
-        raise SimjudgeError(f"{folder}: is a file; name a folder for the tables")
+    if check_output_folder(folder, (TABLE, LAYOUTS), "table of depth errors"):
+        log(f"note: {folder} holds earlier tables, which will be replaced")
     keys = ["set", "frame", *(["object"] if regions == OBJECTS else [])]
     rows: list[list[Cell]] = []
     layouts: list[list[Cell]] = []
@@ -88,6 +94,7 @@ def depth_errors(
             open_depth(path, frames, settings.truth, settings.truth_scale, losses),
             open_depth(path, frames, settings.predicted, settings.predicted_scale, losses),
         )
+        _check_units(frames, images, log)
         found = []
         for name, place, measured, layout in _measured(frames, images, regions, losses, invalid):
             rows.append([side, name, *place, *measured.tolist()])
@@ -98,15 +105,44 @@ def depth_errors(
             raise SimjudgeError(f"{frames.name}: no {regions[:-1]} has both depths{losses.reason}")
         names.append(frames.name)
         errors.append(np.array(found))
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [_write(folder / "errors.csv", [*keys, *ERRORS], rows)]
+    written = {TABLE: ([*keys, *ERRORS], rows)}
     if layouts:
         cells = [f"row_{r}_column_{c}_step_{s}" for r in range(ROWS) for c in range(COLUMNS) for s in range(_STEPS)]
-        files.append(_write(folder / "features.csv", [*keys, *cells], layouts))
+        written[LAYOUTS] = ([*keys, *cells], layouts)
+    with atomic_folder(folder, overwrite=True) as temporary:
+        for name, (heads, lines) in written.items():
+            _write(temporary / name, heads, lines)
+    files = [folder / name for name in written]
     for kind, count in invalid.counts.items():
         log(f"note: left out {count:,} {kind}")
     log(f"wrote {', '.join(map(str, files))}")
     return DepthErrors((names[0], names[1]), (errors[0], errors[1]), tuple(files), losses, invalid)
+
+
+def _check_units(frames: FrameSet, images: tuple[DepthImages, DepthImages], log: Log) -> None:
+    """Refuse depths that look like millimetres where nobody said their unit, by the first frames."""
+    medians = [[_median(held.read(index)) for held in images] for index in range(min(len(frames), _TRIED))]
+    known = np.array([pair for pair in medians if np.isfinite(pair).all()])
+    if not len(known):
+        return
+    truth, predicted = (float(value) for value in np.median(known, axis=0))
+    ratio = float(np.median(known[:, 1] / known[:, 0]))
+    said = f"{frames.name}: depth is {truth:.4g} m in truth and {predicted:.4g} m predicted (medians)"
+    for held, median, other, option in (
+        (images[0], truth, 1 / ratio, "--truth-scale"),
+        (images[1], predicted, ratio, "--predicted-scale"),
+    ):
+        if held.scale is None and (median > _FAR or _MILLIMETRES[0] < other < _MILLIMETRES[1]):
+            raise SimjudgeError(
+                f"{said}; {held.where} probably holds millimetres: say {option} 0.001, or {option} 1 if it is in metres"
+            )
+    if not 1 / _UNLIKE < ratio < _UNLIKE:
+        log(f"note: {said}; if a unit is wrong, say the metres of a step (--truth-scale, --predicted-scale)")
+
+
+def _median(image: DepthValues | None) -> float:
+    known = np.empty(0) if image is None else image[~np.isnan(image)]
+    return float(np.median(known)) if len(known) else np.nan
 
 
 def _measured(
@@ -201,9 +237,8 @@ def depth_layout(truth: DepthValues) -> FloatArray:
     return np.asarray(layout / (height * width))
 
 
-def _write(path: Path, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Path:
-    with atomic_file(path) as file, file.open("w", encoding="utf-8", newline="") as stream:
+def _write(path: Path, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(heads)
         writer.writerows(rows)
-    return path

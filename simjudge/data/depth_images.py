@@ -18,7 +18,7 @@ from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import ImageError, check_image_size
+from simjudge.core.images import ImageError, check_encoded_size, check_image_size
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import one_line
 from simjudge.data.rosbag2.image_messages import packed_pixels
@@ -206,6 +206,11 @@ def depth_of_message(message: Any, where: str, scale: float | None = None) -> De
     """The depth of an Image (16UC1, mono16: millimetres; 32FC1), or of a CompressedImage with a 16-bit PNG."""
     if not hasattr(message, "encoding"):
         data = bytes(message.data)
+        if "rvl" in message.format.lower():
+            raise ImageError(
+                f"{where}: is compressed as RVL, which simjudge does not read; record the raw topic, republish it"
+                " as raw with image_transport, or set the publisher's compressedDepth.format to png"
+            )
         begin = max(data.find(_PNG, 0, 64), 0)  # compressed_depth_image_transport puts a header before it
         values = _decoded(data[begin:], where)
         if begin >= _PARAMETERS.size and message.format.startswith("32FC1"):
@@ -238,6 +243,7 @@ def read_depth(path: Path, scale: float | None = None) -> DepthValues:
             # Mapped, so that a header that claims more than the file holds fills no memory.
             values = np.load(path, mmap_mode="r", allow_pickle=False)
         elif suffix == ".exr":
+            check_encoded_size(read_bytes(path, LARGEST_IMAGE_FILE), str(path))
             values = _exr(path)
         else:
             values = _decoded(read_bytes(path, LARGEST_IMAGE_FILE), str(path))
@@ -250,6 +256,7 @@ def read_depth(path: Path, scale: float | None = None) -> DepthValues:
 
 
 def _decoded(data: bytes, where: str) -> npt.NDArray[Any]:
+    check_encoded_size(data, where)
     try:
         values = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
     except cv2.error as error:

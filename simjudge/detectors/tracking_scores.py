@@ -268,6 +268,8 @@ _PEDESTRIAN, _DISTRACTORS = 1, (2, 7, 8, 12)
 """Classes of the MOT Challenge: what is scored, and what a tracker may follow without gain or loss."""
 _FEWEST, _WITH_CLASS = 6, 8
 """Columns of a row: frame, id, left, top, width, height; then confidence, class, visibility."""
+_MOT15_COLUMNS, _NO_CLASS = 10, -1
+"""MOT15 has x, y, z of the world in the place of class and visibility, -1 where they are not known."""
 
 
 @dataclass(frozen=True)
@@ -279,22 +281,23 @@ class TrackPair:
     truth: TrackBoxes
     tracks: TrackBoxes
     losses: Losses = field(default_factory=Losses)  # rows and objects that were left out
+    without_class: int = 0  # labelled boxes of MOT15, which has pedestrians alone
 
 
 def read_track_pair(source: SequenceSource) -> TrackPair:
     """Read the labelled and the predicted tracks of one sequence."""
     truth, tracks = _both(source)
     names = (_called(truth), _called(tracks))
-    losses = Losses()
+    losses, without_class = Losses(), 0
     if _is_text(truth) != _is_text(tracks):
         raise UsageError(f"{names[0]} and {names[1]}: a text and a data set number frames differently; {_FORMS}")
     if isinstance(truth, str | Path) and isinstance(tracks, str | Path) and _is_text(truth):
-        labelled, found = _read_mot(Path(truth), Path(tracks), losses)
+        labelled, found, without_class = _read_mot(Path(truth), Path(tracks), losses)
     else:
         labelled, found = _of_sets(_read_set(truth, losses), _read_set(tracks, losses), losses)
     if not len(labelled):
         raise SimjudgeError(f"{names[0]}: holds no labelled box with a track number{losses.reason}")
-    return TrackPair(_name(source, truth), names, labelled, found, losses)
+    return TrackPair(_name(source, truth), names, labelled, found, losses, without_class)
 
 
 def _both(source: SequenceSource) -> tuple[TrackSource, TrackSource]:
@@ -367,9 +370,17 @@ def _numbered(frames: FrameSet, losses: Losses) -> TrackBoxes:
     return TrackBoxes(objects.frame, objects.instance, objects.box, objects.class_id).take(np.flatnonzero(known))
 
 
-def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, TrackBoxes]:
-    """Read two texts as the MOT Challenge scores them: pedestrians, without what follows distractors."""
+def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, TrackBoxes, int]:
+    """Read two texts as the MOT Challenge scores them: pedestrians, without what follows distractors.
+
+    Also how many labelled boxes have no class, because the text is one of MOT15.
+    """
     labelled, found = _rows(truth, losses), _rows(tracks, losses)
+    unknown = labelled[:, 7] == _NO_CLASS
+    if unknown.all():
+        labelled[:, 7] = _PEDESTRIAN
+    else:
+        losses.add("labelled boxes whose class is -1", str(truth), int(unknown.sum()))
     marked = labelled[:, 6] != 0
     scored = marked & (labelled[:, 7] == _PEDESTRIAN)
     distractor = np.isin(labelled[:, 7], _DISTRACTORS)
@@ -383,12 +394,16 @@ def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, Tr
         one, other = linear_sum_assignment(-iou)
         held = (iou[one, other] > 0) & distractor[rows[one]]
         dropped[columns[other[held]]] = True
-    return boxes.take(np.flatnonzero(scored)), predicted.take(np.flatnonzero(~dropped))
+    without_class = int(unknown.sum()) if unknown.all() else 0
+    return boxes.take(np.flatnonzero(scored)), predicted.take(np.flatnonzero(~dropped)), without_class
 
 
 def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Rows of frame, id, left, top, width, height, confidence and class, ordered by frame."""
-    rows = []
+    """Rows of frame, id, left, top, width, height, confidence and class, ordered by frame.
+
+    The class is -1 in all rows of a text of MOT15, which is known by its columns.
+    """
+    rows, columns = [], 0
     for number, line in enumerate(read_text(path).splitlines(), 1):
         cells = [cell for cell in line.replace(",", " ").split() if cell]
         if not cells:
@@ -397,6 +412,7 @@ def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np
         if len(values) < _FEWEST or any(value is None or not np.isfinite(value) for value in values[:_WITH_CLASS]):
             losses.add("rows that are no box of a track", f"{path}, line {number}: {line[:60]!r}")
             continue
+        columns = max(columns, len(values))
         known = [float(value) for value in values[:_WITH_CLASS] if value is not None]
         if known[4] <= 0 or known[5] <= 0:
             losses.add("boxes without an area", f"{path}, line {number}")
@@ -405,6 +421,8 @@ def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np
     if not rows and losses:
         raise SimjudgeError(f"{path}: holds no row 'frame,id,left,top,width,height,...'{losses.reason}")
     table = np.array(rows, np.float64).reshape(-1, _WITH_CLASS)
+    if columns >= _MOT15_COLUMNS:
+        table[:, 7] = _NO_CLASS
     return table[np.argsort(table[:, 0], kind="stable")]
 
 

@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from simjudge.core.arrays import FloatArray, ShortRepr, SummaryTable
 from simjudge.core.errors import Log, Losses, SimjudgeError
@@ -26,6 +24,9 @@ from simjudge.results.context_table import read_columns, write_columns
 from simjudge.results.metric_rows import COLUMNS, MetricFields, MetricWords, table_row, verdict_words, worst_of_metrics
 from simjudge.results.result_fields import OpenFields, read_checked
 from simjudge.results.saved_result import atomic_result, write_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 REAL, SIM = 0, 1
 """Sides, as the tables number them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
@@ -32,10 +34,23 @@ def pass_before(value: FloatArray, least: int, seed: int = 0) -> IntArray | None
     Source:
         T. F. Smith and M. S. Waterman, Identification of common molecular subsequences, 1981: of a series with itself.
     """
-    count = len(value)
-    if count <= 2 * least or not np.ptp(value):
+    if len(value) <= 2 * least or not np.ptp(value):
         return None
-    from simjudge.method.pass_loops import AS_GOOD, BESIDE, likeliest_lags  # noqa: PLC0415 - compiled, and seldom needed
+    found = _find_pass_before(np.asarray(value, np.float64).tobytes(), least, seed)
+    return None if found is None else found.copy()
+
+
+@lru_cache(maxsize=8)
+def _find_pass_before(series: bytes, least: int, seed: int) -> IntArray | None:
+    """`pass_before` of float64 numbers, remembered: one comparison asks several times for a long course."""
+    value = np.frombuffer(series)
+    count = len(value)
+    from simjudge.method.pass_loops import (  # noqa: PLC0415 - compiled, and seldom needed
+        AS_GOOD,
+        BESIDE,
+        is_as_likely,
+        likeliest_lags,
+    )
 
     lags = min(count - least, max(1, _MOST // count))
     own = _normal_scores(value)
@@ -46,9 +61,11 @@ def pass_before(value: FloatArray, least: int, seed: int = 0) -> IntArray | None
     for as_good, other in found:
         if as_good >= AS_GOOD * score and 0 < other[-1] < lag[-1] - BESIDE:
             lag = other
-    as_likely = sum(max(likeliest_lags(o, least, lags, c)[0] for c in _CORRELATIONS) >= score for o in others)
-    if 1 + as_likely > _DOUBT * (1 + _ORDERS):
-        return None
+    as_likely = 0
+    for other in others:
+        as_likely += any(is_as_likely(other, least, lags, correlation, score) for correlation in _CORRELATIONS)
+        if 1 + as_likely > _DOUBT * (1 + _ORDERS):
+            return None
     return np.where(lag > 0, np.arange(count) - lag, -1)
 
 

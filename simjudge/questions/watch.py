@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.box_drawing import Colour, TextRow, class_colour, draw_boxes, draw_rows, draw_text
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import check_output, output_path
+from simjudge.core.files import check_output, output_path, temporary_name
 from simjudge.core.images import RgbImage
 from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
@@ -337,7 +337,7 @@ class Screen:
         self._save = save = None if save is None else output_path(save)
         if save is not None:
             check_output(save)
-        self._temporary = None if save is None else save.parent / f".{save.name}.{os.getpid()}.tmp"
+        self._temporary = None if save is None else temporary_name(save)
         self._recording: Any = rerun.RecordingStream("simjudge")
         self._signals = SignalLayers(rerun, self._recording, self._renew_layout)
         self._open(where)

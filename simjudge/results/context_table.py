@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +22,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.arrays import FloatArray, Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import check_file, is_file
+from simjudge.core.files import check_file, is_file, plain_os_errors
 
 _LONGEST = 200
 """Characters of another library's reason that are shown."""
@@ -45,6 +49,37 @@ def number_column(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None =
     kind = pa.from_numpy_dtype(values.dtype)
     plain = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(kind, len(values), [known, pa.py_buffer(plain)])
+
+
+class ContextParts:
+    """Contexts of several comparisons, on the disk until they are saved: a million of them take 150 MB each time."""
+
+    def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
+        self._where = Path(tempfile.gettempdir())
+        self._open = ExitStack()
+        self._file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it is gone with this object
+        self._writer: pq.ParquetWriter | None = None
+        self.count = 0
+        finalize(self, self._open.close)
+        for table in tables:
+            self.add(table)
+
+    def add(self, table: pa.Table) -> None:
+        """Take the contexts of one comparison more, all with the same columns."""
+        with plain_os_errors(self._where):
+            if self._writer is None:
+                self._writer = pq.ParquetWriter(self._file, table.schema)
+                self._open.callback(self._writer.close)
+            self._writer.write_table(table)
+        self.count += 1
+
+    def write(self, path: Path) -> None:
+        """Write them as one table; there is no further one afterwards."""
+        if self._writer is not None:
+            self._writer.close()
+        self._file.seek(0)
+        with path.open("wb") as stream:
+            shutil.copyfileobj(self._file, stream)
 
 
 def text_column(texts: Sequence[str]) -> pa.Array:

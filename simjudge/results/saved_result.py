@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from simjudge.core.errors import Log, SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, atomic_folder, output_path
+from simjudge.core.files import atomic_file, atomic_folder, begins_with, check_output, check_output_folder
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
@@ -49,21 +49,19 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
 def check_result_folder(folder: Path) -> bool:
     """Refuse a place where a result must not be written, before the work is done."""
-    folder = output_path(folder)
-    if folder.is_file():
-        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
-    if folder.is_dir():
-        strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
-        if strangers:
-            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no result has; choose another --out")
-        return any(folder.iterdir())
-    return False
+    return check_output_folder(folder, _OURS, "result")
 
 
 def check_result_place(out: str | Path | None, log: Log) -> None:
     """Refuse a place where a result must not be written, and say what is replaced; None is no place."""
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
+
+
+def check_json_output(path: str | Path | None, first_field: str) -> None:
+    """Make sure, before long work, that JSON replaces nothing but an earlier output, known by its first field."""
+    if path is not None:
+        check_output(Path(path), lambda there: begins_with(there, f'{{\n "{first_field}": '))
 
 
 def write_json(path: Path, content: Mapping[str, object]) -> None:

@@ -293,3 +293,14 @@ def test_a_picture_of_another_format_is_named(tmp_path, name):
 def test_what_simjudge_reads_has_no_name_here():
     pixels = np.zeros((4, 4, 3), np.uint8)
     assert name_format(encode_png(pixels)) == name_format(encode_jpeg(pixels)) == name_format(b"") == ""
+
+
+def test_two_writers_of_one_name_in_one_process_do_not_meet(tmp_path):
+    """Threads have one process number, and so may containers that share a folder."""
+    path = tmp_path / "x.txt"
+    with atomic_file(path) as first, atomic_file(path) as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert path.read_text() == "first", "the one that is done last, whole"
+    assert [each.name for each in tmp_path.iterdir()] == ["x.txt"]

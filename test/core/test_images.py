@@ -1,6 +1,8 @@
 """Images: whole or refused, and their bytes unchanged."""
 
 import io
+import struct
+import zlib
 from contextlib import suppress
 
 import cv2
@@ -13,6 +15,7 @@ from simjudge.core.images import (
     FileImages,
     ImageError,
     ImageSubset,
+    check_encoded_size,
     decode_image,
     decode_values,
     encode_jpeg,
@@ -30,6 +33,50 @@ def encoded(kind, pixels):
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, kind)
     return buffer.getvalue()
+
+
+def exr_header(width, height, channels=1):
+    """Magic, version, channels, data window, and the end of the attributes (OpenEXR file layout)."""
+    listed = b"".join(b"c%d\0" % number + bytes(16) for number in range(channels)) + b"\0"
+    window = struct.pack("<iiii", 0, 0, width - 1, height - 1)
+    named = ((b"channels", b"chlist", listed), (b"dataWindow", b"box2i", window))
+    fields = (name + b"\0" + kind + b"\0" + struct.pack("<I", len(data)) + data for name, kind, data in named)
+    return b"v/1\x01" + struct.pack("<I", 2) + b"".join(fields) + b"\0"
+
+
+def png_header(width, height):
+    chunk = b"IHDR" + struct.pack(">IIBBBBB", width, height, 16, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", 13)
+        + chunk
+        + struct.pack(">I", zlib.crc32(chunk))
+        + bytes(4)
+        + b"IDAT"
+        + bytes(9)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (exr_header(40_000, 30_000), "40000x30000 is over 89 million pixels"),
+        (exr_header(9_000, 9_000, 5), "9000x9000 with 5 channels is too large; save fewer channels"),
+        (exr_header(40, 30)[:-9], r"no EXR image \(its header is damaged\)"),
+        (b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 30000 +X 40000\n", "40000x30000 is over 89 million pixels"),
+        (png_header(40_000, 30_000), "exceeds limit"),
+        (png_header(10_000, 9_000), "10000x9000 is over 89 million pixels"),
+    ],
+)
+def test_an_image_too_large_is_refused_by_its_header(data, said):
+    with pytest.raises(ImageError, match=f"x: .*{said}"):
+        check_encoded_size(data, "x")
+
+
+@pytest.mark.parametrize("data", [b"", b"noise", exr_header(40, 30, 3), encoded("png", noise())])
+def test_what_fits_or_has_no_header_passes(data):
+    check_encoded_size(data, "x")
 
 
 def test_png_is_lossless_and_red_is_first():

@@ -14,8 +14,10 @@ from simjudge.data.rosbag2.live_recording import record_messages, recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
 from simjudge.detectors.training import train
+from simjudge.questions.engines.run import compare_driving
 from simjudge.questions.report.report import report
 from simjudge.questions.watch import Screen, ScreenTarget
+from simjudge.results.saved_result import check_json_output, write_json
 
 SHIPPED = Path(__file__).parents[2] / "bags" / "sim.mcap"
 FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})
@@ -49,6 +51,8 @@ WRITERS = {
 
 
 CHECKS = {
+    "findings of doctor": (lambda path: check_json_output(path, "path"), "precious.json"),
+    "figures of driving": (lambda path: compare_driving(("nothing",), path), "precious.json"),
     "model": (lambda path: train("nothing", path), "precious.onnx"),
     "card of a model": (lambda path: train("nothing", path.with_suffix(".onnx")), "precious.json"),
     "checkpoints": (lambda path: train("nothing", path.parent / "m.onnx", keep=path), "precious"),
@@ -95,7 +99,17 @@ def test_a_file_of_ones_own_is_replaced_another_only_where_asked(tmp_path, conte
         assert check_output(path, lambda each: each.read_text() == "own", overwrite=overwrite)
         return
     with pytest.raises(SimjudgeError, match="choose another name, or give --overwrite"):
+        check_output(path, lambda each: each.read_text() == "own", overwrite=overwrite)
+    with pytest.raises(SimjudgeError, match=r"choose another name$"):
         check_output(path, lambda each: each.read_text() == "own")
+
+
+def test_json_of_ones_own_is_known_by_its_first_field(tmp_path):
+    path = tmp_path / "plan.json"
+    write_json(path, {"gap": 0.1, "shown": 0.8})
+    check_json_output(path, "gap")
+    with pytest.raises(SimjudgeError, match=r"plan\.json: exists already and is not an earlier output of this command"):
+        check_json_output(path, "path")
 
 
 def test_a_folder_is_never_overwritten_by_a_file(tmp_path):

@@ -195,6 +195,8 @@ def test_compressed_metres_are_steps_of_inverse_depth():
     np.testing.assert_allclose(found[1:], metres[1:], atol=0.02)
     with pytest.raises(SimjudgeError, match="here: the header of its compressed depth is broken"):
         depth_of_message(compressed("32FC1; compressedDepth png", bytes(12) + png), "here")
+    with pytest.raises(SimjudgeError, match="here: is compressed as RVL, which simjudge does not read; record the raw"):
+        depth_of_message(compressed("16UC1; compressedDepth rvl", bytes(40)), "here")
     grey = cv2.imencode(".png", np.full((4, 4), 9, np.uint8))[1].tobytes()
     with pytest.raises(SimjudgeError, match=r"here: holds whole numbers \(uint8\), whose unit is not known"):
         depth_of_message(compressed("png", grey), "here")
@@ -251,5 +253,44 @@ def test_unlike_sizes_and_unknown_units_are_refused(tmp_path):
         sj.depth_errors(a, a, tmp_path / "out", truth="nowhere")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("")
-    with pytest.raises(SimjudgeError, match="out: is a file; name a folder for the tables"):
+    with pytest.raises(SimjudgeError, match="out: is a file; --out must be a folder"):
         sj.depth_errors(a, a, tmp_path / "out")
+
+
+def test_earlier_tables_are_replaced_whole_and_anything_else_is_refused(tmp_path):
+    boxes = [(10, 5, 30, 25)]
+    a, out, lines = with_depth(tmp_path / "real", factor=1.1, boxes=boxes), tmp_path / "out", []
+    sj.depth_errors(a, a, out, log=lines.append)
+    assert not any("will be replaced" in line for line in lines)
+    sj.depth_errors(a, a, out, regions="objects", log=lines.append)
+    assert f"note: {out} holds earlier tables, which will be replaced" in lines
+    assert [path.name for path in out.iterdir()] == ["errors.csv"], "features of frames are of no use to objects"
+    (out / "notes.txt").write_text("precious")
+    with pytest.raises(SimjudgeError, match=r"out: holds 'notes.txt', which no table of depth errors has; choose"):
+        sj.depth_errors(a, a, out)
+    assert "object" in rows_of(out / "errors.csv")[0]
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "option"),
+    [(1, 1000, "predicted"), (1000, 1, "truth"), (1000, 1000, "truth"), (0.02, 20, "predicted")],
+)
+def test_floats_that_look_like_millimetres_are_refused_until_their_unit_is_said(tmp_path, true, predicted, option):
+    real = with_depth(tmp_path / "real", factor=1.1)
+    for index in range(8):
+        depth = depth_picture(index)
+        (real / f"depth/frame_{index}.png").unlink()
+        np.save(real / f"depth/frame_{index}.npy", (depth * true).astype(np.float32))
+        np.save(real / f"predicted_depth/frame_{index}.npy", (depth * predicted * 1.1).astype(np.float32))
+    with pytest.raises(SimjudgeError, match=f"probably holds millimetres: say --{option}-scale 0.001, or"):
+        sj.depth_errors(real, real, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    scales = {"truth_scale": 1 / true if true > 1 else 1, "predicted_scale": 1 / predicted * min(true, 1)}
+    found = sj.depth_errors(real, real, tmp_path / "out", **scales)
+    np.testing.assert_allclose(found.errors[0][:, 0], 0.1, atol=1e-5)
+
+
+def test_depths_that_differ_several_times_over_get_a_note(tmp_path):
+    real, lines = with_depth(tmp_path / "real", factor=4.0), []
+    sj.depth_errors(real, real, tmp_path / "out", log=lines.append)
+    assert any("if a unit is wrong, say the metres of a step" in line for line in lines)

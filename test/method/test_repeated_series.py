@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from simjudge.method.pass_loops import likeliest_lags
+from simjudge.method.pass_loops import AS_GOOD, BESIDE, is_as_likely, likeliest_lags
 from simjudge.method.repeated_series import pass_before
 
 
@@ -84,3 +84,50 @@ def test_the_likeliest_way_is_that_of_all_ways_tried_one_by_one(correlation):
                     continue
                 best = max(best, sum(gain(*each) for each in lags.items()) - 2.0 * changes.sum())
         assert likeliest_lags(value, 4, 4, correlation)[0] == pytest.approx(best, abs=1e-5)
+
+
+def naive_scores(value, least, lags, correlation):
+    """Log likelihoods by member and lag, float32 (K, lags), cell by cell and with the logarithm of each."""
+    shape = len(value), lags
+    score, total, passes = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    for member in range(least, shape[0]):
+        for place in range(min(member - least + 1, lags)):
+            around = range(max(0, place - 2), min(lags, place + 3))
+            best = max(float(score[member - 1, other]) - 2.0 * abs(other - place) for other in around)
+            before = member - least - place
+            if before <= 2:
+                best = max(best, 0.0)
+            near = max(around, key=lambda other, row=score[before]: row[other])
+            known = score[before, near] > -np.inf
+            summed, weight = (
+                (float(total[before, near]), float(passes[before, near])) if known else (value[before], 1.0)
+            )
+            common = correlation / (1 + (weight - 1) * correlation)
+            variance = 1 - weight * correlation * common
+            own = value[member]
+            gain = own**2 / 2 - (own - common * summed) ** 2 / (2 * variance) - np.log(variance) / 2
+            score[member, place] = best + max(gain, -3.0)
+            total[member, place], passes[member, place] = own + 0.5 * summed, 1 + 0.5 * weight
+    return score
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.9])
+@pytest.mark.parametrize(("things", "passes", "lags"), [(9, 6, 48), (20, 3, 25), (7, 1, 90)])
+def test_likelihoods_are_those_of_a_loop_over_all_cells(correlation, things, passes, lags):
+    """Also where the loop ends early, because a likelihood cannot be reached any more."""
+    for seed in range(3):
+        value, _ = laps(np.random.default_rng(seed), things, passes, 0.8, 0.1)
+        value = value if passes > 1 else np.random.default_rng(seed).normal(size=90)
+        scores = naive_scores(value, 6, lags, correlation)[-1]
+        found, lag = likeliest_lags(value, 6, lags, correlation)
+        assert found == pytest.approx(scores.max(), rel=1e-6)
+        good = [
+            place
+            for place in range(lags)
+            if scores[place] > 0
+            and scores[place] >= AS_GOOD * scores.max()
+            and scores[place] >= scores[max(0, place - BESIDE) : place + BESIDE + 1].max()
+        ]
+        assert lag[-1] == (6 + good[0] if good else 0)
+        for goal in (found, np.nextafter(found, np.float32(np.inf)), 0.5 * found, found - 1, found + 1, 2 * found + 5):
+            assert is_as_likely(value, 6, lags, correlation, goal) == (found >= goal)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.results.context_table import column_numbers, number_column, text_column, unreadable_table
+from simjudge.results.context_table import ContextParts, column_numbers, number_column, text_column, unreadable_table
 
 NUMBERS = st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), max_size=40)
 
@@ -82,3 +83,18 @@ def test_a_file_that_pyarrow_refuses_is_named_once(said, shown):
     """As pyarrow 21 does, which names the file itself, and then again."""
     error = unreadable_table(Path("/a/b c.parquet"), ValueError(said))
     assert str(error) == f"/a/b c.parquet: cannot be read as a table ({shown})"
+
+
+def test_contexts_of_many_comparisons_wait_on_the_disk(tmp_path):
+    random = np.random.default_rng(0)
+    columns = [{"part": np.full(100_000, part), "w1": random.random(100_000)} for part in range(8)]
+    tables = [pa.table({name: number_column(values) for name, values in one.items()}) for one in columns]
+    parts, held = ContextParts(), []
+    for table in tables:
+        parts.add(table)
+        held.append(pa.total_allocated_bytes())
+    assert parts.count == 8
+    assert held[-1] == held[0], "the buffers of one, and no table"
+    for name in ("once.parquet", "again.parquet"):
+        parts.write(tmp_path / name)
+        assert pq.read_table(tmp_path / name).equals(pa.concat_tables(tables))

@@ -45,12 +45,14 @@ MOST = {
     "contexts": 1_000_000,
     "draws": 1_000_000,
     "normal numbers": 500_000_000,
-    "pixels": 4_000_000_000,
+    "pixels": 2_000_000_000,
     "steps": 200_000_000_000,
 }
 """Larger dossiers are refused: whoever edits a number must not be able to fill the memory of whoever checks it."""
 BLOCK, LANE = 256, 400_000
-"""Contexts whose similarity to all others is computed at once; numbers of draws that are held at once."""
+"""Contexts whose similarity to others is computed at once; numbers of draws that are held at once."""
+ERF_STEP, ERF_END = 1 / 1024, 6.0
+"""Distance of the places where the error function is tabled; from where on it is 1 to 16 digits."""
 WORDS = {
     "large_gap": "Large gap",
     "gap": "Gap",
@@ -86,6 +88,11 @@ UNCHECKED = (
     "confusion and pointwise numbers of result.json",
     "names, paths, digests of the inputs, versions, and words of the page outside its verdicts and numbers",
 )
+
+
+ERF_PLACES = np.arange(0, ERF_END + 1.5 * ERF_STEP, ERF_STEP)
+ERF = np.array([math.erf(place) for place in ERF_PLACES.tolist()])
+ERF_SLOPE = 2 / math.sqrt(math.pi) * np.exp(-(ERF_PLACES**2)) * ERF_STEP
 
 
 class RefusedError(Exception):
@@ -196,7 +203,7 @@ def read_masks(file: Path, count: int) -> Array:
             bounded(pixels_of_all, "pixels")
             if min(height, width, *lengths) < 0 or sum(lengths) != height * width:
                 raise RefusedError(f"{file.name}: the runs of row {row['row']} do not fill {width} x {height} pixels")
-            pixels = np.repeat((np.arange(len(lengths)) % 2).astype(np.float32), lengths)
+            pixels = np.repeat((np.arange(len(lengths)) % 2).astype(np.uint8), lengths)
             masks[int(row["row"])] = int(row["left"]), int(row["top"]), pixels.reshape(height, width)
     return masks
 
@@ -227,6 +234,12 @@ def wrong_performance(table: dict[str, Array], settings: Json) -> Array:
     return ~(near | (table["performance"] == 0)) if settings["integer_boxes"] else ~near
 
 
+def check_scores(table: dict[str, Array], settings: Json) -> None:
+    """Refuse predictions that the settings leave out."""
+    if (table["score"] < settings["min_score"]).any():
+        raise RefusedError(f"predictions score below min_score, which is {settings['min_score']}")
+
+
 def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int, int]:
     """Edges on the pixel grid: rounded, or, where `whole`, as the authors' public tool has them."""
     if not whole:
@@ -239,10 +252,10 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
 
 
 def paint_contexts(table: dict[str, Array], rows: Array, settings: Json) -> Array:
-    """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
+    """Patches around the boxes of some rows: uint8 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
-    planes = np.zeros((len(rows), len(classes), height, width), np.float32)
+    planes = np.zeros((len(rows), len(classes), height, width), np.uint8)
     whole, factor = settings["integer_boxes"], settings["mask_factor"]
     edges = [pixel_edges(box, size, whole=whole) for box, size in zip(table["box"], table["size"], strict=True)]
     of_frame: dict[tuple[bool, int], list[int]] = {}
@@ -268,7 +281,7 @@ def paint_contexts(table: dict[str, Array], rows: Array, settings: Json) -> Arra
                 cut = mask[2][b0 + top - mask[1] : b1 + top - mask[1], a0 + left - mask[0] : a1 + left - mask[0]]
                 np.maximum(planes[number, plane, b0:b1, a0:a1], cut, out=planes[number, plane, b0:b1, a0:a1])
         if factor is not None:
-            kept = np.zeros((height, width), np.float32)
+            kept = np.zeros((height, width), np.uint8)
             rx, ry = factor * (x1 - x0) / 2, factor * (y1 - y0) / 2
             bottom, right = min(height - 1, int(height / 2 + ry)), min(width - 1, int(width / 2 + rx))
             kept[max(0, int(height / 2 - ry)) : bottom + 1, max(0, int(width / 2 - rx)) : right + 1] = 1
@@ -281,7 +294,9 @@ def similar_contexts(patches: Array, thetas: list[float], *, strict: bool) -> li
     area = patches.sum(1, dtype=np.float64)
     found: list[list[Array]] = [[] for _ in thetas]
     for begin in range(0, len(patches), BLOCK):
-        both = (patches[begin : begin + BLOCK] @ patches.T).astype(np.float64)
+        block = patches[begin : begin + BLOCK].astype(np.float32)
+        others = (patches[start : start + BLOCK].astype(np.float32) for start in range(0, len(patches), BLOCK))
+        both = np.hstack([block @ other.T for other in others]).astype(np.float64)
         union = area[begin : begin + BLOCK, None] + area - both
         for theta, alike in zip(thetas, found, strict=True):
             # Two empty patches have a similarity of 0.
@@ -513,12 +528,21 @@ def together(parts: list[dict[str, Array]]) -> Together | None:
     return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), **found)
 
 
+def erf(x: Array) -> Array:
+    """The error function, to 1e-13: cubic polynomials between tabled values and slopes."""
+    size = np.minimum(np.abs(x), ERF_END)
+    place = np.minimum(size / ERF_STEP, len(ERF) - 2).astype(np.int64)
+    rest = size / ERF_STEP - place
+    begin, end, rise = ERF_SLOPE[place], ERF_SLOPE[place + 1], ERF[place + 1] - ERF[place]
+    found = ERF[place] + rest * (begin + rest * (3 * rise - 2 * begin - end + rest * (begin + end - 2 * rise)))
+    return np.asarray(np.copysign(found, x))
+
+
 def folded_mean(gap: float, noise: Array) -> Array:
     """The expected W1 of contexts with this gap: S h(g / S) with S = N / h(0)."""
     spread = noise / AT_ZERO
     x = gap / np.maximum(spread, 1e-300)
-    erf = np.array([math.erf(value) for value in (x / math.sqrt(2)).tolist()])
-    folded = spread * (AT_ZERO * np.exp(-(np.minimum(x, 40) ** 2) / 2) + x * erf)
+    folded = spread * (AT_ZERO * np.exp(-(np.minimum(x, 40) ** 2) / 2) + x * erf(x / math.sqrt(2)))
     return np.where(spread > 0, folded, gap)
 
 
@@ -856,6 +880,7 @@ def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
         given, units = said["inputs"][side], len(np.unique(table["unit"][of_a]))
         if (given["objects"], given["units"]) != (int(of_a.sum()), units):
             raise RefusedError(f"inputs, {side}: objects and units are {of_a.sum()} and {units}, not as it says")
+    check_scores(table, settings)
     wrong = wrong_performance(table, settings)
     # Where an object has a mask, the IoU may be of masks; which objects have one is not known where they were ignored.
     unknown = np.array([mask is not None for mask in table["mask"]]) | (settings["masks"] == "ignore")

@@ -42,6 +42,7 @@ from simjudge.questions.certify.check import (
     bounded,
     check_files,
     check_page,
+    check_scores,
     doubt_of_blocks,
     doubted_gap,
     estimate_gap,
@@ -79,10 +80,12 @@ NOT_HERE = ("in which kinds of contexts", "confusion and pointwise", "the one-to
 UNCHECKED_HERE = (
     *(line for line in UNCHECKED if not line.startswith(NOT_HERE)),
     "the one-to-one assignment of predictions to objects: taken as the table has it, also with error in the labels",
-    "settings that these numbers do not depend on, such as min_score, paired and model: the file may say others",
-    "which simulations show the same poses: the table has the units that they share",
-    "that labels have this error: simjudge was told, and so was this script; inventions that missing labels make",
+    "settings that these numbers do not depend on, such as paired, model and patch_chosen: the file may say others",
 )
+UNCHECKED_OF = {
+    RANKING: "which simulations show the same poses: the table has the units that they share",
+    LABEL_ERROR: "that labels have this error: simjudge and this script were told; inventions that missing labels make",
+}
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def read_part(folder: Path, place: int, said: Json, draws: Json) -> ComparedPart
     settings = said["parameters"]
     bounded(settings["draws"], "draws")
     table = read_contexts(folder / f"contexts-{place}.csv")
+    check_scores(table, settings)
     if (wrong := wrong_performance(table, settings)).any():
         line = int(np.argmax(wrong)) + 2
         raise RefusedError(
@@ -550,6 +554,14 @@ def page_of_dossier(folder: Path) -> dict[str, str]:
     return texts
 
 
+def unchecked(folder: Path) -> list[str]:
+    """What nothing is said of, by what the dossier holds."""
+    return [
+        *UNCHECKED_HERE,
+        *(line for file, line in UNCHECKED_OF.items() if any((folder / "results").glob(f"*/{file}"))),
+    ]
+
+
 def check_joint_dossier(folder: Path) -> tuple[list[str], list[str]]:
     """What was found, and what is wrong; a line each."""
     problems = check_files(folder)
@@ -566,7 +578,7 @@ def check_joint_dossier(folder: Path) -> tuple[list[str], list[str]]:
         found, differs = check_result(path)
         lines += [f"{path.name}, {line}" for line in found]
         wrong += [f"{path.name}, {line}" for line in differs]
-    return lines + [f"NOT CHECKED: {line}" for line in UNCHECKED_HERE], wrong
+    return lines + [f"NOT CHECKED: {line}" for line in unchecked(folder)], wrong
 
 
 def main() -> int:

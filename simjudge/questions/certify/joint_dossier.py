@@ -120,7 +120,7 @@ def _page(folder: Path, sections: Sequence[Markup], title: str) -> str:
                 ".",
             ),
             element("h2", "What the script does not check"),
-            kit.bullets(check_joint.UNCHECKED_HERE),
+            kit.bullets(check_joint.unchecked(folder)),
         ),
     )
 
@@ -177,7 +177,7 @@ def _ranking(name: str, content: JsonMapping, text: Texts) -> Markup:
 def _price(name: str, content: JsonMapping, text: Texts) -> Markup:
     levels = [
         (
-            f"{1 + one['level']:g} variances in B",
+            f"{1 + one['level']:g} variance{'s' * (one['level'] != 0)} in B",
             "",
             *(text(f"level {one['level']:g}|{k}") for k in ("w1", "noise", "gap")),
         )

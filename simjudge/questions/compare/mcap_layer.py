@@ -344,7 +344,8 @@ def _copy(writer: Writer, onto: Path) -> Iterator[int]:
     try:
         with onto.open("rb") as stream:
             reader = make_reader(stream)
-            for schema, channel, message in reader.iter_messages():
+            # In the order of the file: files without an index of chunks are sorted in memory, whole.
+            for schema, channel, message in reader.iter_messages(log_time_order=False):
                 if channel.topic in TOPICS.values():  # of an earlier layer
                     continue
                 if channel.id not in channels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError
-from simjudge.core.files import check_output, output_path
+from simjudge.core.files import check_output, output_path, temporary_name
 from simjudge.core.installed import installed_file
 from simjudge.page.kit import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
@@ -47,7 +46,7 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
 
     shown, losses, out = read_result_frames(result), Losses(), output_path(out)
     check_output(out, _is_no_report, overwrite=overwrite)
-    temporary = out.parent / f".{out.name}.{os.getpid()}.tmp"
+    temporary = temporary_name(out)
     recording: Any = rerun.RecordingStream("simjudge")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -40,10 +40,11 @@ def doctor(
     from simjudge.questions.doctor.diagnosis import NO
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph
     from simjudge.questions.doctor.run import diagnose
-    from simjudge.results.saved_result import write_json
+    from simjudge.results.saved_result import check_json_output, write_json
 
     if source is not None and live:
         raise UsageError(f"{source} or --live: give one of them")
+    check_json_output(out, "path")
     found = (
         diagnose_graph(seconds, image_topic=image_topic)
         if source is None

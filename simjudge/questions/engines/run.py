@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, no_log, no_progress
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_folder, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.names import NO_STAMP
@@ -33,7 +33,7 @@ from simjudge.page import kit
 from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import picture_uri, write_page
 from simjudge.questions.compare.words import SetNames, verdict_sentence
-from simjudge.results.saved_result import Result, load_results
+from simjudge.results.saved_result import Result, load_results, write_json
 from simjudge.sim.capture.camera_poses import camera_mount, carrying_vehicle, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
 from simjudge.sim.capture.ground_truth import Labelling
@@ -433,6 +433,15 @@ class DrivingComparison:
         return f"{self.vehicle}: {speeds}"
 
 
+def _holds_figures(path: Path) -> bool:
+    """Whether a file is an earlier output of `compare_driving`."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return all(set(DrivingFigures._fields) == set(figures) for figures in found.values())
+    except (OSError, ValueError, AttributeError, TypeError):
+        return False
+
+
 def compare_driving(
     engines: Sequence[str] = ("default", "chrono"),
     out: str | Path | None = None,
@@ -441,6 +450,8 @@ def compare_driving(
     log: Log = no_log,
 ) -> DrivingComparison:
     """Drive the same car through throttle step, coast-down and turning circles in each engine."""
+    if out is not None:
+        check_output(Path(out), _holds_figures)
     car = vehicle if isinstance(vehicle, Vehicle) else read_vehicle(vehicle)
     figures = {}
     for name in engines:
@@ -448,8 +459,7 @@ def compare_driving(
             log(f"{name}: {engine.variant}")
             figures[name] = measure_driving(engine, car)
     if out is not None:
-        with atomic_file(Path(out)) as temporary:
-            temporary.write_text(json.dumps({name: item.as_record() for name, item in figures.items()}, indent=2))
+        write_json(Path(out), {name: item.as_record() for name, item in figures.items()})
     return DrivingComparison(car.name, figures)
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from simjudge.core.errors import SimjudgeError
@@ -17,6 +15,7 @@ from simjudge.judging.label_noise import LabelError, LevelEstimate, PricedLabels
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import MARGIN, Verdict
 from simjudge.page.chart_data import DASH, format_number, format_p
+from simjudge.results.context_table import ContextParts
 from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_fields import EntryFields, InputsFields, OpenFields, ParameterFields, Value, read_checked
 from simjudge.results.saved_result import CONTEXTS, LABEL_ERROR, atomic_result, write_json
@@ -81,7 +80,7 @@ class SavedLabelError:
 
     name: str
     content: JsonMapping
-    contexts: pa.Table | None = None  # of every comparison, as they were made; None where it was read again
+    contexts: ContextParts | None = None  # of every comparison, as they were made; None where it was read again
 
     @property
     def priced(self) -> PricedLabels:
@@ -160,7 +159,7 @@ class SavedLabelError:
         with atomic_result(out) as folder:
             write_json(folder / LABEL_ERROR, dict(self.content))
             if self.contexts is not None:
-                pq.write_table(self.contexts, folder / CONTEXTS)
+                self.contexts.write(folder / CONTEXTS)
 
 
 def _interval(low: float | None, high: float | None) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from simjudge.core.errors import Log, Losses, ProgressBar, UsageError, no_log, no_progress
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
@@ -20,6 +18,7 @@ from simjudge.judging.set_comparison import SetComparison
 from simjudge.method.compiled import choose_loops
 from simjudge.questions.label_error.page import LabelErrorResult
 from simjudge.questions.label_error.result import SavedLabelError, price_content
+from simjudge.results.context_table import ContextParts
 from simjudge.results.saved_result import check_result_folder
 
 
@@ -77,11 +76,12 @@ def price_label_error(
     of_a, of_b, painted = judge_sets(*frames, settings, losses, precision=False)
     choose_loops(len(of_a.frames.objects) + len(of_b.frames.objects))
     log_patch(settings, log)
-    tables, draws = list[pa.Table](), list[dict[str, object]]()
+    contexts, draws = ContextParts(), list[dict[str, object]]()
 
     def record(comparison: SetComparison) -> None:
-        tables.append(part_table(comparison, len(tables)))
-        draws.append(describe_draws(comparison.units))
+        if not contexts.count:
+            draws.append(describe_draws(comparison.units))
+        contexts.add(part_table(comparison, contexts.count))
 
     with progress("adding errors to labels") as advance:
         found = price_labels(of_a, of_b, error, settings, painted, advance=advance, record=record)
@@ -95,10 +95,10 @@ def price_label_error(
         "parameters": comparison_parameters(settings, found.as_labelled, painted),
         "inputs": inputs,
         **price_content(found),
-        "draws": draws[:1],
+        "draws": draws,
         "losses": losses.lines(),
     }
-    saved = SavedLabelError(f"labels of {of_a.frames.name}", content, pa.concat_tables(tables))
+    saved = SavedLabelError(f"labels of {of_a.frames.name}", content, contexts)
     result = LabelErrorResult(saved, None)
     if out is not None:
         result.save(out)

@@ -28,8 +28,9 @@ def plan(
     from simjudge.questions.plan.plan import plan as run
     from simjudge.questions.plan.plan import plan_sentences, plan_table
     from simjudge.questions.policies.run import holds_trials
-    from simjudge.results.saved_result import write_json
+    from simjudge.results.saved_result import check_json_output, write_json
 
+    check_json_output(out, "gap")
     if holds_trials(a):
         _plan_trials(a, b, settings, out)
         return

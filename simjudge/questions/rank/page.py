@@ -19,6 +19,8 @@ from simjudge.questions.rank.result import RankedSimulation, SavedRanking, Simul
 from simjudge.results.metric_rows import verdict_words
 
 _WIDTH, _ROW = 680.0, 30.0
+_MOST = 32
+"""Characters of a line beside a figure."""
 _COLOURS = {
     Nearness.FIRST: Verdict.PREDICTS,
     Nearness.SECOND: Verdict.LARGE_GAP,
@@ -45,14 +47,25 @@ def ranking_figures(result: SavedRanking) -> Figures:
 def gaps_figure(result: SavedRanking) -> ReportFigure:
     """Draw the gap of each simulation with its interval, the nearest at the top."""
     rows = [
-        (one.name, one.gap, one.numbers.overall.gap_low, one.numbers.overall.gap_high) for one in result.simulations
+        (_short(one.name), one.gap, one.numbers.overall.gap_low, one.numbers.overall.gap_high)
+        for one in result.simulations
     ]
     return _intervals(rows, "gap between simulation and A", "Gap of each simulation.", result.margin)
 
 
 def differences_figure(result: SavedRanking) -> ReportFigure:
     """Draw the difference of the gaps of every two simulations with its interval."""
-    rows = [(f"{pair.farther} – {pair.nearer}", pair.difference, pair.low, pair.high) for pair in result.pairs]
+    rows = [
+        (
+            f"{_short(pair.farther)} – {_short(pair.nearer)}"
+            if len(pair.farther) + len(pair.nearer) < _MOST - 2
+            else f"{_short(pair.farther)}\n– {_short(pair.nearer, _MOST - 2)}",
+            pair.difference,
+            pair.low,
+            pair.high,
+        )
+        for pair in result.pairs
+    ]
     return _intervals(rows, "difference of gaps", "Difference of the gaps of every two simulations.", 0.0)
 
 
@@ -60,7 +73,8 @@ def _intervals(
     rows: list[tuple[str, float | None, float | None, float | None]], label: str, description: str, line: float
 ) -> ReportFigure:
     known = [(name, value, low, high) for name, value, low, high in rows if None not in (value, low, high)]
-    height = _ROW * max(1, len(known)) + 60
+    row = _ROW + (12.0 if any("\n" in name for name, *_ in known) else 0.0)
+    height = row * max(1, len(known)) + 60
     with report_style():
         figure = ReportFigure(_WIDTH, height, description)
         axes = add_axes(figure, (0, 0, _WIDTH, height), (220.0, 14.0, 14.0, 44.0))
@@ -68,14 +82,16 @@ def _intervals(
             axes.plot([low, high], [place, place], color=LIGHT["band"], linewidth=5, solid_capstyle="butt")
             axes.plot([value], [place], color=LIGHT["w1"], marker="o", markersize=6)
         axes.axvline(line, color=LIGHT["floor"], linewidth=1, linestyle="--")
-        axes.set_yticks(range(len(known)), [_short(name) for name, *_ in reversed(known)])
+        axes.set_yticks(range(len(known)), [name for name, *_ in reversed(known)])
         axes.set_ylim(-0.6, len(known) - 0.4)
         axes.set_xlabel(label)
     return figure
 
 
-def _short(name: str, most: int = 32) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def _short(name: str, most: int = _MOST) -> str:
+    """A name cut in its middle: names of simulations differ at either end."""
+    end = most // 2
+    return name if len(name) <= most else f"{name[: most - end - 1]}…{name[-end:]}"
 
 
 def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> str:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from simjudge.core.errors import SimjudgeError
@@ -17,6 +15,7 @@ from simjudge.core.text import JsonMapping
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.gap_difference import GapDifference, Nearness
 from simjudge.page.chart_data import format_number, format_p, format_percent
+from simjudge.results.context_table import ContextParts
 from simjudge.results.result_fields import (
     ClassKey,
     EntryFields,
@@ -174,7 +173,7 @@ class SavedRanking:
 
     name: str
     content: JsonMapping
-    contexts: pa.Table | None = None  # of every comparison, as they were made; None where it was read again
+    contexts: ContextParts | None = None  # of every comparison, as they were made; None where it was read again
 
     @property
     def margin(self) -> float:
@@ -262,7 +261,7 @@ class SavedRanking:
         with atomic_result(out) as folder:
             write_json(folder / RANKING, dict(self.content))
             if self.contexts is not None:
-                pq.write_table(self.contexts, folder / CONTEXTS)
+                self.contexts.write(folder / CONTEXTS)
 
 
 def load_ranking(folder: str | Path) -> SavedRanking:

@@ -8,7 +8,6 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
@@ -26,6 +25,7 @@ from simjudge.judging.result_writing import comparison_parameters, describe_draw
 from simjudge.method.compiled import choose_loops
 from simjudge.questions.rank.page import RankingResult
 from simjudge.questions.rank.result import RankedSimulation, SavedRanking, SimulationPair
+from simjudge.results.context_table import ContextParts
 from simjudge.results.saved_result import check_result_folder
 
 _ONE_ALONE = ("b_predictions", "b_image_topic", "b_cloud_topic")
@@ -116,7 +116,7 @@ def rank(
         },
         contexts=None
         if settings.task == SEMANTIC
-        else pa.concat_tables(part_table(one, part) for part, one in enumerate(found.comparisons)),
+        else ContextParts(part_table(one, part) for part, one in enumerate(found.comparisons)),
     )
     result = RankingResult(saved, None)
     if out is not None:

@@ -145,6 +145,9 @@ def compare_sequences(
     metrics = [PointMetric(name, "", settings.margin, 1.0) for name in METRICS]
     results = judge_metrics((sides[0], sides[1]), metrics, settings.draws, settings.seed)
     notes = thinning_notes(sides, "labelled boxes", "scores are those of all")
+    without_class = sum(each.pair.without_class for side in sequences for each in side)
+    if without_class:
+        notes.append(f"{without_class:,} labelled boxes of MOT15 texts have no class: they are pedestrians")
     if min(len(held) for held in sequences) < FEWEST_UNITS:
         notes.append(few_runs_note("sequences", "blocks of frames"))
     return TrackComparison(

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
-from simjudge.core.images import check_image_size, decode_image
+from simjudge.core.images import check_encoded_size, check_image_size, decode_image
 from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import model as solid_meshes
@@ -141,6 +141,7 @@ def read_panorama(path: Path) -> npt.NDArray[np.float32]:
 
 def _linear_image(path: Path, data: bytes) -> npt.NDArray[np.float32]:
     """The pixels of an HDR (OpenCV) or EXR file (Mitsuba: OpenCV's wheels come without OpenEXR)."""
+    check_encoded_size(data, str(path))
     if path.suffix.lower() == ".exr":
         return _exr(path)
     try:

@@ -37,7 +37,7 @@ from simjudge.sim.sensors.inertial.sensor_tables import (
 )
 from simjudge.sim.sensors.lidar.lidar import LidarFields
 from simjudge.sim.sensors.radar.radar import RadarFields
-from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.sensors.sensor_spec import SensorSpec, check_offered
 
 AnySensor = Annotated[
     LidarFields
@@ -57,6 +57,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
     """Sensors beside the camera, by name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_offered(cls, content: object) -> object:
+        for name, fields in content.items() if isinstance(content, Mapping) else ():
+            check_offered(fields, str(name))
+        return content
 
     @model_validator(mode="after")
     def _check_any(self) -> SensorsFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import typing
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -64,6 +65,32 @@ _UNIT = 1e-3  # How far the length of a quaternion may be from 1
 Rate = Annotated[float, Number(ge=1e-3, le=_FASTEST)]
 NotNegative = Annotated[float, Number(ge=0)]
 Positive = Annotated[float, Number(gt=0)]
+
+
+_ABSENT = {
+    "thermal": "thermal camera",
+    "thermal_camera": "thermal camera",
+    "infrared": "thermal camera",
+    "event": "event camera",
+    "event_camera": "event camera",
+    "dvs": "event camera",
+}
+
+
+def check_offered(fields: object, *at: str) -> None:
+    """Say of a sensor that simjudge lacks what it would take, in the place of a field that is wrong.
+
+    `fields`: what a file says of a sensor; `at`: where.
+    """
+    kind = fields.get("kind") if isinstance(fields, Mapping) else None
+    if isinstance(kind, str) and kind.lower() in _ABSENT:
+        what = _ABSENT[kind.lower()]
+        raise conflict(
+            f"simjudge has no {what}; what an engine of your own would need: docs/guides/own_engine.md, Thermal and"
+            " event cameras",
+            *at,
+            "kind",
+        )
 
 
 class FilterSteps(FieldType):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from test_dossier import pictures
 
 from simjudge.core.errors import SimjudgeError
@@ -323,6 +323,7 @@ HOSTILE = {
         lambda said: (all_entries(draws=-5)(said), set_in("parameters", "draws", value=-5)(said)),
         "-5 draws",
     ),
+    "scores": (set_in("parameters", "min_score", value=0.999), "predictions score below min_score, which is 0.999"),
     "a word for a number": (set_in("parameters", "theta", value="high"), "cannot be computed: ValueError"),
     "nothing": (lambda said: said["parameters"].clear(), "cannot be computed: KeyError"),
 }
@@ -456,3 +457,20 @@ def test_the_gap_is_that_of_the_method():
     right = estimate_gap(boot.adjusted, noise, boot.square, boot.weight)
     assert gap_again(boot) == pytest.approx((right.mean, right.share, right.size), rel=1e-12)
     assert gap_behind_again(0.15, boot) == pytest.approx(gap_behind(0.15, noise, boot.weight), rel=1e-12)
+
+
+def test_the_error_function_of_the_script_is_scipys():
+    x = np.concatenate([np.linspace(-8, 8, 100_001), [0.0, 6.0, -6.0, 1e300, 1e-300, np.nextafter(6.0, 0)]])
+    np.testing.assert_allclose(dossier_check.erf(x), special.erf(x), atol=2e-14)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_alike_contexts_are_those_of_a_loop_over_pairs_of_small_numbers(strict):
+    """Patches take a byte a pixel; blocks of them are multiplied, and 600 are three blocks."""
+    patches = (np.random.default_rng(0).random((600, 30)) < 0.4).astype(np.uint8)
+    patches[:3] = 0
+    [found] = dossier_check.similar_contexts(patches, [0.5], strict=strict)
+    for number in range(0, 600, 37):
+        both = (patches & patches[number]).sum(1)
+        share = both / np.maximum((patches | patches[number]).sum(1), 1)
+        assert found[number].tolist() == np.flatnonzero(share > 0.5 if strict else share >= 0.5).tolist()

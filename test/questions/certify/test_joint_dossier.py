@@ -99,10 +99,23 @@ def test_the_script_agrees_and_names_what_it_does_not_check_as_the_page_does(dos
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("everything that is checked agrees\n")
     page = (dossier / "index.html").read_text(encoding="utf-8")
-    for line in check_joint.UNCHECKED_HERE:
+    lines = check_joint.unchecked(dossier)
+    assert {*check_joint.UNCHECKED_OF.values()} < {*lines}
+    for line in lines:
         assert f"NOT CHECKED: {line}\n" in done.stdout
         assert line in page.replace("&#39;", "'")
     assert "overall, good and poor: nearer: 0." in done.stdout
+
+
+def test_a_ranking_alone_says_nothing_of_errors_of_labels_nor_a_price_of_poses(dossier):
+    for taken, other in (("price", check_joint.LABEL_ERROR), ("ranking", check_joint.RANKING)):
+        shutil.move(dossier / "results" / taken, dossier.parent / taken)
+        assert check_joint.UNCHECKED_OF[other] not in check_joint.unchecked(dossier)
+        assert len(check_joint.unchecked(dossier)) == len(check_joint.UNCHECKED_HERE) + 1
+        shutil.move(dossier.parent / taken, dossier / "results" / taken)
+    page = (dossier / "index.html").read_text(encoding="utf-8")
+    assert "1 variance in B" in page
+    assert "1.5 variances in B" in page
 
 
 def test_the_script_is_one_file_without_simjudge_and_has_one_source(dossier):
@@ -115,7 +128,7 @@ def test_the_script_is_one_file_without_simjudge_and_has_one_source(dossier):
         assert len(shipped) > 0.6 * len(source)
     names = re.findall(r"^(?:def|class) (\w+)|^(\w+) = ", script, re.MULTILINE)
     assert len(names) == len(set(names)), "two modules call two things alike"
-    assert len(script.splitlines()) < 1450
+    assert len(script.splitlines()) < 1470
 
 
 @pytest.mark.parametrize(
@@ -148,6 +161,7 @@ def test_every_number_that_is_edited_is_found(dossier, name, file, entries):
         ("ranking", "ranking.json", lambda c: c["parameters"].update(margin=0.9), "margin is 0.9, not 0.05"),
         ("ranking", "ranking.json", lambda c: c["parameters"].update(theta=0.45), "mean_w1 is"),
         ("ranking", "ranking.json", lambda c: c["parameters"].update(seed=5), "p_value"),
+        ("ranking", "ranking.json", lambda c: c["parameters"].update(min_score=0.999), "predictions score below min_s"),
         ("ranking", "ranking.json", lambda c: c["simulations"].pop(), "of 2 simulations 3 are compared"),
         ("ranking", "ranking.json", lambda c: c["pairs"].pop(), "3 pairs are found, not 2"),
         ("ranking", "ranking.json", lambda c: c["inputs"]["a"].update(objects=1), "inputs, real: objects is"),

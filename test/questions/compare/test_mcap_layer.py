@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import pytest
 from bag_samples import image, write_mcap
 from made_results import made_contexts, stamped_set, write_result
 from mcap.reader import make_reader
-from mcap.writer import CompressionType
+from mcap.writer import CompressionType, IndexType, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.rosbag2.interfaces import describe_unread
+from simjudge.questions.compare import mcap_layer
 from simjudge.questions.watch import OUTSIDE_COLOUR, w1_colour
 from simjudge.results.saved_result import load_result
 
@@ -140,6 +142,30 @@ def test_a_second_copy_holds_the_last_layer_alone(result: Path, own: Path, tmp_p
         topic: len(held) for topic, held in read(once).items()
     }
     assert any("once.mcap holds already is left out of the copy" in line for line in lines)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_copy_of_a_file_without_an_index_is_not_held_in_memory(tmp_path: Path, *, chunked: bool) -> None:
+    path, size, count = tmp_path / "long.mcap", 100_000, 300
+    with path.open("wb") as stream:
+        writer = Writer(stream, index_types=IndexType.NONE, use_chunking=chunked)
+        writer.start()
+        channel = writer.register_channel("/x", "raw", 0)
+        for number in range(count):
+            writer.add_message(channel, number, bytes([number % 256]) * size, number)
+        writer.finish()
+    tracemalloc.start()
+    with (tmp_path / "copy.mcap").open("wb") as stream:
+        writer = Writer(stream)
+        writer.start()
+        assert list(mcap_layer._copy(writer, path)) == list(range(count))
+        writer.finish()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < size * count / 3
+    with (tmp_path / "copy.mcap").open("rb") as stream:
+        for number, (_, _, message) in enumerate(make_reader(stream).iter_messages()):
+            assert message.data == bytes([number % 256]) * size
 
 
 @pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.LZ4])

@@ -16,6 +16,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method.gap_difference import GapDifference, Nearness
+from simjudge.questions.rank.page import differences_figure, gaps_figure
 from simjudge.questions.rank.result import SimulationPair
 from simjudge.results.saved_result import load_result as load_comparison
 
@@ -62,6 +63,25 @@ def test_order_of_the_simulations_does_not_matter(ranking, sets):
     turned = sj.rank(sets["real"], [sets["good"], sets["poor"]], **SETTINGS)
     assert turned.pairs[0].nearer == "good"
     assert turned.pairs[0].difference == pytest.approx(ranking.pairs[0].difference, abs=0.01)
+
+
+def test_long_names_are_told_apart_beside_the_figures(ranking):
+    """Names that begin alike differ at their ends; a pair of them takes two lines."""
+    simulations = enumerate(ranking.saved.simulations)
+    names = {one.name: f"campaign_of_november_2026/studies/{one.name}/exposure_{n}" for n, one in simulations}
+    content = json.loads(json.dumps(ranking.saved.content))
+    for one in content["simulations"]:
+        one["name"] = names[one["name"]]
+    for pair in content["pairs"]:
+        pair["first"], pair["second"] = names[pair["first"]], names[pair["second"]]
+    saved = replace(ranking.saved, content=content)
+    for draw, lines in ((gaps_figure, 1), (differences_figure, 2)):
+        labels = [label.get_text() for label in draw(saved).axes[0].get_yticklabels()]
+        assert len(set(labels)) == len(labels) > 0
+        for label in labels:
+            assert "exposure_" in label
+            assert len(label.splitlines()) == lines
+            assert max(map(len, label.splitlines())) <= 32
 
 
 def test_what_was_saved_is_read_again_with_its_page_and_figures(ranking, tmp_path):

@@ -96,6 +96,29 @@ def test_distractors_and_unmarked_rows_of_the_mot_challenge_do_not_count(tmp_pat
     assert scored.scored.counts.scores()["MOTA"] == 0.0
 
 
+@pytest.mark.parametrize("rest", ["-1,-1,-1", "4.5,8,0", "-1,-1"])
+def test_boxes_of_mot15_have_no_class_and_are_pedestrians(tmp_path, rest):
+    """Its columns 8 to 10 are a place in the world, which no class of MOT16 is to be read from."""
+    rows = [f"1,1,10,10,20,40,1,{rest}", f"1,2,100,10,20,40,0,{rest}", f"2,1,12,10,20,40,1,{rest}"]
+    (tmp_path / "gt.txt").write_text("\n".join(rows))
+    (tmp_path / "tracks.txt").write_text("1,7,10,10,20,40,0.9,-1,-1,-1\n2,7,12,10,20,40,0.9,-1,-1,-1")
+    found = compare_sequences([tmp_path], [tmp_path], TrackSettings(draws=0))
+    scored = found.sequences[0][0]
+    assert scored.pair.truth.track.tolist() == [1, 1]
+    assert scored.scored.counts.scores()["MOTA"] == 1.0
+    assert "6 labelled boxes of MOT15 texts have no class: they are pedestrians" in found.notes
+    assert not found.losses
+
+
+def test_a_box_of_class_none_among_others_is_left_out_and_counted(tmp_path):
+    (tmp_path / "gt.txt").write_text("1,1,10,10,20,40,1,1,1\n1,2,100,10,20,40,1,-1,1")
+    (tmp_path / "tracks.txt").write_text("1,7,10,10,20,40,0.9,-1,-1,-1")
+    found = compare_sequences([tmp_path], [tmp_path], TrackSettings(draws=0))
+    assert found.sequences[0][0].pair.truth.track.tolist() == [1]
+    assert found.losses.counts["labelled boxes whose class is -1"] == 2
+    assert not any("MOT15" in note for note in found.notes)
+
+
 def test_a_like_tracker_is_told_apart_by_nothing_and_planted_gaps_are_found_where_they_are():
     real = pairs(0, 8)
     like = compare_sequences(real, pairs(50, 8), QUICK)

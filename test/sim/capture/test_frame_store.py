@@ -1,5 +1,6 @@
 """Finished frames in a folder: kept whole, found again, never mixed with those of another plan."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -133,6 +134,22 @@ def test_a_fingerprint_follows_from_content_alone():
         b"1",
     ]
     assert len({hash_value(value) for value in different}) == len(different)
+
+
+SCALARS = [np.float64(0.1), np.float64("nan"), np.float64(1e16), np.float32(0.1), np.float16(1e-5), np.int64(-7)]
+SCALARS += [np.uint8(3), np.bool_(1), np.bool_(0), np.str_("a'b"), np.bytes_(b"a"), np.complex64(1 + 2j)]
+SCALARS += [np.longdouble("0.1"), np.complex128(-1j)]
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="shows scalars otherwise")
+@pytest.mark.parametrize("value", SCALARS, ids=repr)
+def test_scalars_have_the_fingerprint_that_numpy_2_gave_them(value):
+    """So that frames and results kept so far are known again, and under NumPy 1 too, which shows no type."""
+    expected = hashlib.sha256(f"{type(value).__name__} {value!r} ".encode()).hexdigest()
+    assert hash_value(value) == expected
+    with np.printoptions(legacy="1.25"):
+        assert "np." not in repr(value)
+        assert hash_value(value) == expected
 
 
 def test_what_has_no_content_has_no_fingerprint():

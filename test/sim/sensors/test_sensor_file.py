@@ -1,11 +1,13 @@
 """Sensors from YAML: what there is, what data sheets' fields become, and what is refused in one line."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
+from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 DEGREE = math.pi / 180
@@ -259,3 +261,16 @@ def test_bodies_must_be_there(tmp_path):
 def test_no_such_sensors():
     with pytest.raises(UsageError, match="nowhere"):
         read_sensors("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("thermal", "thermal camera"), ("infrared", "thermal camera"), ("Event", "event camera")]
+)
+@pytest.mark.parametrize("read", [read_sensors, read_camera])
+def test_cameras_that_are_absent_are_named_with_what_an_engine_would_need(tmp_path, kind, what, read):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"eye:\n  kind: {kind}\n  rate: 10\n" if read is read_sensors else f"kind: {kind}\nrate: 10\n")
+    with pytest.raises(SimjudgeError, match=rf"s\.yaml:\d: .*kind: simjudge has no {what}; .*own_engine\.md, Thermal"):
+        read(path)
+    guide = Path(__file__).parents[3] / "docs/guides/own_engine.md"
+    assert "\n## Thermal and event cameras\n" in guide.read_text(encoding="utf-8")

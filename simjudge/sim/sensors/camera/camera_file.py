@@ -72,6 +72,7 @@ from simjudge.sim.sensors.camera.chain import (
 from simjudge.sim.sensors.camera.depth_filters import DepthFields
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
+from simjudge.sim.sensors.sensor_spec import check_offered
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _MOST_RAYS = 16  # Rays along each side of a pixel
@@ -223,6 +224,12 @@ class CameraFile(Fields):
     """The chain, in order; steps before `srgb` act on linear light, those after it on display values."""
     chrono: ChronoFields | None = None
     """What is asked of Chrono's own cameras; engine chrono only."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_offered(cls, content: object) -> object:
+        check_offered(content)
+        return content
 
     @model_validator(mode="after")
     def _check(self) -> CameraFile:

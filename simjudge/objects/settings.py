@@ -220,8 +220,9 @@ class LidarObjectSettings(OccupancySettings, CuboidSettings, SurveySettings):
             raise UsageError(f"map_low {self.map_low:g} and map_high {self.map_high:g}: the first must be smaller")
 
 
-OPEN_PHOTOGRAPHS = Path("niqe_open_photographs")
-"""The model that comes with simjudge."""
+NIQE_OPEN_PHOTOGRAPHS = Path("niqe_open_photographs")
+BRISQUE_OPEN_PHOTOGRAPHS = Path("brisque_open_photographs")
+"""The models that come with simjudge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,14 +230,21 @@ class ImageQualitySettings(Settings, panel="Quality of pictures"):
     """What pictures are held to."""
 
     niqe_model: Path = setting(
-        OPEN_PHOTOGRAPHS,
+        NIQE_OPEN_PHOTOGRAPHS,
         "NIQE's model: a name that comes with simjudge, or a .json, .mat or .npz file of pristine parameters.",
     )
-    # brisque_model, brisque_range: files of libsvm; None for no score of BRISQUE
-    brisque_model: Path | None = setting(None, "BRISQUE's model: a regression that libsvm's svm-train wrote.")
-    brisque_range: Path | None = setting(None, "Ranges of BRISQUE's features: a file that libsvm's svm-scale -s wrote.")
+    brisque_model: Path = setting(
+        BRISQUE_OPEN_PHOTOGRAPHS,
+        "BRISQUE's model: a name that comes with simjudge, a .json file of simjudge's, or one of libsvm's svm-train.",
+    )
+    brisque_range: Path | None = setting(
+        None, "With a model of libsvm: ranges of the features, the file that svm-scale -s wrote."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.brisque_model is None) != (self.brisque_range is None):
-            raise UsageError("BRISQUE's score needs both files: give --brisque-model and --brisque-range")
+        if self.brisque_range is not None and self.brisque_model == BRISQUE_OPEN_PHOTOGRAPHS:
+            raise UsageError(
+                f"--brisque-range {self.brisque_range}: belongs to a model of libsvm: give --brisque-model and"
+                " --brisque-range"
+            )

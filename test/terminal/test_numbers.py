@@ -13,6 +13,7 @@ from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.questions.calibrate.command import imu as calibrate_imu
 from simjudge.questions.calibrate.command import lidar as calibrate_lidar
 from simjudge.questions.calibrate.command import noise as calibrate_noise
+from simjudge.questions.calibrate.command import sky as calibrate_sky
 from simjudge.questions.engines.command import compare as compare_engines
 from simjudge.ros import node_settings
 from simjudge.sim.capture.replay_plan import ReplayOptions
@@ -22,6 +23,7 @@ OTHERS = {
     "cover": ["--scene=lab", "--camera=plain"],
     "drive": ["--camera=plain"],
     "replay": ["--scene=lab", "--camera=plain"],
+    "calibrate sky": ["--scene=krc"],
 }
 """What the commands ask for besides."""
 HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
@@ -34,6 +36,7 @@ def numeric_options():
         "calibrate imu": calibrate_imu,
         "calibrate lidar": calibrate_lidar,
         "calibrate noise": calibrate_noise,
+        "calibrate sky": calibrate_sky,
     }
     for name, command in commands.items():
         for option in inspect.signature(command).parameters.values():
@@ -63,6 +66,7 @@ WITH_OUT = {
         "train",
     ),
     *("train", "split", "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar", "calibrate noise"),
+    "calibrate sky",
 }
 NUMERIC = list(numeric_options())
 

@@ -141,6 +141,12 @@ def _floor(real: ColourHistogram, again: ColourHistogram | None) -> float:
     return histogram_distance(a, b, real.channel)
 
 
+def count_colours(pixels: RgbImage) -> IntArray:
+    """How many of some pixels (N, 3) are in each bin of hue, saturation and value: (3, 36)."""
+    bins, coloured = _bin_images(pixels[None])
+    return _count(bins, coloured)
+
+
 def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
     """The Wasserstein distance W1 between two histograms; of hues, around the circle.
 

@@ -2,7 +2,7 @@
 
 NIQE says how far the features of a picture's blocks lie from those of pristine photographs. Its models are JSON of
 simjudge's own, and the authors' parameters as MATLAB or NumPy files. BRISQUE is a support vector regression of 36
-features, from the model and range files of libsvm.
+features, from JSON of simjudge's own, or the model and range files of libsvm.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, ShortRepr, hash_value
-from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, no_progress
 from simjudge.core.files import atomic_file, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.installed import FileKind, find_file
 from simjudge.core.isolated_readers import NIQE_NAMES
 from simjudge.core.processes import read_isolated
-from simjudge.core.text import load_json, one_line, parse_integer, read_text
+from simjudge.core.text import JsonMapping, load_json, one_line, parse_integer, read_text
 from simjudge.objects.image_quality import piqe_class
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, BLOCK, NOISY_BLOCK, piqe_blocks
 from simjudge.objects.image_quality.scene_statistics import (
@@ -131,6 +131,10 @@ def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, o
         "mean": [float(f"{value:.9g}") for value in model.mean],
         "covariance": [[float(f"{value:.9g}") for value in row] for row in model.covariance],
     }
+    _write_json(path, content)
+
+
+def _write_json(path: Path, content: JsonMapping) -> None:
     lines = [f"  {json.dumps(key)}: {_matrix_lines(value)}" for key, value in content.items()]
     with atomic_file(path) as temporary:
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
@@ -210,7 +214,7 @@ class BrisqueModel(ShortRepr):
 
 
 def brisque(pixels: RgbImage, model: BrisqueModel) -> float:
-    """Score a picture by BRISQUE: with the authors' model about 0 is best and 100 worst.
+    """Score a picture by BRISQUE: about 0 is best and 100 worst.
 
     Source:
         Mittal, Moorthy and Bovik 2012, section III-B; Chang and Lin, LIBSVM, 2011, section 2.4.
@@ -229,13 +233,73 @@ def regression(features: FloatArray, model: BrisqueModel) -> float:
     return float(model.weights @ np.exp(-model.gamma * distance) - model.rho)
 
 
-def read_brisque_model(model_file: Path, range_file: Path) -> BrisqueModel:
-    """Read a model as libsvm's svm-train and svm-scale wrote it."""
+def write_brisque_model(path: Path, model: BrisqueModel, photographs: list[dict[str, object]]) -> None:
+    """Write a model as JSON, with 6 digits of each number; a row of `vectors` begins with its weight."""
+    table = np.column_stack([model.weights, model.vectors])
+    content = {
+        "brisque_model": model.origin,
+        "photographs": photographs,
+        "gamma": model.gamma,
+        "rho": model.rho,
+        "bounds": list(model.bounds),
+        "low": [float(f"{value:.9g}") for value in model.low],
+        "high": [float(f"{value:.9g}") for value in model.high],
+        "vectors": [[float(f"{value:.6g}") for value in row] for row in table],
+    }
+    _write_json(path, content)
+
+
+def read_brisque_model(model_file: Path, range_file: Path | None = None) -> BrisqueModel:
+    """Read a model that simjudge wrote as JSON, or with a range file one that svm-train and svm-scale wrote."""
+    if range_file is None:
+        return _brisque_json(model_file)
     header, vectors, weights = _read_vectors(model_file)
     bounds, low, high = _read_ranges(range_file)
     return BrisqueModel(
         f"{model_file.name} with {range_file.name}", vectors, weights, header["gamma"], header["rho"], low, high, bounds
     )
+
+
+def _brisque_json(path: Path) -> BrisqueModel:
+    if path.suffix.lower() != ".json":
+        raise UsageError(
+            f"{path}: not a .json file of simjudge's; BRISQUE's score by a model of libsvm needs both of its files:"
+            " give --brisque-model and --brisque-range"
+        )
+    content = load_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("brisque_model"), str):
+        raise SimjudgeError(
+            f"{path}: no BRISQUE model: the field brisque_model is missing; name a file that simjudge wrote"
+        )
+    gamma, rho = (_finite(path, content, name, ())[()] for name in ("gamma", "rho"))
+    low, high = (_finite(path, content, name, (FEATURES,)) for name in ("low", "high"))
+    least, most = _finite(path, content, "bounds", (2,))
+    table = _finite(path, content, "vectors", (-1, FEATURES + 1))
+    return BrisqueModel(
+        content["brisque_model"],
+        table[:, 1:],
+        table[:, 0],
+        float(gamma),
+        float(rho),
+        low,
+        high,
+        (float(least), float(most)),
+    )
+
+
+def _finite(path: Path, content: dict[str, Any], name: str, shape: tuple[int, ...]) -> FloatArray:
+    """The numbers of a field; -1 in the shape is any number of rows but none."""
+    try:
+        array = np.asarray(content.get(name), np.float64)
+    except (ValueError, TypeError, OverflowError):
+        array = np.full(1, np.nan)
+    fits = array.ndim == len(shape) and all(
+        wanted in (-1, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if not fits or not array.size or not np.isfinite(array).all():
+        needed = " x ".join("N" if length < 0 else str(length) for length in shape) or "1"
+        raise SimjudgeError(f"{path}: {name} must be {needed} finite numbers; name a file that simjudge wrote")
+    return array
 
 
 def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -309,6 +373,7 @@ def _read_ranges(path: Path) -> tuple[tuple[float, float], FloatArray, FloatArra
 
 
 NIQE_MODEL = FileKind("a NIQE model", ("models/niqe_*.json",))
+BRISQUE_MODEL = FileKind("a BRISQUE model", ("models/brisque_*.json",))
 
 
 @dataclass(frozen=True)
@@ -329,22 +394,19 @@ class QualityModels:
     """The models that pictures are scored by."""
 
     niqe: NiqeModel
-    brisque: BrisqueModel | None  # None where the user names none
+    brisque: BrisqueModel
 
     def records(self) -> tuple[ModelRecord, ...]:
         """Which models these are."""
-        models: list[tuple[str, NiqeModel | BrisqueModel]] = [("niqe", self.niqe)]
-        if self.brisque is not None:
-            models.append(("brisque", self.brisque))
+        models: tuple[tuple[str, NiqeModel | BrisqueModel], ...] = (("niqe", self.niqe), ("brisque", self.brisque))
         return tuple(ModelRecord(metric, model.origin, model.digest) for metric, model in models)
 
 
 def read_quality_models(settings: ImageQualitySettings) -> QualityModels:
     """Read the models that settings name."""
     niqe = read_niqe_model(find_file(settings.niqe_model, NIQE_MODEL))
-    if settings.brisque_model is None or settings.brisque_range is None:
-        return QualityModels(niqe, None)
-    return QualityModels(niqe, read_brisque_model(settings.brisque_model, settings.brisque_range))
+    brisque = read_brisque_model(find_file(settings.brisque_model, BRISQUE_MODEL), settings.brisque_range)
+    return QualityModels(niqe, brisque)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -418,9 +480,8 @@ def image_quality_series(
     """Measure the quality of every picture of a set.
 
     `frames`: the set, ascending in time. Without stamps, the frame's number stands for the time; returns series of the
-    whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the shares of PIQE's
-    blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where the set has no
-    pictures.
+    whole picture, 0 best: "piqe" (to 100), "niqe" and "brisque"; and the shares of PIQE's blocks, 0 to 1:
+    "piqe active share", "piqe artifact share" and "piqe noise share". Empty where the set has no pictures.
     """
     images = frames.images
     if images is None:
@@ -444,14 +505,14 @@ def image_quality_series(
 def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]:
     """Measure one picture. `pixels`: uint8 (H, W, 3), red first."""
     found = piqe(pixels)
-    values = {
+    return {
         "piqe": found.score,
         "piqe active share": found.share(ACTIVE_BLOCK),
         "piqe artifact share": found.share(ARTIFACT_BLOCK),
         "piqe noise share": found.share(NOISY_BLOCK),
         "niqe": niqe(pixels, models.niqe),
+        "brisque": brisque(pixels, models.brisque),
     }
-    return values if models.brisque is None else {**values, "brisque": brisque(pixels, models.brisque)}
 
 
 def _frame_times(frames: FrameSet) -> FloatArray:

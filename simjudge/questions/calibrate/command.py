@@ -204,3 +204,57 @@ def depth(
         print_note(f"note: {note}")
     print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)
+
+
+@app.command("sky")
+@takes_finite_numbers
+@takes_settings
+def sky(
+    settings: ReadSettings,
+    source: Path = typer.Argument(..., metavar="PICTURES", help="Folder, data set or recording of outdoor pictures."),
+    out: Path = typer.Option(..., "--out", help="Scene file to write, x.yaml."),
+    scene: str = typer.Option(..., "--scene", help="Scene of the same place, with sun and sky: a file or a name."),
+    camera: str = typer.Option("plain_half", "--camera", help="Camera of the pictures: a file or a name."),
+    vehicle: str | None = typer.Option(
+        None, "--vehicle", help="Vehicle that carries the camera.", show_default="the scene's own"
+    ),
+    mount: str | None = typer.Option(
+        None, "--mount", help="Pose of the camera on the body, instead of a vehicle: x,y,z\\[,yaw,pitch,roll]."
+    ),
+    poses: str | None = typer.Option(
+        None,
+        "--poses",
+        help="Poses of the car for the scene's own pictures: path or a file.",
+        show_default="path, or all around where the scene has no course",
+    ),
+    seed: int = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Seed of the scene."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that this command did not write."),
+) -> None:
+    """Estimate cloud cover, sun and fog from outdoor pictures, and write a scene that has them.
+
+    The scene is rendered without clouds and fog. Peaks of value, with their colours, are compared where it shows sky
+    and ground. The table has peaks and distances (W1) of the histograms before and after.
+    """
+    from simjudge.questions.calibrate.sky import calibrate_sky
+
+    found = calibrate_sky(
+        source,
+        out,
+        scene=scene,
+        camera=camera,
+        vehicle=vehicle,
+        mount=mount,
+        poses=poses,
+        seed=seed,
+        overwrite=overwrite,
+        allow_outside=settings.allow_outside,
+        thinning=settings.thinning,
+        progress=progress,
+    )
+    for line in found.lines:
+        typer.echo(line)
+    print_table(found.table)
+    for note in found.estimate.notes:
+        print_note(f"note: {note}")
+    print_note(f"wrote {found.path}")
+    exit_if_lost(found.losses)

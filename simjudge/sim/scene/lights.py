@@ -27,16 +27,18 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_encoded_size, check_image_size, decode_image
 from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import model as solid_meshes
+from simjudge.sim.scene.clouds import GradientSky, clouded, sun_left
 from simjudge.sim.scene.forms import Form, Forms
 from simjudge.sim.scene.model import Colour, Fog, PointLight, Sky, Sun, Thing
-from simjudge.sim.scene.scene_fields import image_to_linear, random_of
-from simjudge.sim.scene.scene_file import FogFields, LightFields, SceneDocument, SunFields
+from simjudge.sim.scene.scene_fields import image_to_linear, luminance, random_of
+from simjudge.sim.scene.scene_file import FogFields, LightFields, SceneDocument, SkyFields, SunFields
 
 
 def build_lights(document: SceneDocument, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
@@ -89,9 +91,9 @@ GRADIENT_ROWS = 256  # Rows of the image of a gradient
 _LINEAR = {".hdr", ".exr"}  # File endings of images with linear values
 
 
-def build_sun(fields: SunFields | None) -> Sun | None:
-    """The sun."""
-    return None if fields is None else Sun(fields.towards(), fields.tinted(fields.irradiance))
+def build_sun(fields: SunFields | None, cloud_cover: float = 0.0) -> Sun | None:
+    """The sun, as clouds leave it."""
+    return None if fields is None else Sun(fields.towards(), fields.tinted(fields.irradiance * sun_left(cloud_cover)))
 
 
 def build_fog(fields: FogFields | None) -> Fog | None:
@@ -114,11 +116,26 @@ def build_sky(document: SceneDocument) -> Sky | None:
         except SimjudgeError as error:
             raise document.error(("sky", "file"), str(error)) from error
         return Sky(image * np.array(tint, np.float32), math.radians(fields.yaw))
-    if fields.gradient is None:
+    if fields.gradient is None and not fields.cloud_cover:
         return Sky(np.ones((2, 4, 3), np.float32) * np.array(tint, np.float32), gradient=(tint, tint))
-    zenith, horizon = (_product(colour, tint) for colour in (fields.gradient.zenith, fields.gradient.horizon))
-    ground = _product(fields.gradient.ground or fields.gradient.horizon, tint)
-    return Sky(_gradient(zenith, horizon, ground), gradient=(zenith, horizon))
+    zenith, horizon, ground = clouded(clear_sky(fields), level_sun(document.content.sun), fields.cloud_cover)
+    return Sky(_gradient(zenith, horizon, ground), gradient=(_colour(zenith), _colour(horizon)))
+
+
+def clear_sky(fields: SkyFields) -> GradientSky:
+    """The gradient of a sky without clouds; one colour is a gradient too."""
+    tint, gradient = np.array(fields.tinted(fields.radiance)), fields.gradient
+    if gradient is None:
+        return GradientSky(tint, tint, tint)
+    ground = gradient.ground or gradient.horizon
+    return GradientSky(*(np.array(colour) * tint for colour in (gradient.zenith, gradient.horizon, ground)))
+
+
+def level_sun(fields: SunFields | None) -> float:
+    """Luminance of the sun's irradiance of level ground, without clouds; 0 without a sun."""
+    if fields is None:
+        return 0.0
+    return float(luminance(fields.tinted(fields.irradiance))) * fields.towards()[2]
 
 
 @lru_cache(maxsize=4)
@@ -172,13 +189,14 @@ def _exr(path: Path) -> npt.NDArray[np.float32]:
     return np.array(rgb, np.float32)
 
 
-def _product(colour: Colour, tint: Colour) -> Colour:
-    return colour[0] * tint[0], colour[1] * tint[1], colour[2] * tint[2]
+def _colour(linear: FloatArray) -> Colour:
+    red, green, blue = linear.tolist()
+    return red, green, blue
 
 
-def _gradient(zenith: Colour, horizon: Colour, ground: Colour) -> npt.NDArray[np.float32]:
+def _gradient(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> npt.NDArray[np.float32]:
     elevation = (0.5 - (np.arange(GRADIENT_ROWS) + 0.5) / GRADIENT_ROWS) * math.pi
     share = np.sin(np.maximum(elevation, 0.0))[:, None]
-    rows = np.array(horizon) + (np.array(zenith) - np.array(horizon)) * share
+    rows = horizon + (zenith - horizon) * share
     rows[elevation < 0] = ground
     return np.repeat(rows[:, None].astype(np.float32), 2 * GRADIENT_ROWS, axis=1)

@@ -267,7 +267,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         area=file.area,
         path=path,
         seed=seed,
-        sun=build_sun(file.sun),
+        sun=build_sun(file.sun, 0.0 if file.sky is None else file.sky.cloud_cover),
         sky=build_sky(document),
         fog=build_fog(file.fog),
     )

@@ -270,6 +270,8 @@ class SkyFields(TintFields):
     """Of white in the picture or the gradient, of 1 in HDR and EXR, or of the colour; 1 is full scale."""
     yaw: Amount = 0.0
     """Degrees by which a picture is turned to the left; its middle is ahead, at +x, if left out."""
+    cloud_cover: Share = 0.0
+    """Share of the sky under clouds: 0 as the gradient has it, 1 overcast. The sun grows weaker, the sky gray."""
 
     @model_validator(mode="after")
     def _check_source(self) -> SkyFields:
@@ -277,6 +279,8 @@ class SkyFields(TintFields):
             raise conflict("the file says it; remove one of the two", "gradient")
         if self.yaw != 0 and self.file is None:
             raise conflict("only a picture can be turned", "yaw")
+        if self.cloud_cover and self.file is not None:
+            raise conflict("the picture shows its own clouds; remove one of the two", "cloud_cover")
         return self
 
 

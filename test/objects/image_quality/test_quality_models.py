@@ -9,10 +9,12 @@ import cv2
 import numpy as np
 import pytest
 import scipy.io
+import scipy.stats
 from brisque_files import GAMMA, RHO, VECTORS, made_numbers, write_brisque_files
 from naive_quality import naive_gray, naive_niqe_features
 from project_file import ROOT
 from skimage import data
+from skimage.metrics import structural_similarity
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects.image_quality.quality import (
@@ -24,6 +26,7 @@ from simjudge.objects.image_quality.quality import (
     read_niqe_model,
     regression,
     sharp_features,
+    write_brisque_model,
     write_niqe_model,
 )
 from simjudge.objects.image_quality.scene_statistics import brisque_features
@@ -143,6 +146,86 @@ def test_the_shipped_model_is_of_its_photographs(shipped):
 
 def test_no_arrays_are_shown(shipped):
     assert "float64[36, 36]" in repr(NiqeModel("made", shipped.mean, shipped.covariance))
+
+
+SHIPPED_BRISQUE = ROOT / "models" / "brisque_open_photographs.json"
+
+
+def test_the_shipped_regression_equals_a_literal_evaluation():
+    content = json.loads(SHIPPED_BRISQUE.read_text())
+    features = brisque_features(PHOTOGRAPH)
+    scaled = [2 * (f - a) / (b - a) - 1 for f, a, b in zip(features, content["low"], content["high"], strict=True)]
+    total = -content["rho"]
+    for weight, *vector in content["vectors"]:
+        square = sum((s - v) ** 2 for s, v in zip(scaled, vector, strict=True))
+        total += weight * math.exp(-content["gamma"] * square)
+    assert regression(features, read_brisque_model(SHIPPED_BRISQUE)) == pytest.approx(total, rel=1e-9)
+
+
+def jpeg(pixels, quality):
+    return cv2.imdecode(cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, quality])[1], cv2.IMREAD_COLOR)
+
+
+def noisy(pixels, sigma):
+    noise = np.random.default_rng(sigma).normal(0, sigma, pixels.shape)
+    return np.clip(np.rint(pixels + noise), 0, 255).astype(np.uint8)
+
+
+def test_the_shipped_regression_ranks_copies_of_photographs_it_never_saw():
+    """By scikit-image's SSIM, another metric than the model's target."""
+    model, scores, wanted = read_brisque_model(SHIPPED_BRISQUE), [], []
+    for photograph in (data.astronaut(), data.chelsea(), data.coffee()):
+        copies = [photograph]
+        copies += [cv2.GaussianBlur(photograph, (0, 0), sigma) for sigma in (1, 2, 4)]
+        copies += [noisy(photograph, sigma) for sigma in (5, 15, 40)]
+        copies += [jpeg(photograph, quality) for quality in (60, 20, 7)]
+        for copy in copies:
+            scores.append(brisque(copy, model))
+            wanted.append(-structural_similarity(photograph, copy, channel_axis=2))
+        assert scores[-10] < 20
+    assert scipy.stats.spearmanr(scores, wanted).statistic > 0.8
+
+
+def test_the_shipped_regression_says_what_it_was_fitted_on():
+    content = json.loads(SHIPPED_BRISQUE.read_text())
+    assert "no human scores" in content["brisque_model"]
+    assert f"of {len(content['photographs'])} open photographs" in content["brisque_model"]
+    assert not any("scikit-image" in row["source"] for row in content["photographs"])
+
+
+def test_a_regression_is_written_and_read(tmp_path):
+    made = read_brisque_model(*write_brisque_files(tmp_path))
+    write_brisque_model(tmp_path / "a.json", made, [])
+    again = read_brisque_model(tmp_path / "a.json")
+    assert (again.origin, again.bounds, again.gamma, again.rho) == (made.origin, made.bounds, made.gamma, made.rho)
+    np.testing.assert_allclose(again.vectors, made.vectors, rtol=1e-5)
+    np.testing.assert_allclose(again.weights, made.weights, rtol=1e-5)
+
+
+def brisque_json(**changes):
+    content = {"brisque_model": "made", "gamma": 0.1, "rho": 1, "bounds": [-1, 1], "low": [0] * 36, "high": [1] * 36}
+    content["vectors"] = [[1.0] * 37]
+    return json.dumps({key: value for key, value in (content | changes).items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "the field brisque_model is missing"),
+        (brisque_json(gamma=None), "gamma must be 1 finite numbers"),
+        (brisque_json(gamma=[1]), "gamma must be 1 finite numbers"),
+        (brisque_json(rho="x"), "rho must be 1 finite numbers"),
+        (brisque_json(bounds=[1]), "bounds must be 2 finite numbers"),
+        (brisque_json(low=[0] * 35), "low must be 36 finite numbers"),
+        (brisque_json(vectors=[]), "vectors must be N x 37 finite numbers"),
+        (brisque_json(vectors=[[1] * 36]), "vectors must be N x 37 finite numbers"),
+        (brisque_json(vectors=[[1], [1, 2]]), "vectors must be N x 37 finite numbers"),
+    ],
+)
+def test_a_damaged_regression_is_refused(tmp_path, content, message):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(SimjudgeError, match=message):
+        read_brisque_model(tmp_path / "a.json")
 
 
 def naive_score(features):

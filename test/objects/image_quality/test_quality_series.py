@@ -79,17 +79,23 @@ def test_a_set_without_pictures_has_no_quality():
 
 def test_models_tell_which_they_are(tmp_path):
     model, ranges = write_brisque_files(tmp_path)
-    (alone,) = read_quality_models(ImageQualitySettings()).records()
-    both = read_quality_models(ImageQualitySettings(brisque_model=model, brisque_range=ranges)).records()
-    assert alone.origin.startswith("fitted by simjudge on 171 sharp blocks of 20 open photographs")
-    assert [each.metric for each in both] == ["niqe", "brisque"]
-    assert both[0] == alone
-    assert {len(each.as_dict()["digest"]) for each in both} == {64}
+    ours = read_quality_models(ImageQualitySettings()).records()
+    theirs = read_quality_models(ImageQualitySettings(brisque_model=model, brisque_range=ranges)).records()
+    assert ours[0].origin.startswith("fitted by simjudge on 171 sharp blocks of 20 open photographs")
+    assert "to MS-SSIM" in ours[1].origin
+    assert "no human scores" in ours[1].origin
+    assert [each.metric for each in ours] == [each.metric for each in theirs] == ["niqe", "brisque"]
+    assert theirs[0] == ours[0]
+    assert theirs[1].digest != ours[1].digest
+    assert {len(each.as_dict()["digest"]) for each in (*ours, *theirs)} == {64}
 
 
 def test_half_of_brisques_files_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="--brisque-model and --brisque-range"):
-        ImageQualitySettings(brisque_model=tmp_path / "allmodel")
+    model, ranges = write_brisque_files(tmp_path)
+    with pytest.raises(UsageError, match=r"allmodel: .* --brisque-model and --brisque-range"):
+        read_quality_models(ImageQualitySettings(brisque_model=model))
+    with pytest.raises(UsageError, match=r"allrange: .* --brisque-model and --brisque-range"):
+        ImageQualitySettings(brisque_range=ranges)
 
 
 def test_a_missing_model_is_refused():

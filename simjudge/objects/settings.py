@@ -193,7 +193,7 @@ class CuboidSettings(Settings, panel="Cuboids in clouds"):
 
 @dataclass(frozen=True, kw_only=True)
 class SurveySettings(Settings, panel="Survey of the real clouds"):
-    """Cuboids around what stands in the merged scans of the real set (SMRF, see `simjudge.objects.picture_series`)."""
+    """Cuboids around what stands in the merged scans of the real set (SMRF, see `simjudge.objects.survey`)."""
 
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
     survey_slope: float = setting(0.15, "Steepest slope of the survey's ground, rise over run.", low=0, high=5)

@@ -109,6 +109,8 @@ if TYPE_CHECKING:
     from simjudge.sim.sensors.exporting import export_sensors as export_sensors
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
+    from simjudge.sim.sensors.recorded_weather import WeatheredClouds as WeatheredClouds
+    from simjudge.sim.sensors.recorded_weather import weather_clouds as weather_clouds
 
     __version__: str
     # Their names in their rooms are others.
@@ -160,6 +162,7 @@ _HOMES = {
     "TrainedDetector": "simjudge.detectors.training",
     "TrajectoryComparisonResult": "simjudge.questions.trajectories.run",
     "UsageError": "simjudge.core.errors",
+    "WeatheredClouds": "simjudge.sim.sensors.recorded_weather",
     "calibrate_imu": "simjudge.questions.calibrate.run",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.run",
@@ -206,6 +209,7 @@ _HOMES = {
     "split": "simjudge.data.set_parts",
     "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
+    "weather_clouds": "simjudge.sim.sensors.recorded_weather",
     "write": "simjudge.data.sets:write_set",
     "write_clouds": "simjudge.data.sets",
 }

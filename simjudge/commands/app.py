@@ -10,7 +10,8 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands.data import app as check
-from simjudge.commands.data import convert, depth_errors, detect, filter_images, info, join, recover, split, train
+from simjudge.commands.data import convert, depth_errors, detect, info, join, recover, split, train
+from simjudge.commands.filtering import filter_images
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import app as export
 from simjudge.commands.simulate import drive, render, replay
@@ -66,7 +67,10 @@ EXAMPLES = {
     ),
     "split": ("simjudge split real.mcap --out halves --parts 2 --contiguous",),
     "join": ("simjudge join monday.mcap tuesday.mcap week --to yolo",),
-    "filter": ("simjudge filter sim.mcap noisy.mcap --blur 0.8 --noise 4",),
+    "filter": (
+        "simjudge filter sim.mcap noisy.mcap --blur 0.8 --noise 4",
+        "simjudge filter real.mcap foggy.mcap --weather foggy_lidar.yaml",
+    ),
     "recover": ("simjudge recover cut.mcap whole.mcap",),
     "detect": ("simjudge detect real.mcap --model detector.onnx --out seen.mcap",),
     "train": ("simjudge train real_yolo --out detector.onnx --size pico --epochs 20",),

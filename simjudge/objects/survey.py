@@ -3,8 +3,11 @@
 Ground is found by the simple morphological filter (SMRF), which needs no training and few settings. Source: Pingel,
 Clarke and McBride, "An improved simple morphological filter for the terrain classification of airborne LIDAR data",
 ISPRS Journal of Photogrammetry and Remote Sensing 77, 2013: the lowest points of cells, cells without points filled;
-low outliers and progressive opening; provisional ground; points near it. Cutting with a net (for large buildings) is
-left out.
+low outliers and progressive opening, of a surface that a net cuts where roofs are wider than any opening; provisional
+ground; points near it.
+
+A connected structure that is longer than an object can be is a building: its walls and roofs, the planes of that
+length, are cut off, so that what stands against them is an object of its own. Without such planes it is left out whole.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from simjudge.detectors.clouds.clusters import euclidean_clusters
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_truth import StandingCuboids
 from simjudge.objects.series import ScanPoses
-from simjudge.objects.settings import LidarObjectSettings
+from simjudge.objects.settings import LidarObjectSettings, SurveySettings
 
 MOST_CELLS = 4_000_000
 LOW_SLOPE = 5.0
@@ -60,8 +63,13 @@ class GroundSurface(ShortRepr):
         return found
 
 
-def ground_surface(points: FloatArray, cell: float, slope: float, window: float) -> GroundSurface:
-    """The ground beneath points (N, 3), N at least 1, z upwards; `cell`, `window` (largest object's radius): metres."""
+def ground_surface(
+    points: FloatArray, cell: float, slope: float, window: float, net: float | None = None
+) -> GroundSurface:
+    """The ground beneath points (N, 3), N at least 1, z upwards.
+
+    `cell`, `window` (the largest object's radius), `net` (between the lines of a net that cuts roofs): metres.
+    """
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1
     if rows * columns > MOST_CELLS:
@@ -72,7 +80,9 @@ def ground_surface(points: FloatArray, cell: float, slope: float, window: float)
     surface = fill_cells(np.where(np.isfinite(lowest), lowest, np.nan))
     low = object_cells(-surface, cell, LOW_SLOPE, cell)
     surface = fill_cells(np.where(low, np.nan, surface))
-    objects = object_cells(surface, cell, slope, window)
+    objects = object_cells(surface if net is None else cut_net(surface, cell, net), cell, slope, window)
+    if net is not None:
+        objects |= surface - cut_net(surface, cell, net) > slope * 2 * net
     z = fill_cells(np.where(objects | low | ~np.isfinite(lowest), np.nan, surface))
     rise = np.gradient(np.pad(z, 1, mode="edge"), cell)
     steepness = np.hypot(*rise)[1:-1, 1:-1]
@@ -93,6 +103,15 @@ def object_cells(surface: FloatArray, cell: float, slope: float, window: float) 
         found |= last - opened > slope * radius * cell
         last = opened
     return found
+
+
+def cut_net(surface: FloatArray, cell: float, net: float) -> FloatArray:
+    """A surface (R, C) that is opened by a disk of twice the net's width along its lines, `net` metres apart."""
+    lines = max(math.ceil(net / cell), 1)
+    opened = np.asarray(cv2.morphologyEx(surface, cv2.MORPH_OPEN, disk(2 * lines)), np.float64)
+    out = surface.copy()
+    out[::lines], out[:, ::lines] = opened[::lines], opened[:, ::lines]
+    return out
 
 
 def disk(radius: int) -> npt.NDArray[np.uint8]:
@@ -144,25 +163,103 @@ def survey_cuboids(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSett
     points = merged_points(clouds, scans, settings.map_range)
     if not len(points):
         raise SimjudgeError(f"{clouds.name}: its scans hold no point within {settings.map_range:g} m to survey")
-    surface = ground_surface(points, settings.survey_cell, settings.survey_slope, settings.survey_window)
+    surface = ground_surface(
+        points, settings.survey_cell, settings.survey_slope, settings.survey_window, settings.survey_net
+    )
     objects = points[~ground_points(points, surface, settings.survey_height)]
     objects = objects[surface.height(objects) > 0]
     objects = objects[~outliers(objects)]
-    cluster = euclidean_clusters(objects, np.ones(len(objects), np.bool_), settings.survey_gap)
-    names: list[str] = []
+    longest = 2 * settings.survey_window if settings.survey_building is None else settings.survey_building
     poses, sizes = [], []
-    for number in range(int(cluster.max(initial=-1)) + 1):
-        member = objects[cluster == number]
-        if len(member) < settings.survey_points:
-            continue
-        base = float((member[:, 2] - surface.height(member)).min())
-        pose, size = smallest_cuboid(np.r_[member, [[*member[0, :2], base]]])
-        if size[0] > 2 * settings.survey_window:
-            continue
-        names.append(f"object {len(names)}")
-        poses.append(pose)
-        sizes.append(size)
-    return StandingCuboids(names, poses, np.array(sizes).reshape(-1, 3))
+    for member in _clusters(objects, settings):
+        for part in [member] if _length(member) <= longest else _beside_buildings(member, surface, longest, settings):
+            base = float((part[:, 2] - surface.height(part)).min())
+            pose, size = smallest_cuboid(np.r_[part, [[*part[0, :2], base]]])
+            if size[0] <= longest:
+                poses.append(pose)
+                sizes.append(size)
+    return StandingCuboids([f"object {n}" for n in range(len(poses))], poses, np.array(sizes).reshape(-1, 3))
+
+
+def _clusters(points: FloatArray, settings: SurveySettings) -> list[FloatArray]:
+    cluster = euclidean_clusters(points, np.ones(len(points), np.bool_), settings.survey_gap)
+    members = [points[cluster == number] for number in range(int(cluster.max(initial=-1)) + 1)]
+    return [member for member in members if len(member) >= settings.survey_points]
+
+
+def _length(points: FloatArray) -> float:
+    return float(smallest_cuboid(points)[1][0])
+
+
+def _beside_buildings(
+    points: FloatArray, surface: GroundSurface, longest: float, settings: SurveySettings
+) -> list[FloatArray]:
+    """What is left of a structure without its walls and roofs, and stands on the ground."""
+    left = points[~building_points(points, longest / 2)]
+    if len(left) == len(points):
+        return []
+    return [
+        part
+        for part in _clusters(left, settings)
+        if surface.height(part).min() <= settings.survey_height + _FREE_STANDING
+    ]
+
+
+_WALL = 0.15
+"""Metres from a plane within which points are of the wall or the roof."""
+_FREE_STANDING = 0.5
+"""Metres above the least height of objects at which what stands on the ground begins at the latest."""
+_TRIALS, _SCORED, _MOST_PLANES, _LEAST_SHARE, _REFITS = 500, 3000, 12, 12, 3
+
+
+def building_points(points: FloatArray, length: float) -> BoolArray:
+    """Which of points (N, 3) are of planes of buildings, `length` metres long or longer: bool (N,), by RANSAC."""
+    found = np.zeros(len(points), np.bool_)
+    random = np.random.default_rng(0)
+    for _ in range(_MOST_PLANES):
+        left = np.flatnonzero(~found)
+        if len(left) < _NEIGHBOURS:
+            break
+        scored = points[random.choice(left, min(_SCORED, len(left)), replace=False)]
+        corner = scored[random.integers(0, len(scored), (_TRIALS, 3))]
+        normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
+        offset = (normal * corner[:, 0]).sum(1)
+        count = (np.abs(scored @ normal.T - offset) <= _WALL).sum(0)
+        # A plane of the length that was asked for, of those that hold most points.
+        for best in np.argsort(-count)[:_NEIGHBOURS]:
+            apart = _fitted_distances(points[left], normal[best], float(offset[best]))
+            near = apart <= _WALL
+            enough = near.sum() >= len(points) / _LEAST_SHARE
+            # Points of a volume fill three times the thickness with three times as many.
+            stands_out = near.sum() > (apart <= 3 * _WALL).sum() / 2
+            if enough and stands_out and _plane_length(points[left[near]]) >= length:
+                found[left[near]] = True
+                break
+        else:
+            break
+    return found
+
+
+def _fitted_distances(points: FloatArray, normal: FloatArray, offset: float) -> FloatArray:
+    """Distances of points (N, 3) from a plane that is fitted to those near it: three points alone are too few."""
+    apart: FloatArray = np.abs(points @ normal - offset)
+    for _ in range(_REFITS):
+        near = points[apart <= _WALL]
+        if len(near) < _NEIGHBOURS:
+            break
+        middle = near.mean(0)
+        normal = np.linalg.eigh((near - middle).T @ (near - middle))[1][:, 0]
+        apart = np.abs((points - middle) @ normal)
+    return apart
+
+
+def _plane_length(points: FloatArray) -> float:
+    """How long a plane's points reach, without the outermost hundredths."""
+    centred = points - points.mean(0)
+    along = centred @ np.linalg.eigh(centred.T @ centred)[1][:, 2]
+    low, high = np.quantile(along, [0.01, 0.99])
+    return float(high - low)
 
 
 def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArray:
@@ -185,9 +282,18 @@ def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArra
 
 
 def _one_a_voxel(points: FloatArray) -> FloatArray:
-    """The first point of each voxel, in order."""
-    _, first = np.unique(np.floor(points / VOXEL).astype(np.int64), axis=0, return_index=True)
-    return points[np.sort(first)]
+    return points[first_of_voxels(points)]
+
+
+def first_of_voxels(points: FloatArray, voxel: float = VOXEL) -> IntArray:
+    """The rows of the first of points (N, 3) in each voxel, in order."""
+    key = np.floor(points / voxel).astype(np.int64)
+    key -= key.min(0, initial=0)
+    size = key.max(0, initial=0) + 1
+    # One number a voxel sorts faster than three.
+    single = (key[:, 0] * size[1] + key[:, 1]) * size[2] + key[:, 2]
+    _, first = np.unique(single, return_index=True)
+    return np.sort(first)
 
 
 def outliers(points: FloatArray) -> BoolArray:

@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     from simjudge.questions.rank.run import rank as rank
     from simjudge.questions.real_performance import RealPerformance as RealPerformance
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
+    from simjudge.questions.reconstruct.run import Reconstruction as Reconstruction
+    from simjudge.questions.reconstruct.run import reconstruct as reconstruct
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.kinds import load_result as load_result
@@ -152,6 +154,7 @@ _HOMES = {
     "Predictions": "simjudge.core.object_tables",
     "RankingResult": "simjudge.questions.rank.page",
     "RealPerformance": "simjudge.questions.real_performance",
+    "Reconstruction": "simjudge.questions.reconstruct.run",
     "Recovered": "simjudge.data.rosbag2.live_recording",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.set_parts",
@@ -202,6 +205,7 @@ _HOMES = {
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "read_policy_trials": "simjudge.questions.policies.run",
+    "reconstruct": "simjudge.questions.reconstruct.run",
     "recover": "simjudge.data.rosbag2.live_recording",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",

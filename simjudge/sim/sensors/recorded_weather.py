@@ -219,7 +219,8 @@ def _like(values: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
     if kind.kind == "f":
         return values.astype(kind)
     limits = np.iinfo(kind)
-    return np.clip(np.rint(values), limits.min, limits.max).astype(kind)
+    whole: npt.NDArray[Any] = np.clip(np.rint(values), limits.min, limits.max).astype(kind)
+    return whole
 
 
 def _changed(recording: Recording, changer: _Weather, message: StoredMessage, losses: Losses) -> bytes | memoryview:

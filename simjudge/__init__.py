@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     from simjudge.questions.rank.run import rank as rank
     from simjudge.questions.real_performance import RealPerformance as RealPerformance
     from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
+    from simjudge.questions.reconstruct.run import Reconstruction as Reconstruction
+    from simjudge.questions.reconstruct.run import reconstruct as reconstruct
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.kinds import load_result as load_result
@@ -109,6 +111,8 @@ if TYPE_CHECKING:
     from simjudge.sim.sensors.exporting import export_sensors as export_sensors
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
+    from simjudge.sim.sensors.recorded_weather import WeatheredClouds as WeatheredClouds
+    from simjudge.sim.sensors.recorded_weather import weather_clouds as weather_clouds
 
     __version__: str
     # Their names in their rooms are others.
@@ -150,6 +154,7 @@ _HOMES = {
     "Predictions": "simjudge.core.object_tables",
     "RankingResult": "simjudge.questions.rank.page",
     "RealPerformance": "simjudge.questions.real_performance",
+    "Reconstruction": "simjudge.questions.reconstruct.run",
     "Recovered": "simjudge.data.rosbag2.live_recording",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.set_parts",
@@ -160,6 +165,7 @@ _HOMES = {
     "TrainedDetector": "simjudge.detectors.training",
     "TrajectoryComparisonResult": "simjudge.questions.trajectories.run",
     "UsageError": "simjudge.core.errors",
+    "WeatheredClouds": "simjudge.sim.sensors.recorded_weather",
     "calibrate_imu": "simjudge.questions.calibrate.run",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.run",
@@ -199,6 +205,7 @@ _HOMES = {
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "read_policy_trials": "simjudge.questions.policies.run",
+    "reconstruct": "simjudge.questions.reconstruct.run",
     "recover": "simjudge.data.rosbag2.live_recording",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
@@ -206,6 +213,7 @@ _HOMES = {
     "split": "simjudge.data.set_parts",
     "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
+    "weather_clouds": "simjudge.sim.sensors.recorded_weather",
     "write": "simjudge.data.sets:write_set",
     "write_clouds": "simjudge.data.sets",
 }

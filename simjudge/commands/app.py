@@ -10,7 +10,8 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands.data import app as check
-from simjudge.commands.data import convert, depth_errors, detect, filter_images, info, join, recover, split, train
+from simjudge.commands.data import convert, depth_errors, detect, info, join, recover, split, train
+from simjudge.commands.filtering import filter_images
 from simjudge.commands.run import run, watch
 from simjudge.commands.simulate import app as export
 from simjudge.commands.simulate import drive, render, replay
@@ -28,6 +29,7 @@ from simjudge.questions.fit.command import fit
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
 from simjudge.questions.policies.command import compare_policies, watch_policies
+from simjudge.questions.reconstruct.command import reconstruct
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.questions.tracks.command import compare_tracks
@@ -66,10 +68,14 @@ EXAMPLES = {
     ),
     "split": ("simjudge split real.mcap --out halves --parts 2 --contiguous",),
     "join": ("simjudge join monday.mcap tuesday.mcap week --to yolo",),
-    "filter": ("simjudge filter sim.mcap noisy.mcap --blur 0.8 --noise 4",),
+    "filter": (
+        "simjudge filter sim.mcap noisy.mcap --blur 0.8 --noise 4",
+        "simjudge filter real.mcap foggy.mcap --weather foggy_lidar.yaml",
+    ),
     "recover": ("simjudge recover cut.mcap whole.mcap",),
     "detect": ("simjudge detect real.mcap --model detector.onnx --out seen.mcap",),
     "train": ("simjudge train real_yolo --out detector.onnx --size pico --epochs 20",),
+    "reconstruct": ("simjudge reconstruct survey.mcap course", "simjudge reconstruct campus.ply campus --cell 0.15"),
     "render": ("simjudge render lab --camera plain -n 20 --out sim.mcap",),
     "replay": ("simjudge replay real.mcap --scene lab --camera plain --out sim.mcap",),
     "drive": ("simjudge drive lab --camera plain --detector ground_truth --out drive.mcap",),
@@ -114,7 +120,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "depth-errors": depth_errors,
     },
     "Detect": {"detect": detect, "train": train},
-    "Simulate": {"render": render, "replay": replay, "drive": drive, "engines": engines},
+    "Simulate": {"render": render, "replay": replay, "drive": drive, "reconstruct": reconstruct, "engines": engines},
     "Run on ROS 2": {"run": run, "watch": watch},
 }
 """The subcommands by panel of the help, in its order."""

@@ -1,4 +1,4 @@
-"""Commands on data sets and recordings (info, convert, join, split, filter, recover, check) and on detectors."""
+"""Commands on data sets and recordings (info, convert, join, split, recover, check) and on detectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.settings import LONGEST_TIME, ReadSettings
 from simjudge.data.depth_settings import FRAMES, DepthSettings
 from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
-from simjudge.sim.sensors.filter_settings import FilterSettings
 from simjudge.terminal.common import (
     Stopwatch,
     exit_if_lost,
@@ -172,27 +171,6 @@ def convert(
     if frames.label_source:
         print_note(f"labels: {frames.label_source}; every result made from {out} says so")
     exit_if_lost(frames.losses)
-
-
-@takes_settings
-def filter_images(
-    settings: FilterSettings,
-    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
-    out: Path = typer.Argument(..., metavar="OUT", help="Output: x.mcap, x.db3, or a folder with --to."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
-) -> None:
-    """Copy a set with camera filters applied to its images.
-
-    The filters act in the order of the options below, whatever their order on the command line. --match-... SET and the
-    like adapt the images to those of another set. --camera takes the filters of a camera (docs/guides/camera.md), not
-    its lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells
-    what was done.
-    """
-    from simjudge.sim.sensors.camera.filtering import filter_images as run
-
-    seen = run(source, out, to=to, settings=settings, progress=progress, log=print_note)
-    print_note(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
-    exit_if_lost(seen.losses)
 
 
 @takes_settings

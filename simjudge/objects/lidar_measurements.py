@@ -75,6 +75,9 @@ OBJECT_METRICS = {
     "centre inside": "",
     "offset along": "m",
     "offset across": "m",
+    "offset up": "m",
+    "tilt": "deg",
+    "score": "",
     "J1": "m^2",
     "J2": "m^4",
     "J3": "m^6",
@@ -290,6 +293,15 @@ def _measure_cuboids(
         objects["centre inside"][number] = float((np.abs(own) <= boxes.size[row] / 2).all())
         objects["offset along"][number] = offset[:2] @ travel
         objects["offset across"][number] = travel[0] * offset[1] - travel[1] * offset[0]
+        objects["offset up"][number] = offset[2]
+        objects["tilt"][number] = _tilt(boxes.orientation[row], found.cuboids.orientation[other])
+        objects["score"][number] = found.cuboids.score[other]
+
+
+def _tilt(true: FloatArray, found: FloatArray) -> float:
+    """The angle between the upright axes of two cuboids, degrees: 0 to 90, for what stands on its head stands too."""
+    one, other = (Rotation.from_quat(orientation).apply([0.0, 0.0, 1.0]) for orientation in (true, found))
+    return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(one, other)), abs(one @ other))))
 
 
 def _yaw_error(true: FloatArray, true_size: FloatArray, found: FloatArray, found_size: FloatArray) -> float:

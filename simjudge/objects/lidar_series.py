@@ -20,9 +20,9 @@ from simjudge.objects.lidar_measurements import (
 )
 from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels, unknown_cuboids
 from simjudge.objects.occupancy import MapPair, occupancy_maps
-from simjudge.objects.picture_series import survey_cuboids
 from simjudge.objects.series import WHOLE, ScanPoses, Series, scan_poses, scan_times
 from simjudge.objects.settings import TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY, LidarObjectSettings
+from simjudge.objects.survey import survey_cuboids
 
 
 @dataclass(frozen=True, eq=False, repr=False)

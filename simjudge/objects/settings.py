@@ -193,7 +193,7 @@ class CuboidSettings(Settings, panel="Cuboids in clouds"):
 
 @dataclass(frozen=True, kw_only=True)
 class SurveySettings(Settings, panel="Survey of the real clouds"):
-    """Cuboids around what stands in the merged scans of the real set (SMRF, see `simjudge.objects.picture_series`)."""
+    """Cuboids around what stands in the merged scans of the real set (SMRF, see `simjudge.objects.survey`)."""
 
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
     survey_slope: float = setting(0.15, "Steepest slope of the survey's ground, rise over run.", low=0, high=5)
@@ -205,6 +205,21 @@ class SurveySettings(Settings, panel="Survey of the real clouds"):
         0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10
     )
     survey_points: int = setting(20, "Fewest points of an object in the survey.", low=4)
+    survey_building: float | None = setting(
+        None,
+        "Length from which a connected structure is a building, of which walls and roofs are cut off. Default: twice"
+        " survey_window.",
+        unit="m",
+        low=0.5,
+        high=1e4,
+    )
+    survey_net: float | None = setting(
+        None,
+        "Distance between the lines of a net that cuts roofs wider than survey_window out of the ground (SMRF).",
+        unit="m",
+        low=0.5,
+        high=1e4,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

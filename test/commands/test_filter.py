@@ -5,13 +5,15 @@ import subprocess
 
 import numpy as np
 import pytest
+from cloud_samples import cloud_set, table
 from simjudge_command import SIMJUDGE
 
 import simjudge
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.sets import read_set, write_set
+from simjudge.data.sets import read_set, write_clouds, write_set
+from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.chain import Step, filtered
 
 
@@ -183,3 +185,22 @@ def test_images_are_adapted_to_another_set_by_options(source, tmp_path):
     refused = run(source, tmp_path / "never", "--to", "yolo", "--images", tmp_path / "nowhere")
     assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1), refused.stderr
     assert not (tmp_path / "never").exists()
+
+
+def test_weather_before_recorded_clouds_says_what_became_of_the_returns(tmp_path):
+    points = np.random.default_rng(0).uniform(2, 30, (400, 3))
+    write_clouds(cloud_set([table(points, 40.0)], [Pose()]), tmp_path / "real.mcap")
+    wet = tmp_path / "wet.yaml"
+    lidar = "kind: lidar, rate: 10, returns: last, threshold: 0.05, intensity: {scale: 100}"
+    wet.write_text(f"roof: {{{lidar}, fog: {{density: 0.05}}}}\n")
+    done = run(tmp_path / "real.mcap", tmp_path / "foggy.mcap", "--weather", wet)
+    lost = int((0.4 * np.exp(-0.1 * np.linalg.norm(points, axis=1)) < 0.05).sum())
+    said = f"weather of roof: 1 clouds, 400 returns: {lost} lost ({lost / 4:.1f} %), 0 replaced by echoes"
+    assert done.returncode == 0
+    assert said in " ".join(done.stderr.split())
+    mixed = run(tmp_path / "real.mcap", tmp_path / "b.mcap", "--weather", wet, "--blur", "1")
+    assert "run filter once for each" in " ".join(mixed.stderr.split())
+    alone = run(tmp_path / "real.mcap", tmp_path / "b.mcap", "--lidar", "roof")
+    assert "give --weather SENSORS" in " ".join(alone.stderr.split())
+    assert mixed.returncode == alone.returncode == 2
+    assert not (tmp_path / "b.mcap").exists()

@@ -8,7 +8,7 @@ from cloud_samples import HEIGHT, cloud_set, table
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses
-from simjudge.data.clouds import CloudBoxes
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
 from simjudge.detectors.clouds.cuboid_settings import ClusterFields, GroundFields, LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import (
@@ -96,7 +96,7 @@ def test_blocks_where_they_are_said_to_be():
         ("centre inside", 1),
     ):
         assert found.objects[metric][:, 0] == pytest.approx([value] * 2, abs=0.02), metric
-    for metric in ("offset along", "offset across"):
+    for metric in ("offset along", "offset across", "offset up"):
         assert found.objects[metric][:, 0] == pytest.approx([0, 0], abs=0.02)
     assert found.objects["yaw error"][:, 0] == pytest.approx([0, 0], abs=1.5)
     assert found.whole["recall"].tolist() == [1.0]
@@ -133,6 +133,24 @@ def test_precision_and_recall_by_hand():
             moment_invariants(points[inside])[number], rel=1e-6
         )
     assert np.isnan(found.objects["length"][1, 0])
+
+
+@pytest.mark.parametrize(
+    ("roll", "pitch", "expected"), [(0, 0, 0), (12, 0, 12), (0, -20, 20), (180, 0, 0), (170, 0, 10)]
+)
+def test_a_detector_s_cuboids_have_height_tilt_and_score(roll, pitch, expected):
+    truth = at(5, 2, 0.5)
+    seen = Pose.from_euler(5, 2, 0.8 - HEIGHT, yaw=0.5, pitch=np.radians(pitch), roll=np.radians(roll))
+    one = side([[truth]], [[truth]])
+    column = np.zeros(1, np.int64)
+    found = CloudPredictions(
+        column, column, column - 1, np.array([seen.position]), np.array([seen.orientation]), SIZE[None],
+        np.array([0.75]), column - 1,
+    )  # fmt: skip
+    got, _ = measured(replace(one, predictions=found))
+    assert got.objects["offset up"][0] == pytest.approx([0.3])
+    assert got.objects["tilt"][0] == pytest.approx([expected], abs=1e-4)
+    assert got.objects["score"][0] == pytest.approx([0.75])
 
 
 def test_offsets_are_along_and_across_the_way():

@@ -47,7 +47,20 @@ def numeric_options():
 
 
 PLACES = dict.fromkeys(
-    ["convert", "filter", "join", "compare", "objects", "sweep", "plan", "explain", "fit", "depth-errors"], 2
+    [
+        "convert",
+        "filter",
+        "join",
+        "compare",
+        "objects",
+        "sweep",
+        "plan",
+        "explain",
+        "fit",
+        "depth-errors",
+        "reconstruct",
+    ],
+    2,
 )
 WITH_OUT = {
     *(

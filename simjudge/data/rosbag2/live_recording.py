@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,13 @@ from simjudge.core.files import check_output, disk_trouble, output_path, plain_o
 from simjudge.data.rosbag2.folder_writer import CheckedMcapWriter, FolderWriter
 from simjudge.data.rosbag2.interfaces import offered_qos, recorded_types, standard_types
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, STORAGE_SUFFIXES, RecordingForm, StoredTopic
+from simjudge.data.rosbag2.storage import (
+    STORAGE_OF_SUFFIX,
+    STORAGE_SUFFIXES,
+    RecordingForm,
+    StoredMessage,
+    StoredTopic,
+)
 
 log = logging.getLogger(__name__)
 
@@ -393,18 +399,42 @@ def recover(source: str | Path, out: str | Path | None = None) -> Recovered:
     if not known:
         lost = [line for losses in _all_losses(recording) for line in losses.lines()]
         raise SimjudgeError(f"{source}: no topic can be read of it" + (f"; {lost[0]}" if lost else ""))
-    with UnfinishedRecording(target) as place:
-        live = LiveRecording(place.folder, RecordingForm(STORAGE_OF_SUFFIX.get(target.suffix, "mcap")))
+    counts = copy_recording(recording, target, lambda message: message.data, topics=set(known))
+    return Recovered(target, counts, recording.losses)
+
+
+def copy_recording(
+    recording: Recording,
+    out: Path,
+    change: Callable[[StoredMessage], bytes | memoryview | None],
+    *,
+    topics: set[str] | None = None,
+) -> dict[str, int]:
+    """Write the messages of a recording as another one: their number by topic.
+
+    Args:
+        recording: what is copied, with its times, types, qualities of service and custom data.
+        out: x.mcap, x.db3, or a folder to make.
+        change: gives what is written in place of a message, CDR; None leaves it out.
+        topics: to copy; None: all whose type is known.
+    """
+    known = {name: topic for name, topic in recording.topics.items() if topic.type and (not topics or name in topics)}
+    with UnfinishedRecording(out) as place:
+        live = LiveRecording(place.folder, RecordingForm(STORAGE_OF_SUFFIX.get(out.suffix, "mcap")))
         with _let_go(live):
+            for key, text in recording.custom_data().items():
+                live.set_custom_data(key, text)
             for topic in known.values():
                 live.add_topic(topic.name, topic.type, _definition(topic), _offered(topic))
             for message in recording.messages(set(known)):
-                live.write(message.topic, message.time, bytes(message.data))
+                data = change(message)
+                if data is not None:
+                    live.write(message.topic, message.time, bytes(data))
             if not any(live.counts.values()):
-                raise SimjudgeError(f"{source}: no message can be read of it; {_first(recording)}")
+                raise SimjudgeError(f"{recording.path}: no message can be read of it; {_first(recording)}")
             live.close()
         place.finish()
-    return Recovered(target, live.counts, recording.losses)
+    return live.counts
 
 
 def _readable(source: Path) -> Path:

@@ -500,9 +500,10 @@ QUALITY, MOMENTS, RETURNS, OTHERS = "Picture quality", "Moments", "Returns", "Ot
 FAMILIES = (PLACES, SIZES, SIGHTS, QUALITY, MOMENTS, RETURNS, OTHERS)
 """All families, in order."""
 _STARTS = {
-    PLACES: ("centroid", "offset", "centre inside", "yaw", "own speed", "speed residual"),
+    PLACES: ("centroid", "offset", "centre inside", "yaw", "tilt", "own speed", "speed residual"),
     SIZES: ("box", "region", "length", "width", "height"),
     SIGHTS: (
+        "score",
         "seen",
         "sight",
         "first sight",

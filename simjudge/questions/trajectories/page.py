@@ -25,6 +25,7 @@ from simjudge.judging.metric_page import (
     metric_table,
 )
 from simjudge.page import kit
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kit import FigureEmbedder
 from simjudge.questions.trajectories.result import QUESTION, RUN_COLUMNS, SavedTrajectories, lead, run_row
@@ -39,13 +40,23 @@ _MOST_POINTS = 800
 """Poses of a side that are drawn on the map."""
 _STEPS = ("#2f6fb0", "#58a89a", "#c9b34a", "#d98032", "#b3262a")
 """Colours of errors, small to large."""
+_TRUE = "#9a9a9a"
+"""Colour of true paths, below those of the estimate."""
+_MAP, _SERIES = 270.0, 150.0
+"""Points: heights of paths and of differences over time."""
+_EDGES = 58.0, 8.0, 26.0, 42.0
+_DIFFERENCES = "position", "orientation"
 _SHOWN = 0.995
 """Share of the errors up to which distributions are drawn."""
 
 
 def trajectory_figures(result: SavedTrajectories) -> Figures:
     """List the figures of a comparison of trajectories."""
-    return {"courses": partial(map_figure, result), "errors": partial(distribution_figure, result)}
+    return {
+        "courses": partial(map_figure, result),
+        "paths": partial(path_figure, result),
+        "errors": partial(distribution_figure, result),
+    }
 
 
 def map_figure(result: SavedTrajectories) -> ReportFigure:
@@ -82,6 +93,36 @@ def _draw_places(axes: Axes, place: Sequence[FloatArray], error: FloatArray, edg
         last = number_of == len(_STEPS) - 1
         label = f"over {low:.2g} m" if last else f"{low:.2g} to {high:.2g} m"
         axes.scatter(*(axis[step == number_of] for axis in place), s=7, color=colour, linewidths=0, label=label)
+
+
+def path_figure(result: SavedTrajectories) -> ReportFigure:
+    """Draw truth and estimate of the first run of each side over each other, and how they differ over time."""
+    poses = result.tables[POSES]
+    with report_style():
+        title = "Truth and estimate of the first runs: paths from above, differences of position and orientation."
+        figure = ReportFigure(WIDTH, _MAP + 2 * _SERIES, title)
+        for side, colour, name in SIDES:
+            rows = np.flatnonzero((poses["side"] == side) & (poses["run"] == 0))
+            rows = rows[:: max(1, -(-len(rows) // _MOST_POINTS))]
+            run = (result.file.inputs.real, result.file.inputs.sim)[int(side)][0]
+            left, wide = side * WIDTH / 2, WIDTH / 2
+            axes = add_axes(figure, (left, 0, wide, _MAP), _EDGES)
+            axes.set_title(f"{name}: {run.name}", fontsize=11)
+            axes.plot(poses["x"][rows], poses["y"][rows], color=_TRUE, linewidth=2.4, label=run.truth)
+            estimated = (poses[f"estimated_{axis}"][rows] for axis in "xy")
+            axes.plot(*estimated, color=LIGHT[colour], linewidth=1.2, label=run.estimate)
+            axes.set_aspect("equal", adjustable="datalim")
+            axes.set_xlabel("x [m]")
+            axes.set_ylabel("y [m]" if side == REAL else "")
+            axes.legend(loc="best", fontsize=9)
+            for number_of, metric in enumerate(METRICS[:2]):
+                box = (left, _MAP + number_of * _SERIES, wide, _SERIES)
+                axes = add_axes(figure, box, _EDGES)
+                axes.plot(poses["time"][rows], poses[metric][rows], color=LIGHT[colour], linewidth=1.2, label=metric)
+                axes.set_ylim(bottom=0)
+                axes.set_xlabel("time [s]")
+                axes.set_ylabel(f"{_DIFFERENCES[number_of]} [{UNITS[metric]}]" if side == REAL else "")
+    return figure
 
 
 def distribution_figure(result: SavedTrajectories) -> ReportFigure:
@@ -135,6 +176,14 @@ def trajectory_sections(result: SavedTrajectories) -> list[Markup]:
             metric_table(result),
         ),
         kit.section("Where the errors are", kit.figure(draw(map_figure(result)), width_px=WIDEST_PX)),
+        kit.section(
+            "Truth and estimate over each other",
+            kit.note(
+                "The first run of each side: both paths from above, aligned as the settings say, and how far apart they"
+                " are in position and orientation at each time."
+            ),
+            kit.figure(draw(path_figure(result)), width_px=WIDEST_PX),
+        ),
         kit.section(
             "How large the errors are",
             kit.note("The share of stretches whose error is at most so large."),

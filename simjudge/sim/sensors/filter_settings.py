@@ -100,3 +100,27 @@ class FilterSettings(DistanceSettings, ReadSettings):
         names = ("match_colours", "match_exposure", "match_channels", "colour_transfer", "fourier_adaptation")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         return {name: path for name, path in given.items() if path is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudWeatherSettings(Settings, panel="Weather in recorded clouds"):
+    """Weather that is put before the lidar of recorded clouds."""
+
+    weather: str | Path | None = setting(
+        None,
+        "Sensor file (or name) with a lidar in fog, dust, rain or spray, put before recorded clouds.",
+        form=file_or_name(),
+    )
+    lidar: str | None = setting(None, "Lidar of the sensor file, if several in it have weather.")
+    cloud_topic: str | None = setting(None, "Point cloud topic, if the recording has several.")
+    white: float | None = setting(
+        None,
+        "Intensity that the recording's lidar reports of a white surface. Default: intensity.scale of the sensor file.",
+        low=1e-6,
+        high=1e9,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterCommandSettings(FilterSettings, CloudWeatherSettings):
+    """What `simjudge filter` can do."""

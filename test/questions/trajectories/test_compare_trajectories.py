@@ -13,7 +13,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.judging.point_metrics import PointSide, sampling_units
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE, kinds_table
+from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE, kinds_table, path_figure
 from simjudge.questions.trajectories.result import error_statistics, load_trajectories
 from simjudge.questions.trajectories.run import compare_runs, earlier_passes
 from simjudge.questions.trajectories.settings import (
@@ -216,6 +216,26 @@ def test_the_page_shows_courses_distributions_kinds_and_runs(result, tmp_path):
     stretches = saved.tables["samples.parquet"]
     assert sum(int(row[1]) for row in rows) == (stretches["side"] == 0).sum()
     assert "<h1>Mine</h1>" in TRAJECTORIES_PAGE.render(saved, result, "Mine")
+
+
+def test_paths_of_the_first_runs_lie_over_each_other_with_their_differences(result):
+    saved = load_trajectories(result)
+    poses = saved.tables["poses.parquet"]
+    panels = path_figure(saved).axes
+    assert len(panels) == 6
+    for side in (0, 1):
+        first = (poses["side"] == side) & (poses["run"] == 0)
+        paths, position, orientation = panels[3 * side : 3 * side + 3]
+        true, estimated = paths.get_lines()
+        every = -(-int(first.sum()) // 800)
+        assert np.array_equal(true.get_xdata(), poses["x"][first][::every])
+        assert np.array_equal(estimated.get_ydata(), poses["estimated_y"][first][::every])
+        apart = [poses[f"estimated_{axis}"] - poses[axis] for axis in "xyz"]
+        distance = np.sqrt(sum(part**2 for part in apart))[first][::every]
+        (line,) = position.get_lines()
+        assert line.get_ydata() == pytest.approx(distance)
+        assert np.array_equal(line.get_xdata(), poses["time"][first][::every])
+        assert np.array_equal(orientation.get_lines()[0].get_ydata(), poses["APE rotation"][first][::every])
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from simjudge.sim.sensors.weather import Spray, rain_extinction, rate_problem
 Positive = Annotated[float, Number(gt=0)]
 _WHITE = 0.9  # Reflectance of the surface that a lidar sees as far as it reaches
 _STEPS = 64  # Places on a ray's way through a plume at which its echo is computed
+_FAR = 1e6  # Metres: no echo of the air begins beyond
 _THIN = 1e-9  # Optical depth of a plume below which a ray does not meet it
 
 
@@ -98,10 +99,28 @@ class LidarSpray:
         dense = density[met, None]
         back = math.pi * self.backscatter * LIGHT * self.pulse / 2 * dense * self.plume.at(along, places)
         strength = back * np.exp(-2 * dense * self.plume.depth(along, places))
-        best = (strength / places**2).argmax(1)
-        row = np.arange(len(met))
-        ranges[met], strengths[met] = places[row, best], strength[row, best]
+        ranges[met], strengths[met] = _peaks(places, strength)
         return ranges, strengths
+
+
+def _peaks(places: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Range and strength of the largest echo on each ray, between the places (N, S) where echoes were computed.
+
+    A parabola through the logarithms beside the largest one finds it: echoes of neighbouring rays would else lie on
+    shells a step apart.
+    """
+    rows = np.arange(len(places))
+    power = strength / places**2
+    best = power.argmax(1)
+    inner = np.clip(best, 1, places.shape[1] - 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before, at, after = (np.log(power[rows, inner + k]) for k in (-1, 0, 1))
+        shift = (before - after) / (2 * (before - 2 * at + after))
+    sound = (inner == best) & np.isfinite(shift) & (np.abs(shift) <= 0.5)
+    shift = np.where(sound, shift, 0.0)
+    peak = np.exp(np.where(sound, at - (before - after) * shift / 4, 0.0))
+    ranges = places[rows, best] + shift * (places[:, 1] - places[:, 0])
+    return ranges, np.where(sound, peak * ranges**2, strength[rows, best])
 
 
 @dataclass(frozen=True)
@@ -126,6 +145,13 @@ class Device:
     range: tuple[float, float]  # nearest and farthest that is measured, metres
     returns: str = "strongest"  # as `Lidar.returns`
     threshold: float = 0.0  # as `Lidar.threshold`
+    falloff: float = math.inf  # as `LidarIntensity.falloff`
+
+    def heard(self, power: FloatArray, distance: FloatArray) -> npt.NDArray[np.bool_]:
+        """Which returns reach the threshold, after what distance takes away."""
+        if math.isinf(self.falloff):
+            return power >= self.threshold
+        return power * np.minimum((self.falloff / distance) ** 2, 1.0) >= self.threshold
 
 
 def through_weather(
@@ -154,6 +180,10 @@ def through_weather(
         place, strength = (column.reshape(ranges.shape) for column in spray.echo(flat, ranges.ravel(), dense))
         if weather.air is not None:
             strength = strength * weather.air.left(place)
+            # The plume takes from the air's own echo what it takes from any other.
+            before, begun, none = echoes[0]
+            near = np.exp(-2 * dense * spray.plume.depth(flat, np.minimum(before.ravel(), _FAR)))
+            echoes[0] = (before, begun * near.reshape(ranges.shape), none)
         least = _WHITE * (np.where(np.isfinite(place), place, 0.0) / device.range[1]) ** 2
         echoes.insert(0, (place, strength, least))  # It is behind the air's own echo, which the first return prefers
     of_air = np.zeros(ranges.shape, np.bool_)
@@ -287,7 +317,11 @@ class WeatheredCloud(ShortRepr):
 
 
 def weather_cloud(
-    points: npt.ArrayLike, reflected: npt.ArrayLike, weather: LidarWeather, device: Device, seed: int = 0
+    points: npt.ArrayLike,
+    reflected: npt.ArrayLike,
+    weather: LidarWeather,
+    device: Device,
+    seed: int | tuple[int, ...] = 0,
 ) -> WeatheredCloud:
     """Put weather before the lidar of a recorded cloud: points in its frame, one a beam.
 
@@ -313,7 +347,7 @@ def weather_cloud(
     rays = given / distance[:, None]
     found = through_weather(weather, device, rays[:, None], distance[:, None], power[:, None], random)
     ranges, left, of_air = found[0][:, 0], found[1][:, 0], found[2][:, 0]
-    seen = np.flatnonzero(np.isfinite(ranges) & (left >= device.threshold))
+    seen = np.flatnonzero(np.isfinite(ranges) & device.heard(left, ranges))
     strayed = random.normal(size=len(ranges))[seen]
     moved = ranges[seen]
     if weather.rain is not None:

@@ -20,6 +20,7 @@ from simjudge.sim.sensors.lidar.lidar_weather import (
     LidarSpray,
     LidarWeather,
     read_weather,
+    through_weather,
     weather_cloud,
 )
 from simjudge.sim.sensors.lidar.scan import RayHits, measure
@@ -108,8 +109,32 @@ def test_a_plume_s_echo_is_the_largest_along_the_ray(limit, density):
         ray = np.array([math.cos(azimuth), math.sin(azimuth), 0.0])
         (place,), (strength,) = LidarSpray(PLUME).echo(ray[None], np.array([limit]), np.array([density]))
         expected_place, expected = brute_echo(ray, limit, density)
-        assert place == pytest.approx(expected_place, abs=0.3)
-        assert strength / place**2 == pytest.approx(expected / expected_place**2, rel=0.03)
+        assert place == pytest.approx(expected_place, abs=0.02)
+        assert strength / place**2 == pytest.approx(expected / expected_place**2, rel=0.005)
+
+
+def test_echoes_of_neighbouring_rays_lie_on_no_shells():
+    azimuth = np.linspace(0, 0.12, 200)
+    rays = np.stack([np.cos(azimuth), np.sin(azimuth), 0 * azimuth], 1)
+    place, _ = LidarSpray(PLUME).echo(rays, np.full(200, math.inf), np.ones(200))
+    steps = np.abs(np.diff(place))
+    assert np.ptp(place) > 0.05
+    assert steps.max() < 0.002
+
+
+def test_a_plume_weakens_the_echo_of_the_fog_behind_it():
+    near = Spray(0.8, (1.5, 0.0, 0.0), (0.3, 0.3, 0.3))
+    fog = LidarAir(0.08)
+    ray, far = np.array([[[1.0, 0.0, 0.0]]]), np.array([[50.0]])
+    (place,), (strength,) = fog.echo(far[0])
+    silent = LidarSpray(near, backscatter=1e-15)
+    ranges, power, of_air = through_weather(
+        LidarWeather(fog, spray=silent), DEVICE, ray, far, np.zeros((1, 1)), np.random.default_rng(0)
+    )
+    assert of_air.all()
+    assert ranges == pytest.approx(place)
+    assert power == pytest.approx(strength * math.exp(-2 * near.depth(ray[0, 0], np.array(place))))
+    assert power < 0.7 * strength
 
 
 def test_a_plume_hides_a_dark_wall_and_leaves_a_bright_one_weaker():

@@ -1,0 +1,1 @@
+"""A scene from a survey cloud."""

@@ -20,9 +20,10 @@ from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages, fixed_mounts
-from simjudge.sim.driving.course import Clearance, CourseProgress, scene_course
+from simjudge.sim.driving.course import Clearance, scene_course
 from simjudge.sim.driving.pilots import Pilot
 from simjudge.sim.engines.contract import Engine
+from simjudge.sim.scene.course_progress import CourseProgress
 from simjudge.sim.sensors.camera.camera import SECOND, Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_messages import TF_TOPIC

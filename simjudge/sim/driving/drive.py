@@ -36,7 +36,7 @@ from simjudge.sim.driving.closed_loop import (
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT, DrivingSettings
-from simjudge.sim.driving.line_follower import BarrierDriver, StraightDriver
+from simjudge.sim.driving.line_follower import BarrierDriver
 from simjudge.sim.driving.manual import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.pilots import (
     GROUND_TRUTH,
@@ -56,6 +56,7 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.line_driver import StraightDriver
 from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
 
 # Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor.

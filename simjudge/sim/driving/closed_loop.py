@@ -30,6 +30,7 @@ from simjudge.sim.sensors.sensor_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import (
+    BASE,
     BODY_LINK,
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
@@ -39,6 +40,7 @@ from simjudge.sim.vehicle.vehicle_messages import (
     Frames,
     JointTracker,
     VehicleMessages,
+    other_odometry,
     robot_description,
     wheel_links,
 )
@@ -307,6 +309,10 @@ class DriveRecorder:
         self._recording, self._loop, self._images = recording, loop, images
         types = standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
+        self._others = {
+            car.name: VehicleMessages(lambda name: types[name], Frames(base=f"{car.name}/{BASE}"))
+            for car in loop.engine.scene.cars
+        }
         self._tracker = JointTracker(loop.vehicle)
         self._cameras = {
             camera.name: CameraRecorder(recording, camera, loop.engine.scene, self._car) for camera in loop.cameras
@@ -330,6 +336,10 @@ class DriveRecorder:
             links = wheel_links(self._loop.vehicle, joints)
             self._recording.write(f"/{JOINTS_TOPIC}", event.time, self._car.joints(event.time, joints))
             self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state, links))
+            for name, state in event.others.items():
+                odometry = self._others[name].odometry(event.time, state)
+                self._recording.write(f"/{other_odometry(name)}", event.time, odometry)
+                self._recording.write(TF_TOPIC, event.time, self._others[name].moving(event.time, state))
         elif isinstance(event, SensorBatch):
             for topic, _, message in self._sensors.messages(event.events):
                 self._recording.write(f"/{topic}", event.time, message)

@@ -21,7 +21,6 @@ from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detector
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
@@ -57,7 +56,7 @@ from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.line_driver import StraightDriver
-from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, Vehicle, read_vehicle
 
 # Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor.
 _STRAIGHT_PERIOD = 0.005

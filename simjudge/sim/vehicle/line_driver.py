@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from simjudge.core.errors import UsageError
 from simjudge.sim.scene.course_progress import CourseProgress
-from simjudge.sim.scene.model import Course
+from simjudge.sim.scene.model import CarRoute, Course
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 
@@ -66,6 +69,8 @@ DEFAULT_SPEED = 5.0  # Metres a second, or half of what the car can do where tha
 _LOOK_AHEAD = 1.2  # Wheelbases from the rear axle to the point that the car steers for, at standstill
 _LOOK_AHEAD_SECONDS = 0.6  # Time of driving that is added to it
 
+_GAINS = PidGains(0.4, 0.1)
+
 
 class StraightDriver:
     """Steers for a point of the course's line (pure pursuit) and holds a speed.
@@ -73,26 +78,27 @@ class StraightDriver:
     Source: R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
     """
 
-    def __init__(self, vehicle: Vehicle, course: Course, speed: float | None = None) -> None:
-        """Know the car and the line (speed: to be held, m/s; None for `DEFAULT_SPEED`)."""
+    def __init__(self, vehicle: Vehicle, course: Course, speed: float | None = None, gains: PidGains = _GAINS) -> None:
+        """Know the car and the line (speed: to be held, m/s; None for `DEFAULT_SPEED`; gains: throttle per m/s)."""
         top = vehicle.top_wheel_speed * vehicle.wheel_radius
         if speed is not None and not 0 < speed < top:
             raise UsageError(f"--speed {speed:g}: must be above 0 m/s and below {top:.1f}, which {vehicle.name} can do")
         self._vehicle, self._course = vehicle, course
         self._target = min(DEFAULT_SPEED, top / 2) if speed is None else speed
         self._progress = CourseProgress(course)
-        self._pedals = SpeedPedals(vehicle, PidGains(0.4, 0.1))
+        self._pedals = SpeedPedals(vehicle, gains)
         self._last: float | None = None
 
-    def drive(self, state: VehicleState) -> Command:
-        """The command for now."""
+    def drive(self, state: VehicleState, target: Callable[[float, float], float] | None = None) -> Command:
+        """The command for now (target: m/s by seconds and metres along the line; None: the speed that is held)."""
         speed = state.velocity[0]
         if self._last is None:
             self._progress.locate(*state.pose.position[:2])
         self._progress.advance_to(*state.pose.position[:2])
         seconds = 0.0 if self._last is None else state.time - self._last
         self._last = state.time
-        throttle, braking = self._pedals(self._target, speed, seconds)
+        wanted = self._target if target is None else target(state.time, self._progress.distance)
+        throttle, braking = self._pedals(wanted, speed, seconds)
         return Command(self._steering(state), throttle, braking)
 
     def _steering(self, state: VehicleState) -> float:
@@ -104,3 +110,37 @@ class StraightDriver:
         x, y, _ = state.pose.to_body(self._course.pose_at(distance, state.pose.position[2]).position).tolist()
         angle = math.atan(self._vehicle.wheelbase * 2 * y / max(x * x + y * y, 1e-6))
         return min(max(angle / self._vehicle.steering_limit, -1.0), 1.0)
+
+
+_ROUTE_GAINS = PidGains(1.5, 0.3)
+_CATCH_UP = 3.0  # m/s by which a car of a recorded trajectory goes faster for each metre that it is behind
+_STOPPING = 2.0  # m/s^2 with which a car comes to a stand at the end of its line
+_THERE = 0.03  # Metres from where a car ought to stand within which it stays
+
+
+class RouteDriver:
+    """Drives a car of a scene along its route: by pure pursuit to its line, at the speed of the time."""
+
+    def __init__(self, vehicle: Vehicle, route: CarRoute) -> None:
+        """Know the car and its route."""
+        self._driver, self._route = StraightDriver(vehicle, route.course, gains=_ROUTE_GAINS), route
+        self._fastest = 0.98 * vehicle.top_wheel_speed * vehicle.wheel_radius
+
+    def drive(self, state: VehicleState) -> Command:
+        """The command for now; the state's time counts from the scene's start."""
+        return self._driver.drive(state, self._target)
+
+    def _target(self, time: float, distance: float) -> float:
+        """The speed to hold, m/s, at a time and a distance along the line."""
+        route, left = self._route, math.inf
+        if not route.course.closed:
+            left = max(route.length - distance, 0.0)
+        if route.schedule is None:
+            row = max(int(np.searchsorted(route.speeds[:, 0], time, side="right")) - 1, 0)
+            wanted = float(route.speeds[row, 1])
+        else:
+            times, along, speed = route.schedule.T
+            behind = float(np.interp(time, times, along)) - distance
+            wanted = float(np.interp(time, times, speed, right=0.0)) + _CATCH_UP * behind
+            wanted = 0.0 if wanted < _CATCH_UP * _THERE else wanted
+        return min(wanted, self._fastest, math.sqrt(2 * _STOPPING * left) if left > _THERE else 0.0)

@@ -7,12 +7,15 @@ machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from queue import Queue
+from threading import Thread
+from types import TracebackType
 
 import numpy as np
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import UsageError, is_interrupt
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.detectors.detector import Detections
@@ -351,3 +354,53 @@ class DriveRecorder:
             time = event.event.time
             captured = event.captured if self._images else replace(event.captured, image=None)
             self._cameras[event.event.camera].record(time, captured, event.detections)
+
+
+_MOST_WAITING = 16  # Events that wait to be recorded at most: sixteen images of 1280x720 with their labels are 150 MB
+
+
+class RecordingThread:
+    """Records the events of a loop beside it, in their order: images are encoded while the next one is rendered.
+
+    A context manager; where it ends, all events are recorded. What fails in recording is raised by the next `record`,
+    or at the end.
+    """
+
+    def __init__(self, record: Callable[[DriveEvent], None]) -> None:
+        """Know who records (such as `DriveRecorder.record`); it is called in a thread of its own."""
+        self._record = record
+        self._waiting: Queue[DriveEvent | None] = Queue(_MOST_WAITING)
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._work, name="recording", daemon=True)
+
+    def __enter__(self) -> RecordingThread:  # noqa: PYI034 - Python 3.10 has no Self
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._waiting.put(None)
+            self._thread.join()
+        except BaseException as interrupt:  # a second Ctrl-C: what waits is given up, nothing is written afterwards
+            self._error = self._error or interrupt
+            self._waiting.put(None)
+            self._thread.join()
+            raise
+        if self._error is not None and (error is None or is_interrupt(error)):
+            raise self._error
+
+    def record(self, event: DriveEvent) -> None:
+        """Have an event recorded; waits where many others do."""
+        if self._error is not None:
+            raise self._error
+        self._waiting.put(event)
+
+    def _work(self) -> None:
+        while (event := self._waiting.get()) is not None:
+            if self._error is None:
+                try:
+                    self._record(event)
+                except BaseException as error:  # noqa: BLE001 - handed to the thread of the loop, which raises it
+                    self._error = error

@@ -31,6 +31,7 @@ from simjudge.sim.driving.closed_loop import (
     DriveLimits,
     DriveOutcome,
     DriveRecorder,
+    RecordingThread,
 )
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
@@ -185,7 +186,8 @@ def drive(
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
-            recorder = DriveRecorder(recording, loop, images=settings.images)
+            made = DriveRecorder(recording, loop, images=settings.images)
+            recorder = stack.enter_context(RecordingThread(made.record))
         try:
             _run(loop, recorder, progress)
         finally:
@@ -202,7 +204,7 @@ def drive(
     return DriveResult(outcome, target, record_path, time.monotonic() - begin)
 
 
-def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
+def _run(loop: ClosedLoop, recorder: RecordingThread | None, progress: ProgressBar) -> None:
     with progress("driving, metres") as advance:
         for event in loop.run():
             if recorder is not None:

@@ -77,7 +77,9 @@ class SimNode(ManagedNode):
         given = self.settings
         frames = Frames(odom=given["odom_frame"], map=given["map_frame"], prefix=given["frame_prefix"])
         self._sensors = SimSensors(self, self._engine, setup.sensors, seed, mounts, frames)
-        self._car = SimulatedCar(self, self._sensors.mounts, names, frames, setup.vehicle)
+        self._car = SimulatedCar(
+            self, self._sensors.mounts, names, frames, setup.vehicle, [car.name for car in setup.scene.cars]
+        )
         wanted = self.settings["reliability"]
         reliability = "reliable" if wanted == "auto" and self._lock_step else wanted
         self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability, frames.prefix)
@@ -208,6 +210,7 @@ class SimNode(ManagedNode):
         if self._inputs.regulates:
             self._obey()
         self._car.publish_state(self._offset + event.time, event.state)
+        self._car.publish_others(self._offset + event.time, event.others)
 
     def _end_drive(self, referee: Referee, setup: DriveSetup) -> None:
         outcome = referee.outcome()

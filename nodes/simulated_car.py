@@ -39,6 +39,7 @@ from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_messages import LabelImage, label_message_fields
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import (
+    BASE,
     BODY_LINK,
     DESCRIPTION_TOPIC,
     JOINTS_TOPIC,
@@ -48,12 +49,20 @@ from simjudge.sim.vehicle.vehicle_messages import (
     JointAngles,
     JointTracker,
     VehicleMessages,
+    other_odometry,
     robot_description,
     wheel_links,
 )
 
 from .messages import camera_info_message, describe_message, image_message, make_header, message_stamp
-from .runtime import SimjudgeNode, camera_publisher, declared_publisher, declared_subscription, message_class
+from .runtime import (
+    SimjudgeNode,
+    camera_publisher,
+    create_publisher,
+    declared_publisher,
+    declared_subscription,
+    message_class,
+)
 
 
 class SimulatedCar:
@@ -66,8 +75,18 @@ class SimulatedCar:
         cameras: Collection[str],
         frames: Frames,
         vehicle: Vehicle | None = None,
+        others: Iterable[str] = (),
     ) -> None:
-        """Create the publishers (vehicle: whose description, joints and wheels are published; None: none are)."""
+        """Create the publishers.
+
+        Args:
+            node: that publishes.
+            mounts: poses of the sensors in base_link, by name.
+            cameras: names of those that are cameras.
+            frames: names of coordinate frames.
+            vehicle: whose description, joints and wheels are published; None: none are.
+            others: names of the scene's cars, each with odometry and a frame of its own.
+        """
         self._messages = VehicleMessages(message_class, frames)
         self._mounts, self._cameras = mounts, cameras
         self._clock = declared_publisher(node, "/clock")
@@ -75,6 +94,13 @@ class SimulatedCar:
         self._transforms = declared_publisher(node, "/tf")
         self._fixed = declared_publisher(node, "/tf_static")
         self._node, self._vehicle = node, vehicle
+        self._others = {
+            name: (
+                create_publisher(node, node.INTERFACE.publisher(ODOMETRY_TOPIC)._replace(topic=other_odometry(name))),
+                VehicleMessages(message_class, frames._replace(base=f"{name}/{BASE}")),
+            )
+            for name in others
+        }
         if vehicle is not None:
             self._tracker = JointTracker(vehicle)
             self.publish_description(robot_description(vehicle, mounts, cameras))
@@ -114,6 +140,13 @@ class SimulatedCar:
         joints = self._tracker.update(time / 1e9, state)
         self._joints.publish(self._messages.joints(time, joints))
         self._transforms.publish(self._messages.moving(time, state, wheel_links(self._vehicle, joints)))
+
+    def publish_others(self, time: int, states: Mapping[str, VehicleState]) -> None:
+        """Publish how the scene's cars move, by name (time: nanoseconds)."""
+        for name, state in states.items():
+            odometry, messages = self._others[name]
+            odometry.publish(messages.odometry(time, state))
+            self._transforms.publish(messages.moving(time, state))
 
 
 _WAKE = 0.2  # Seconds between looks whether waiting is given up

@@ -23,7 +23,6 @@ from simjudge.ros.description import (
 from simjudge.ros.image_sources import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, RECORDER_ARGUMENTS, recorder
 from simjudge.ros.node_settings import ValidationSettings
 from simjudge.ros.simulation_settings import SimSettings
-from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.driving.cone_driver import lane_speeds
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
@@ -32,6 +31,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.rig import read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR
 
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"

@@ -15,7 +15,8 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.drive_logs import DriveLog
 from simjudge.questions.drives.settings import METRICS
-from simjudge.sim.driving.course import follow_line, lane_classes
+from simjudge.sim.driving.course import lane_classes
+from simjudge.sim.scene.course_progress import follow_line
 from simjudge.sim.scene.model import Course, Scene
 
 SPACING = 0.05

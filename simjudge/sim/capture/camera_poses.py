@@ -27,10 +27,9 @@ from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Course, Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset
-from simjudge.sim.vehicle.vehicle import read_vehicle
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, read_vehicle
 
 MOUNTS = ("body", "optical")
-DEFAULT_CAR = "art1"  # The vehicle that carries the camera where none is named
 _CAMERA = "camera"  # The name of its mount in a vehicle's file
 
 

@@ -7,8 +7,8 @@ all things are interpolated from both. Cameras that look at the same instant sha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sim.capture.capture import FrameExposure
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
-from simjudge.sim.engines.contract import Engine, Poses, SceneState
+from simjudge.sim.engines.contract import Engine, EngineWithCars, Poses, SceneState
 from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.sim.sensors.camera.rig import Follow, MountedCamera
 from simjudge.sim.vehicle.vehicle import VehicleState
@@ -64,6 +64,7 @@ class MotionSample:
 
     time: int  # simulated time, nanoseconds
     state: VehicleState
+    others: Mapping[str, VehicleState] = field(default_factory=dict)  # how the scene's cars moved then, by name
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,11 @@ class _Instant:
     time: int
     bodies: Poses
     state: VehicleState
+    others: Mapping[str, VehicleState]
+
+    def sample(self) -> MotionSample:
+        """The motion of the cars."""
+        return MotionSample(self.time, self.state, self.others)
 
 
 class _FrameClock:
@@ -171,7 +177,7 @@ class LockStep:
         At the same time a motion sample comes first, then readings of sensors, then frames in the cameras' order.
         Frames and scans never come without a motion sample of that time.
         """
-        yield MotionSample(self.time, self._now.state)
+        yield self._now.sample()
         sample = self._tick + self._period
         while True:
             ready = [self._first_step(self._waiting[0].time)] if self._waiting else []
@@ -185,13 +191,13 @@ class LockStep:
                     if time == self.time:
                         due_sample = True
                     else:
-                        yield MotionSample(time, instant.state)
+                        yield instant.sample()
                 self._observe_for_cameras(instant)
             handed = [event for event in self._waiting if event.time <= self.time]
             self._waiting = self._waiting[len(handed) :]
             batch = None if self._feed is None else self._feed.take(self.time)
             if handed or due_sample or (batch is not None and batch.has_scan):
-                yield MotionSample(self.time, self._state())
+                yield MotionSample(self.time, self._state(), self._others())
             if batch is not None:
                 yield batch
             yield from handed
@@ -239,11 +245,16 @@ class LockStep:
                 self._feed.observe(self.time)
 
     def _observe(self) -> _Instant:
-        return _Instant(self.time, self._engine.poses(), self._state())
+        return _Instant(self.time, self._engine.poses(), self._state(), self._others())
 
     def _state(self) -> VehicleState:
         # Its time is the very number that a message's stamp becomes again.
         return replace(self._engine.vehicle_state(), time=self.time / SECOND)
+
+    def _others(self) -> Mapping[str, VehicleState]:
+        if not isinstance(self._engine, EngineWithCars):
+            return {}
+        return {name: replace(state, time=self.time / SECOND) for name, state in self._engine.car_states().items()}
 
     def _instant(self, time: int) -> _Instant:
         before, now = self._before, self._now
@@ -251,7 +262,11 @@ class LockStep:
             return now
         share = (time - before.time) / (now.time - before.time)
         bodies = {name: interpolate_pose(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
-        return _Instant(time, bodies, _interpolate_state(before.state, now.state, share, time / SECOND))
+        others = {
+            name: _interpolate_state(before.others[name], state, share, time / SECOND)
+            for name, state in now.others.items()
+        }
+        return _Instant(time, bodies, _interpolate_state(before.state, now.state, share, time / SECOND), others)
 
 
 def _interpolate_state(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:

@@ -22,7 +22,6 @@ from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.sim.capture.camera_poses import (
-    DEFAULT_CAR,
     MOST_FRAMES,
     CarriedPoses,
     FilePoses,
@@ -44,7 +43,7 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import encode_label_png
-from simjudge.sim.vehicle.vehicle import read_vehicle
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, read_vehicle
 
 # Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom.
 _AT_ONCE = 4

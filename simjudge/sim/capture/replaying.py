@@ -23,7 +23,7 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_poses import DEFAULT_CAR, carrying_vehicle
+from simjudge.sim.capture.camera_poses import carrying_vehicle
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.capture_settings import ReplayingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
@@ -54,7 +54,7 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import CameraMessages, sensor_topics
-from simjudge.sim.vehicle.vehicle import read_vehicle
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, read_vehicle
 
 FIXED_FRAME = "map"  # Name of the fixed frame where the poses do not say it
 

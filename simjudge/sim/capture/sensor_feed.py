@@ -92,10 +92,11 @@ class LidarCapture:
         self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
         self._is_car = np.array([*(thing.name.split("/")[0] == CAR for thing in things), False])
         self._looked = lidar.allow_self
-        # Parts of one thing have one frame.
-        self._parts: dict[int, list[Thing]] = {}
+        parts: dict[int, list[Thing]] = {}
         for thing in things:
-            self._parts.setdefault(thing.instance, []).append(thing)
+            if thing.instance != NO_INSTANCE:
+                parts.setdefault(thing.instance, []).append(thing)
+        self._boxes_of = {instance: (of_it[0], *_own_box(of_it)) for instance, of_it in parts.items()}
 
     def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan | None:
         """Make one scan (stamp: end of the turn, nanoseconds): the scan; None where a filter loses it."""
@@ -129,25 +130,31 @@ class LidarCapture:
         counted = instances != NO_INSTANCE
         instances, points = instances[counted], points[counted]
         (own_rotation,), (own_position,) = sensor.at(np.zeros(1))
-        parts = [self._parts[instance] for instance in instances.tolist()]
-        low = np.array(
-            [np.min([part.mesh.vertices.min(0) for part in thing_parts], 0) for thing_parts in parts]
-        ).reshape(-1, 3)
-        high = np.array(
-            [np.max([part.mesh.vertices.max(0) for part in thing_parts], 0) for thing_parts in parts]
-        ).reshape(-1, 3)
-        poses = [_pose_at_stamp(parts_of_thing[0], motion) for parts_of_thing in parts]
+        boxes = [self._boxes_of[instance] for instance in instances.tolist()]
+        low, high = (np.array([box[end] for box in boxes]).reshape(-1, 3) for end in (1, 2))
+        poses = [_pose_at_stamp(first, motion) for first, _, _ in boxes]
         rotation = np.array([pose[0] for pose in poses]).reshape(-1, 3, 3)
         position = np.array([pose[1] for pose in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            np.array([thing_parts[0].class_id for thing_parts in parts], np.int64),
+            np.array([first.class_id for first, _, _ in boxes], np.int64),
             instances,
             (centre - own_position) @ own_rotation,
             own_rotation.T @ rotation,
             high - low,
             points,
         )
+
+
+def _own_box(parts: Sequence[Thing]) -> tuple[FloatArray, FloatArray]:
+    """The ends of the box around a thing's parts, along the axes of the first; wheels are where they rest."""
+    frame = parts[0].pose
+    own = (
+        part.mesh.vertices if part.pose == frame else frame.to_body(part.pose.to_world(part.mesh.vertices))
+        for part in parts
+    )
+    ends = np.array([(vertices.min(0), vertices.max(0)) for vertices in own])
+    return ends[:, 0].min(0), ends[:, 1].max(0)
 
 
 RaySpec = (LidarSpec, RadarSpec)  # Sensors that look along rays, a scan at a time

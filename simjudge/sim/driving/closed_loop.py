@@ -7,12 +7,15 @@ machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from queue import Queue
+from threading import Thread
+from types import TracebackType
 
 import numpy as np
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import UsageError, is_interrupt
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.detectors.detector import Detections
@@ -20,15 +23,17 @@ from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages, fixed_mounts
-from simjudge.sim.driving.course import Clearance, CourseProgress, scene_course
+from simjudge.sim.driving.course import Clearance, scene_course
 from simjudge.sim.driving.pilots import Pilot
 from simjudge.sim.engines.contract import Engine
+from simjudge.sim.scene.course_progress import CourseProgress
 from simjudge.sim.sensors.camera.camera import SECOND, Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import (
+    BASE,
     BODY_LINK,
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
@@ -38,6 +43,7 @@ from simjudge.sim.vehicle.vehicle_messages import (
     Frames,
     JointTracker,
     VehicleMessages,
+    other_odometry,
     robot_description,
     wheel_links,
 )
@@ -306,6 +312,10 @@ class DriveRecorder:
         self._recording, self._loop, self._images = recording, loop, images
         types = standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
+        self._others = {
+            car.name: VehicleMessages(lambda name: types[name], Frames(base=f"{car.name}/{BASE}"))
+            for car in loop.engine.scene.cars
+        }
         self._tracker = JointTracker(loop.vehicle)
         self._cameras = {
             camera.name: CameraRecorder(recording, camera, loop.engine.scene, self._car) for camera in loop.cameras
@@ -329,6 +339,10 @@ class DriveRecorder:
             links = wheel_links(self._loop.vehicle, joints)
             self._recording.write(f"/{JOINTS_TOPIC}", event.time, self._car.joints(event.time, joints))
             self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state, links))
+            for name, state in event.others.items():
+                odometry = self._others[name].odometry(event.time, state)
+                self._recording.write(f"/{other_odometry(name)}", event.time, odometry)
+                self._recording.write(TF_TOPIC, event.time, self._others[name].moving(event.time, state))
         elif isinstance(event, SensorBatch):
             for topic, _, message in self._sensors.messages(event.events):
                 self._recording.write(f"/{topic}", event.time, message)
@@ -340,3 +354,53 @@ class DriveRecorder:
             time = event.event.time
             captured = event.captured if self._images else replace(event.captured, image=None)
             self._cameras[event.event.camera].record(time, captured, event.detections)
+
+
+_MOST_WAITING = 16  # Events that wait to be recorded at most: sixteen images of 1280x720 with their labels are 150 MB
+
+
+class RecordingThread:
+    """Records the events of a loop beside it, in their order: images are encoded while the next one is rendered.
+
+    A context manager; where it ends, all events are recorded. What fails in recording is raised by the next `record`,
+    or at the end.
+    """
+
+    def __init__(self, record: Callable[[DriveEvent], None]) -> None:
+        """Know who records (such as `DriveRecorder.record`); it is called in a thread of its own."""
+        self._record = record
+        self._waiting: Queue[DriveEvent | None] = Queue(_MOST_WAITING)
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._work, name="recording", daemon=True)
+
+    def __enter__(self) -> RecordingThread:  # noqa: PYI034 - Python 3.10 has no Self
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._waiting.put(None)
+            self._thread.join()
+        except BaseException as interrupt:  # a second Ctrl-C: what waits is given up, nothing is written afterwards
+            self._error = self._error or interrupt
+            self._waiting.put(None)
+            self._thread.join()
+            raise
+        if self._error is not None and (error is None or is_interrupt(error)):
+            raise self._error
+
+    def record(self, event: DriveEvent) -> None:
+        """Have an event recorded; waits where many others do."""
+        if self._error is not None:
+            raise self._error
+        self._waiting.put(event)
+
+    def _work(self) -> None:
+        while (event := self._waiting.get()) is not None:
+            if self._error is None:
+                try:
+                    self._record(event)
+                except BaseException as error:  # noqa: BLE001 - handed to the thread of the loop, which raises it
+                    self._error = error

@@ -21,7 +21,6 @@ from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detector
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_poses import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
@@ -32,11 +31,12 @@ from simjudge.sim.driving.closed_loop import (
     DriveLimits,
     DriveOutcome,
     DriveRecorder,
+    RecordingThread,
 )
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT, DrivingSettings
-from simjudge.sim.driving.line_follower import BarrierDriver, StraightDriver
+from simjudge.sim.driving.line_follower import BarrierDriver
 from simjudge.sim.driving.manual import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.pilots import (
     GROUND_TRUTH,
@@ -56,7 +56,8 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
+from simjudge.sim.vehicle.line_driver import StraightDriver
+from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, Vehicle, read_vehicle
 
 # Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor.
 _STRAIGHT_PERIOD = 0.005
@@ -185,7 +186,8 @@ def drive(
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
-            recorder = DriveRecorder(recording, loop, images=settings.images)
+            made = DriveRecorder(recording, loop, images=settings.images)
+            recorder = stack.enter_context(RecordingThread(made.record))
         try:
             _run(loop, recorder, progress)
         finally:
@@ -202,7 +204,7 @@ def drive(
     return DriveResult(outcome, target, record_path, time.monotonic() - begin)
 
 
-def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
+def _run(loop: ClosedLoop, recorder: RecordingThread | None, progress: ProgressBar) -> None:
     with progress("driving, metres") as advance:
         for event in loop.run():
             if recorder is not None:

@@ -21,50 +21,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
-from simjudge.core.errors import UsageError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import LEFT, RIGHT, CentreLine, LineModel, fit_centre_line, move_line, straight_line
-from simjudge.sim.driving.course import CourseProgress
-from simjudge.sim.scene.model import Course
+from simjudge.sim.vehicle.line_driver import Pid, PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState, body_box
 
 _LEAST_CURVATURE = 1e-6  # 1/m; a straighter line sets no limit to the speed
 _LEAST_SQUARE = 1e-6  # Square metres; a point at the car itself asks for no angle
-
-
-@dataclass(frozen=True)
-class PidGains:
-    """Gains of a PID controller."""
-
-    proportional: float
-    integral: float = 0.0  # output per unit of error and second
-    derivative: float = 0.0  # output per unit of error a second
-
-
-class Pid:
-    """A PID controller whose integral stops growing while its output is at a limit."""
-
-    def __init__(self, gains: PidGains, low: float, high: float) -> None:
-        self._gains, self._low, self._high = gains, low, high
-        self._integral = 0.0
-        self._last: float | None = None
-
-    def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
-        """The output."""
-        rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
-        self._last = error
-        integral = self._integral + error * seconds
-        gains = self._gains
-        unlimited = forward + gains.proportional * error + gains.integral * integral + gains.derivative * rate
-        output = min(max(unlimited, self._low), self._high)
-        if output == unlimited or (unlimited - output) * error < 0:
-            self._integral = integral
-        return output
-
-    def reset(self) -> None:
-        """Forget the integral and the last error."""
-        self._integral, self._last = 0.0, None
 
 
 @dataclass(frozen=True)
@@ -200,23 +164,6 @@ class LineFollower:
         return min(speed, self._how.speed_controller.slowest) if blind >= self._how.patience else speed
 
 
-class SpeedPedals:
-    """Throttle and brake for a speed: a PID, with the throttle that turns free wheels at that speed fed forward."""
-
-    def __init__(self, vehicle: Vehicle, gains: PidGains) -> None:
-        """Start with no error (gains: throttle per m/s)."""
-        self._pid = Pid(gains, -1.0, 1.0)
-        self._free_speed = vehicle.top_wheel_speed * vehicle.wheel_radius
-
-    def __call__(self, target: float, speed: float, seconds: float) -> tuple[float, float]:
-        """Throttle and braking, 0 to 1 each, for speeds in m/s; for a target of 0 the brake is full."""
-        if target == 0:
-            self._pid.reset()
-            return 0.0, 1.0
-        pedal = self._pid(target - speed, seconds, target / self._free_speed)
-        return max(pedal, 0.0), max(-pedal, 0.0)
-
-
 def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
     """The pose at a time; position and angles are interpolated (time: seconds on the states' clock)."""
     times = [state.time for state in states]
@@ -229,50 +176,6 @@ def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
     yaw, pitch, roll = (share * angle for angle in step.angles())
     x, y, z = (share * part for part in step.position)
     return one.pose @ Pose.from_euler(x, y, z, yaw=yaw, pitch=pitch, roll=roll)
-
-
-DEFAULT_SPEED = 5.0  # Metres a second, or half of what the car can do where that is less
-_LOOK_AHEAD = 1.2  # Wheelbases from the rear axle to the point that the car steers for, at standstill
-_LOOK_AHEAD_SECONDS = 0.6  # Time of driving that is added to it
-
-
-class StraightDriver:
-    """Steers for a point of the course's line (pure pursuit) and holds a speed.
-
-    Source: R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
-    """
-
-    def __init__(self, vehicle: Vehicle, course: Course, speed: float | None = None) -> None:
-        """Know the car and the line (speed: to be held, m/s; None for `DEFAULT_SPEED`)."""
-        top = vehicle.top_wheel_speed * vehicle.wheel_radius
-        if speed is not None and not 0 < speed < top:
-            raise UsageError(f"--speed {speed:g}: must be above 0 m/s and below {top:.1f}, which {vehicle.name} can do")
-        self._vehicle, self._course = vehicle, course
-        self._target = min(DEFAULT_SPEED, top / 2) if speed is None else speed
-        self._progress = CourseProgress(course)
-        self._pedals = SpeedPedals(vehicle, PidGains(0.4, 0.1))
-        self._last: float | None = None
-
-    def drive(self, state: VehicleState) -> Command:
-        """The command for now."""
-        speed = state.velocity[0]
-        if self._last is None:
-            self._progress.locate(*state.pose.position[:2])
-        self._progress.advance_to(*state.pose.position[:2])
-        seconds = 0.0 if self._last is None else state.time - self._last
-        self._last = state.time
-        throttle, braking = self._pedals(self._target, speed, seconds)
-        return Command(self._steering(state), throttle, braking)
-
-    def _steering(self, state: VehicleState) -> float:
-        """Share of the full steering angle, left positive."""
-        reach = _LOOK_AHEAD * self._vehicle.wheelbase + _LOOK_AHEAD_SECONDS * max(state.velocity[0], 0.0)
-        distance = self._progress.distance + reach
-        if self._course.closed:
-            distance %= self._progress.length
-        x, y, _ = state.pose.to_body(self._course.pose_at(distance, state.pose.position[2]).position).tolist()
-        angle = math.atan(self._vehicle.wheelbase * 2 * y / max(x * x + y * y, 1e-6))
-        return min(max(angle / self._vehicle.steering_limit, -1.0), 1.0)
 
 
 _FLOOR_BAND = 0.03  # Metres from the floor within which a point counts as the floor's, at the car

@@ -20,7 +20,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.driving.line_follower import PidGains, SpeedPedals
+from simjudge.sim.vehicle.line_driver import PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 

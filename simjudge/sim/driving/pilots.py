@@ -21,13 +21,14 @@ from simjudge.sim.capture.sensor_feed import CapturedScan, SensorBatch, SensorEv
 from simjudge.sim.driving.cone_driver import Driver
 from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive_settings import DEFAULT_LIDAR
-from simjudge.sim.driving.line_follower import BarrierDriver, ScanPoints, StraightDriver
+from simjudge.sim.driving.line_follower import BarrierDriver, ScanPoints
 from simjudge.sim.driving.manual import Keyboard, ManualDriver
 from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.lidar.lidar import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sim.vehicle.line_driver import StraightDriver
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 GROUND_TRUTH = "ground_truth"  # Name of the detector that returns the ground truth

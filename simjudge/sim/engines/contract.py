@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -268,6 +268,17 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release all resources. The engine cannot be used afterwards."""
+
+
+@runtime_checkable
+class EngineWithCars(Protocol):
+    """An engine that moves the cars of a scene (`Scene.cars`), each by physics and by a driver of its own.
+
+    Their parts are among the things of the engine's `scene`: NAME, and NAME/wheel_front_left and so on.
+    """
+
+    def car_states(self) -> Mapping[str, VehicleState]:
+        """How the cars of the scene move now, by name; the car that carries the camera is none of them."""
 
 
 class SimulatedBodies(Protocol):

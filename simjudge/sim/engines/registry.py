@@ -101,6 +101,11 @@ def engine_class(name: str) -> Callable[..., Engine]:
 def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
     """The engine of a name, with a scene and perhaps a car at `start` (by default the course's, or the origin)."""
     made = engine_class(name)
+    if scene.cars and not hasattr(made, "car_states"):
+        raise UsageError(
+            f"{scene.path or scene.name}: cars: engine {name} moves no cars but the one that carries the camera; take"
+            " engine default, baked or mujoco, or a scene without cars"
+        )
     try:
         return made(scene, vehicle, start)
     except SimjudgeError:

@@ -246,6 +246,10 @@ class Forms:
         self._kinds = document.content.kinds
         self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 
+    def is_counted(self, class_id: int) -> bool:
+        """Whether things of a class have instance ids: not without a class, nor where the class is stuff."""
+        return class_id != NO_CLASS and class_id not in self._stuff
+
     def kind(self, name: str, location: Location) -> Form:
         """The form of a kind."""
         return self._made[self._known(name, location)]
@@ -283,7 +287,7 @@ class Forms:
         if free and whole.mass is None:
             raise self._document.error((*location, "mass"), "a number above 0 is needed; nothing is given")
         ground = shape == "plane" and whole.collider is None
-        counted = class_id != NO_CLASS and class_id not in self._stuff
+        counted = self.is_counted(class_id)
         return Form(pieces, class_id, "free" if free else "static", whole.mass or 0.0, counted, ground)
 
     def _with_kind(self, fields: ShapeFields, location: Location, depth: int = 0) -> KindFields:

@@ -44,7 +44,7 @@ class MotionPath(ShortRepr):
 
 
 Colour = tuple[float, float, float]
-Motion = Literal["static", "free", "scripted"]
+Motion = Literal["static", "free", "scripted", "driven"]
 NO_CLASS = 0  # Class id of what nobody labels: walls, floor, the car
 NO_INSTANCE = 0  # Instance id of what is not labelled, in label images
 
@@ -124,7 +124,7 @@ class Thing:
     # the class is stuff (road, sky), which nobody counts.
     instance: int = NO_INSTANCE
     # "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`, whatever
-    # is in their way.
+    # is in their way; "driven" ones are a car's body and wheels.
     motion: Motion = "static"
     mass: float = 0.0  # kg, of free things
     collider: Collider = field(default_factory=Collider)
@@ -213,6 +213,35 @@ class Course(ShortRepr):
         return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(steps[row, 1], steps[row, 0])))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CarRoute(ShortRepr):
+    """Where a car of a scene drives by itself, and how fast."""
+
+    course: Course  # the line that it follows, from its start
+    speeds: FloatArray  # float64 (N, 2): from each time on (seconds since the start) this speed (m/s)
+    # float64 (N, 3): seconds, metres along the line, m/s of a recorded trajectory, in place of the speeds; None: none.
+    schedule: FloatArray | None = None
+
+    @property
+    def length(self) -> float:
+        """Metres of the line."""
+        return float(np.linalg.norm(np.diff(self.course.centre_line, axis=0), axis=1).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class SceneCar:
+    """A car of a scene, which physics moves and a driver of its own drives."""
+
+    name: str
+    vehicle: str | None  # file or name of its figures; None: the scene's, or the default car
+    start: Pose  # of its base_link in the world
+    route: CarRoute | None = None  # None: it is parked, with its brakes on
+    colour: Colour | None = None  # linear RGB, of its paint; None: the default car's
+    # class_id, instance: as of `Thing`, of the body and the wheels.
+    class_id: int = NO_CLASS
+    instance: int = NO_INSTANCE
+
+
 RAY_DEPTH = 8  # Surfaces of clear glass that a ray passes, where a scene does not say
 
 
@@ -242,6 +271,8 @@ class Scene:
     ray_depth: int = (
         RAY_DEPTH  # surfaces of clear glass that a ray passes; behind more it sees what is behind everything
     )
+    # Other cars than the one that carries the camera; an engine that has them adds their parts to `things`.
+    cars: tuple[SceneCar, ...] = ()
 
     def labelled(self) -> tuple[Thing, ...]:
         """The things that are counted: those with a class that is not stuff. Parts of one share their instance."""

@@ -24,7 +24,7 @@ are computed in floating point. Their last bits depend on the processor and its 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_
 from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, MotionPath, PointLight, Scene, Thing
 from simjudge.sim.scene.placements import place_all
+from simjudge.sim.scene.scene_cars import build_cars
 from simjudge.sim.scene.scene_fields import (
     FILE_FIELDS,
     MOST_INSTANCES,
@@ -184,23 +185,23 @@ def _looking_ahead(ahead: FloatArray) -> Rotation:
 _INSIDE = 0.75
 
 
-def check_names(path: Path, things: Sequence[Thing]) -> None:
+def check_names(path: Path, names: Iterable[str]) -> None:
     """Refuse two things of one name, or the car's."""
     seen: set[str] = set()
-    for thing in things:
-        if thing.name.split("/")[0] == "vehicle":
-            raise SimjudgeError(f"{path}: {thing.name}: the car is called so; take another name")
-        if thing.name in seen:
-            raise SimjudgeError(f"{path}: {thing.name}: two things have this name; rename one")
-        seen.add(thing.name)
+    for name in names:
+        if name.split("/")[0] == "vehicle":
+            raise SimjudgeError(f"{path}: {name}: the car is called so; take another name")
+        if name in seen:
+            raise SimjudgeError(f"{path}: {name}: two things have this name; rename one")
+        seen.add(name)
 
 
-def check_ground(path: Path, things: Sequence[Thing]) -> None:
-    """Refuse free things that would fall for ever."""
-    free = [thing for thing in things if thing.motion == "free"]
+def check_ground(path: Path, things: Sequence[Thing], cars: Iterable[str]) -> None:
+    """Refuse free things, and cars, that would fall for ever."""
+    free = [*(thing.name for thing in things if thing.motion == "free"), *cars]
     solid = any(thing.motion == "static" and thing.collider.kind != "none" for thing in things)
     if free and not solid:
-        raise SimjudgeError(f"{path}: {free[0].name}: it is free and would fall for ever; add a plane at z = 0")
+        raise SimjudgeError(f"{path}: {free[0]}: it is free and would fall for ever; add a plane at z = 0")
 
 
 def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thing]) -> None:
@@ -249,8 +250,8 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     standing = [thing for placement in placed for thing in placement.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
-    check_names(path, things)
-    check_ground(path, things)
+    check_names(path, [*(thing.name for thing in things), *file.cars])
+    check_ground(path, things, file.cars)
     check_lights(path, lights, things)
     return Scene(
         name=file.name or path.stem,
@@ -270,6 +271,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         sun=build_sun(file.sun, 0.0 if file.sky is None else file.sky.cloud_cover),
         sky=build_sky(document),
         fog=build_fog(file.fog),
+        cars=build_cars(document, forms, placements.course, things),
     )
 
 

@@ -344,6 +344,70 @@ class LightFields(TintFields, PoseFields):
         return self
 
 
+class CarDriveFields(Fields):
+    """Where a car drives by itself, and how fast; it brakes where an open line ends."""
+
+    along: Annotated[Literal["course", "ahead"], Choice()] | None = None
+    """Along the scene's course, or straight ahead from where it starts."""
+    path: LineFields | None = None
+    """Along a line of its own."""
+    file: Annotated[str, Text("the path of a trajectory")] | None = None
+    """As a trajectory was recorded, a text file (TUM, CSV) or a recording of base_link in the scene: its line, and by
+    simulated time how far along."""
+    left: Amount = 0.0
+    """Metres to the left of the line at which it drives."""
+    speed: Positive | None = None
+    """Metres a second."""
+    speeds: (
+        Annotated[
+            tuple[Annotated[tuple[float, float], Vector("seconds m/s", ge=0, largest=FARTHEST)], ...],
+            Field(min_length=1),
+        ]
+        | None
+    ) = None
+    """In place of the speed: [seconds, metres a second], each from its time on; it stands until the first."""
+
+    @model_validator(mode="after")
+    def _check_drive(self) -> CarDriveFields:
+        if self.only("along", "path", "file", subject="a drive") == "file":
+            for name in ("speed", "speeds"):
+                if getattr(self, name) is not None:
+                    raise conflict("the trajectory says it; remove one of the two", name)
+        else:
+            self.only("speed", "speeds", subject="a drive")
+        times = [time for time, _ in self.speeds or ()]
+        if times != sorted(set(times)):
+            raise conflict(f"each time must be later than the one before; these are {times}", "speeds")
+        return self
+
+
+class SceneCarFields(PoseFields):
+    """A car with physics beside the one that carries the camera; base_link is what stands at its place."""
+
+    vehicle: Annotated[str, Text("the name or the file of a vehicle")] | None = None
+    """Its figures; those of the scene's own car, if left out."""
+    class_: Annotated[str | int, ClassType()] | None = Field(default=None, alias="class")
+    """Name or number from `classes`; not labelled, if left out."""
+    colour: Colour | None = None
+    """Of its paint (sRGB); blue, if left out."""
+    start: NotNegative | None = None
+    """In place of `at`: metres along its line where it starts; 0, if both are left out."""
+    drive: CarDriveFields | None = None
+    """How it drives; parked with its brakes on, if left out."""
+
+    @model_validator(mode="after")
+    def _check_start(self) -> SceneCarFields:
+        ahead = self.drive is not None and self.drive.along == "ahead"
+        if (self.drive is None or ahead) and self.at is None:
+            raise conflict("[x, y] is needed, where it starts; nothing is given", "at")
+        for name in PoseFields.model_fields:
+            if self.start is not None and getattr(self, name) is not None:
+                raise conflict("the pose says where it starts; remove one of the two", "start")
+            if self.at is None and getattr(self, name) is not None:
+                raise conflict("it starts along its line; give at as well, or remove it", name)
+        return self
+
+
 MOST_DEPTH = 32  # Surfaces of glass that a ray passes at most: each takes time of every ray
 MOST_BOUNCES = 8  # Surfaces of a path of light at most: what is left after them is less than a per cent of the light
 
@@ -387,6 +451,8 @@ class SceneFile(Fields):
     """Many things at once."""
     area: Area | None = None
     """[x0, y0, x1, y1], metres: where random cameras and things may stand."""
+    cars: dict[Name, SceneCarFields] = Field(default_factory=dict)
+    """Other cars, with physics and drivers of their own."""
 
     @model_validator(mode="after")
     def _check_classes(self) -> SceneFile:

@@ -27,7 +27,7 @@ from simjudge.core.field_types import Number, Text, Vector
 from simjudge.core.installed import VEHICLE as VEHICLE_FILE
 from simjudge.core.installed import find_file
 from simjudge.geometry.poses import MountFields, Pose
-from simjudge.sim.scene.model import Mesh, Surface, Thing
+from simjudge.sim.scene.model import Colour, Mesh, Surface, Thing
 
 
 @dataclass(frozen=True)
@@ -401,6 +401,7 @@ class MeshBuilder:
         self._count += 4 * len(corners)
 
 
+DEFAULT_CAR = "art1"  # The vehicle where none is named
 VEHICLE = "vehicle"
 WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
 # The car's parts by the names that poses have; "vehicle" is everything but the wheels, its frame is base_link.
@@ -456,20 +457,30 @@ def wheel_centre(car: Vehicle, wheel: str) -> tuple[float, float, float]:
     return car.wheelbase if wheel.startswith("front") else 0.0, across, car.wheel_radius
 
 
-def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
-    """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle)."""
+def car_parts(name: str) -> tuple[str, ...]:
+    """The parts of a car by the names that poses have, the body first."""
+    return (name, *(f"{name}/wheel_{wheel}" for wheel in WHEELS))
+
+
+def car_things(
+    car: Vehicle, base: Pose | None = None, name: str = VEHICLE, colour: Colour | None = None
+) -> tuple[Thing, ...]:
+    """A car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle)."""
     base = base or Pose()
-    poses = {VEHICLE: base} | wheel_poses(car, base)
-    wheel = _wheel(car)
+    poses = [base, *wheel_poses(car, base).values()]
+    meshes = [_body(car), *[_wheel(car)] * len(WHEELS)]
     return tuple(
-        Thing(part, _body(car) if part == VEHICLE else wheel, _surface(part), poses[part], motion="free", mass=1.0)
-        for part in PARTS
+        Thing(part, mesh, _surface(colour, 0.3 if part == name else 0.7), pose, motion="free", mass=1.0)
+        for part, mesh, pose in zip(car_parts(name), meshes, poses, strict=True)
     )
 
 
-def _surface(part: str) -> Surface:
-    texture = np.repeat(np.repeat(_PALETTE[None], 8, axis=0), 8, axis=1)
-    return Surface((1.0, 1.0, 1.0), texture, 0.3 if part == VEHICLE else 0.7, 0.0)
+def _surface(colour: Colour | None, roughness: float) -> Surface:
+    palette = _PALETTE.copy()
+    if colour is not None:
+        palette[BLUE] = colour
+    texture = np.repeat(np.repeat(palette[None], 8, axis=0), 8, axis=1)
+    return Surface((1.0, 1.0, 1.0), texture, roughness, 0.0)
 
 
 def _room(car: Vehicle) -> float:

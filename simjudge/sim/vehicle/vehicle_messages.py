@@ -287,6 +287,13 @@ TF_TYPE = "tf2_msgs/msg/TFMessage"
 INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
 ODOMETRY_TOPIC = "vehicle/odometry"
 INPUT_TOPIC = "vehicle/input"
+
+
+def other_odometry(car: str) -> str:
+    """The topic of the odometry of a scene's car of this name."""
+    return f"{car}/{ODOMETRY_TOPIC}"
+
+
 JOINTS_TYPE = "sensor_msgs/msg/JointState"
 JOINTS_TOPIC = "joint_states"
 DESCRIPTION_TYPE = "std_msgs/msg/String"

@@ -12,7 +12,7 @@ from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 from simjudge.sim.capture.lock_step import MotionSample
-from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame, DriveRecorder
+from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame, DriveRecorder, RecordingThread
 from simjudge.sim.driving.course import lane_classes, start_pose
 from simjudge.sim.driving.drive import DriveOptions, describe_drive, make_closed_loop
 from simjudge.sim.driving.pilots import GROUND_TRUTH, load_frame_detector
@@ -161,6 +161,47 @@ def test_the_recording_is_what_happened_and_the_judge_takes_it(made, tmp_path):
     eye = read_poses(path, "/tf", "odom", "camera_optical_frame").trajectory
     row = int(np.searchsorted(eye.stamp, frames[5].event.stamp))
     np.testing.assert_allclose(eye.position[row], frames[5].event.exposure.middle.camera.position, atol=1e-9)
+
+
+def test_a_recording_beside_the_drive_is_that_of_one_after_each_event_to_the_byte(made, tmp_path):
+    loop = made(replace(told(tmp_path, scene=scene_file(tmp_path, STRAIGHT)), images=True), DriveLimits(duration=1.0))
+    paths = [tmp_path / side / "drive.mcap" for side in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+    with record_messages(paths[0]) as one, record_messages(paths[1]) as other:
+        direct, beside = DriveRecorder(one, loop), DriveRecorder(other, loop)
+        with RecordingThread(beside.record) as thread:
+            for event in loop.run():
+                thread.record(event)
+                direct.record(event)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert paths[0].stat().st_size > 10_000
+
+
+def record_all(record, events, end=None):
+    with RecordingThread(record) as thread:
+        for event in events:
+            thread.record(event)
+        if end is not None:
+            raise end
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_what_fails_in_recording_ends_the_drive_with_its_error(count):
+    def record(_):
+        raise OSError("no space left")
+
+    events = iter(range(count))
+    with pytest.raises(OSError, match="no space left"):
+        record_all(record, events)
+    assert next(events, 0) < 100
+
+
+def test_what_was_driven_before_an_interrupt_is_recorded():
+    kept = []
+    with pytest.raises(KeyboardInterrupt):
+        record_all(kept.append, range(40), KeyboardInterrupt())
+    assert kept == list(range(40))
 
 
 def test_what_a_drive_depends_on_is_told(made, tmp_path):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simjudge.sim.driving.cones import LineModel, _Curve, straight_line
-from simjudge.sim.driving.line_follower import LookAhead, Pid, PidGains, SpeedController
+from simjudge.sim.driving.line_follower import LookAhead, SpeedController
+from simjudge.sim.vehicle.line_driver import Pid, PidGains
 
 MODEL = LineModel()
 

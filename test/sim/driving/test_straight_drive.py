@@ -10,8 +10,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.driving.closed_loop import DriveLimits
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
-from simjudge.sim.driving.line_follower import StraightDriver
 from simjudge.sim.scene.model import Course
+from simjudge.sim.vehicle.line_driver import StraightDriver
 from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

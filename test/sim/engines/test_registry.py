@@ -17,6 +17,7 @@ from simjudge.sim.engines.registry import (
     make_engine,
     registered_engines,
 )
+from simjudge.sim.scene.model import Scene
 
 STILL = "from simjudge.sim.engines.still_engine import StillEngine\n\n\nclass Toy(StillEngine):\n    name = 'toy'\n"
 ENGINE = f"{STILL}    variant = 'toy 1.0'\n    render = labels = lambda self: None\n"
@@ -109,7 +110,7 @@ def test_an_engine_that_cannot_be_made_keeps_its_true_error_in_one_line(module, 
     plugins(("toy", "toy_c:Toy"))
     monkeypatch.setattr("simjudge.sim.engines.registry.Engine", object)
     with pytest.raises(SimjudgeError, match=r"^engine toy: toy_c:Toy .*cannot be made: TypeError: [^\n]*$"):
-        make_engine("toy", None)
+        make_engine("toy", Scene("s", (), ()))
 
 
 def test_our_own_names_are_taken(plugins):

@@ -35,6 +35,20 @@ def test_other_cars_as_shown(tmp_path):
     assert {"other", "another"} <= set(read_scene(path).scripted_poses(1.0))
 
 
+def test_cars_with_physics_as_shown(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(EXAMPLES[5], encoding="utf-8")
+    leader, oncoming, parked = read_scene(path).cars
+    assert leader.route.speeds.tolist() == [[0, 0], [0, 6], [5, 0]]
+    assert oncoming.start.position == pytest.approx((30, 1.75, 0))
+    assert (parked.route, parked.vehicle) == (None, "compact")
+
+
+def test_the_example_of_a_leader_that_brakes_is_a_scene():
+    scene = read_scene(DOCS.parents[2] / "examples/traffic/leader_brakes.yaml")
+    assert [car.name for car in scene.cars] == ["leader", "oncoming", "parked"]
+
+
 def test_what_moves_as_shown(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({"classes": {1: "red"}} | yaml.safe_load(EXAMPLES[3])))
@@ -45,7 +59,7 @@ def test_what_moves_as_shown(tmp_path):
 
 def test_the_example_outdoors_is_a_scene(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLES[5], encoding="utf-8")
+    path.write_text(EXAMPLES[6], encoding="utf-8")
     scene = read_scene(path)
     assert scene.sun is not None
     assert scene.sky is not None
@@ -58,7 +72,7 @@ def test_a_table_as_shown_leaves_out_the_slip(tmp_path):
     )
     (tmp_path / "cone_path_iros.csv").write_text(rows)
     path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump({"extends": "lab"} | yaml.safe_load(EXAMPLES[6])))
+    path.write_text(yaml.safe_dump({"extends": "lab"} | yaml.safe_load(EXAMPLES[7])))
     content = yaml.safe_load(path.read_text())
     content["placements"]["course"] = None
     path.write_text(yaml.safe_dump(content))
@@ -68,7 +82,7 @@ def test_a_table_as_shown_leaves_out_the_slip(tmp_path):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_lab_extended(tmp_path, seed):
     path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLES[7], encoding="utf-8")
+    path.write_text(EXAMPLES[8], encoding="utf-8")
     scene = read_scene(path, seed)
     assert len(scene.labelled()) == 40
     assert scene.course is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import compress, pairwise
 from typing import NamedTuple
 
@@ -17,11 +18,23 @@ from scipy.spatial import ConvexHull, QhullError
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.contract import Poses
-from simjudge.sim.engines.default.car import FIRM, FREE, GROUND, STATIC, THINGS, Car, add_car, collision_bits
+from simjudge.sim.engines.contract import BodyEngine, Poses
+from simjudge.sim.engines.default.car import (
+    FIRM,
+    FREE,
+    GROUND,
+    STATIC,
+    THINGS,
+    Car,
+    add_car,
+    collision_bits,
+    step_cars,
+)
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, Scene, Thing
-from simjudge.sim.vehicle.vehicle import PARTS, VEHICLE, Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.line_driver import RouteDriver
+from simjudge.sim.vehicle.other_cars import OtherCar, read_other_cars
+from simjudge.sim.vehicle.vehicle import PARTS, VEHICLE, Command, Vehicle, VehicleState, car_parts, car_things
 
 _LOOSE = 0.1  # Share of volume that may be added when two slices are put together into one hull
 _MOST_LEVELS = 24  # Heights at which a mesh is cut, at most
@@ -91,7 +104,7 @@ GRAVITY = 9.81  # m/s^2
 _SLAB = 0.5  # Metres: thickness of a ground below its lowest height
 
 
-def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.MjModel:
+def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose, others: Sequence[OtherCar] = ()) -> mujoco.MjModel:
     """The model of a scene at its start (vehicle: the car; None; start: pose of base_link in the world, metres)."""
     spec = mujoco.MjSpec()
     spec.option.timestep = STEP
@@ -114,6 +127,8 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
         if any(thing.name.split("/")[0] == VEHICLE for thing in scene.things):
             raise SimjudgeError(f"{scene.name}: a thing is called {VEHICLE!r} as the car is; rename it")
         add_car(spec, vehicle, start, GRAVITY)
+    for other in others:
+        add_car(spec, other.vehicle, other.start, GRAVITY, other.name)
     try:
         return spec.compile()
     except ValueError as error:
@@ -123,7 +138,7 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
 def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
     free = thing.motion == "free"
     collider = thing.collider
-    if collider.kind == "none" and not free:
+    if thing.motion == "driven" or (collider.kind == "none" and not free):
         return
     if free and (collider.kind in {"none", "plane"} or not thing.mass > 0):
         raise SimjudgeError(f"{thing.name}: a free thing needs a mass and a collider that is a box, cylinder or hull")
@@ -207,6 +222,7 @@ _FATAL = (
     mujoco.mjtWarning.mjWARN_CNSTRFULL,
     mujoco.mjtWarning.mjWARN_CONTACTFULL,
 )
+_DRIVE_STEPS = 10  # Steps of physics between two commands of the drivers of a scene's cars
 _CAR = -1  # Kind of a geom that belongs to the car
 _OTHER = -2  # Kind of a geom that is neither the car's nor worth noting when touched
 _OVERLAP = 0.002  # Metres by which things may stand in each other at the start without a word
@@ -221,19 +237,32 @@ class Bodies:
     Args:
         vehicle: the car's figures; None: no car.
         start: of the car's base_link; None: the start of the scene's course, or the origin.
+        others: the cars of the scene, whose parts are among its things as "driven" ones.
     """
 
-    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        vehicle: Vehicle | None = None,
+        start: Pose | None = None,
+        others: Sequence[OtherCar] = (),
+    ) -> None:
         """Build the model; raises SimjudgeError where a thing of the scene cannot be a body."""
         if start is None:
             start = Ground.of(scene.things).stand(scene.course.start() if scene.course is not None else Pose())
         self.start = start
         self._scene = scene
-        self._model = build_model(scene, vehicle, start)
+        self._model = build_model(scene, vehicle, start, others)
         self._data = mujoco.MjData(self._model)
         self._car = Car(self._model, self._data, vehicle, scene.things) if vehicle is not None else None
+        self._others = {
+            other.name: Car(self._model, self._data, other.vehicle, scene.things, other.name) for other in others
+        }
+        self._routes = {other.name: (other.vehicle, other.route) for other in others}
+        self._cars = [*([self._car] if self._car else []), *self._others.values()]
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
+        names += [part for name in self._others for part in car_parts(name)]
         self._bodies = {name: int(self._model.body(name).id) for name in names}
         self._last = np.full((len(names), 7), np.nan)
         self._poses: dict[str, Pose] = {}
@@ -251,6 +280,9 @@ class Bodies:
             self._kinds[self._model.body_rootid[self._model.geom_bodyid] == self._car.root] = _CAR
             for number, name in enumerate(self._worth):
                 self._kinds[self._model.geom_bodyid == self._model.body(name).id] = number
+            for name, other in self._others.items():
+                of_it = self._model.body_rootid[self._model.geom_bodyid] == other.root
+                self._kinds[of_it] = np.flatnonzero(self._worth == name)[0]
         self._steps = 0
         self.reset()
         self._warn_of_overlaps()
@@ -272,9 +304,11 @@ class Bodies:
             raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
         for _ in range(steps):
             self._place_scripted()
+            if self._others and self._steps % _DRIVE_STEPS == 0:
+                self._drive_others()
             self._steps += 1
-            if self._car:
-                self._car.step()
+            if self._cars:
+                step_cars(self._model, self._data, self._cars)
                 _note_touched(self._data.contact.geom.copy(), self._kinds, self._touched)
             else:
                 mujoco.mj_step(self._model, self._data)
@@ -287,6 +321,9 @@ class Bodies:
         """Put a free thing, or the car, somewhere, at rest (pose: in the world, metres; of base_link for the car)."""
         if name == VEHICLE and self._car:
             self._car.set_pose(pose)
+        elif name in self._others:
+            self._others[name].set_pose(pose)
+            self._make_driver(name)
         elif name in self._free:
             x, y, z, w = pose.orientation
             joint = self._data.joint(name)
@@ -317,6 +354,10 @@ class Bodies:
         """How the car moves now."""
         return self._with_car().state(self.time)
 
+    def car_states(self) -> dict[str, VehicleState]:
+        """How the cars of the scene move now, by name."""
+        return {name: car.state(self.time) for name, car in self._others.items()}
+
     def touched_things(self) -> frozenset[str]:
         """Names of the free and counted things that the car has touched since the start or the last reset."""
         return frozenset(name.split("/")[0] for name in self._worth[self._touched])
@@ -326,10 +367,27 @@ class Bodies:
         mujoco.mj_resetData(self._model, self._data)
         self._steps = 0
         self._touched[:] = False
-        if self._car:
-            self._car.start()
+        for car in self._cars:
+            car.start()
+        self._drivers: dict[str, RouteDriver] = {}
+        for name in self._others:
+            self._make_driver(name)
         self._place_scripted()
         mujoco.mj_kinematics(self._model, self._data)
+
+    def _make_driver(self, name: str) -> None:
+        """A driver who looks where the car is, or the brakes of a parked car."""
+        vehicle, route = self._routes[name]
+        if route is None:
+            self._others[name].drive(Command(braking=1.0))
+        else:
+            self._drivers[name] = RouteDriver(vehicle, route)
+
+    def _drive_others(self) -> None:
+        """Let the drivers of the scene's cars act."""
+        for name, driver in self._drivers.items():
+            car = self._others[name]
+            car.drive(driver.drive(car.state(self.time)))
 
     def _place_scripted(self) -> None:
         """Put what follows a path where it is now."""
@@ -359,6 +417,8 @@ class Bodies:
 
 
 def _is_worth_noting(thing: Thing) -> bool:
+    if thing.motion == "driven":
+        return "/" not in thing.name  # a car's body stands for its wheels
     return thing.collider.kind != "none" and (thing.motion == "free" or thing.instance != NO_INSTANCE)
 
 
@@ -371,3 +431,29 @@ def _note_touched(pairs: npt.NDArray[np.int32], kinds: npt.NDArray[np.int64], to
             touched[second] = True
         elif second == _CAR and first >= 0:
             touched[first] = True
+
+
+class MujocoBodiesEngine(BodyEngine[Bodies]):
+    """The part of an engine that moves bodies by MuJoCo, the cars of a scene among them.
+
+    Attributes:
+        things: as in `Engine`; the scene's cars are among the scene's things, the car's parts come last.
+        names: of the things, in their order.
+    """
+
+    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+        """Make the bodies."""
+        self.scene, others = read_other_cars(scene)
+        self._bodies = Bodies(self.scene, vehicle, start, others)
+        self._car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
+        self.things = (*self.scene.things, *self._car)
+        self.names = tuple(thing.name for thing in self.things)
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+        return self._moved().step_size
+
+    def car_states(self) -> Mapping[str, VehicleState]:
+        """How the cars of the scene move now, by name: see `EngineWithCars.car_states`."""
+        return self._moved().car_states()

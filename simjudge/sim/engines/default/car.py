@@ -1,4 +1,4 @@
-"""The car in MuJoCo: a body on four sprung wheels, steering, motor and brakes, and who bumps into whom.
+"""Cars in MuJoCo: a body on four sprung wheels, steering, motor and brakes, and who bumps into whom.
 
 * Tyres: see `tyres`; the ground sees a wheel as an ellipsoid, which touches it in one point.
 * Motor and speed controller as in Chrono's ARTcar: torque = throttle x stall torque x (1 - speed / no-load speed),
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import mujoco
 import numpy as np
@@ -23,16 +24,16 @@ from simjudge.sim.vehicle.vehicle import VEHICLE, WHEELS, Command, Vehicle, Vehi
 
 STATIC = 1  # Bit of static things
 FREE = 2  # Bit of free things
-BODY = 4  # Bit of the car's body
-TYRE = 8  # Bit of the car's tyres, which the ground alone feels
-WHEEL = 16  # Bit of the car's wheels, which free things alone feel
+BODY = 4  # Bit of cars' bodies
+TYRE = 8  # Bit of cars' tyres, which the ground alone feels
+WHEEL = 16  # Bit of cars' wheels, which free things and other cars alone feel
 GROUND = 32  # Bit of ground that is not flat, which tyres feel by themselves (see `tyres`)
 _OTHERS = {
     STATIC: FREE | BODY | TYRE,
     FREE: STATIC | FREE | BODY | WHEEL,
-    BODY: STATIC | FREE,
+    BODY: STATIC | FREE | BODY | WHEEL,
     TYRE: STATIC,
-    WHEEL: FREE,
+    WHEEL: FREE | BODY | WHEEL,
     GROUND: FREE | BODY,
 }
 # Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight.
@@ -59,16 +60,16 @@ _DRY_TIME = (0.004, 1.0)  # Time constant (s) and damping ratio (MuJoCo's solref
 _DRY = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 
 
-def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> None:
+def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float, car_name: str = VEHICLE) -> None:
     """Add a car to a model (gravity: m/s^2)."""
     x, y, z, w = start.orientation
-    body = spec.worldbody.add_body(name=VEHICLE, pos=start.position, quat=[w, x, y, z])
-    body.add_freejoint(name=VEHICLE)
+    body = spec.worldbody.add_body(name=car_name, pos=start.position, quat=[w, x, y, z])
+    body.add_freejoint(name=car_name)
     body.explicitinertial, body.mass = True, car.mass - 4 * car.wheel_mass
     body.ipos, body.inertia = car.centre_of_mass, car.inertia
     centre, size = body_box(car)
     body.add_geom(
-        name=VEHICLE,
+        name=car_name,
         type=mujoco.mjtGeom.mjGEOM_BOX,
         pos=centre,
         size=[side / 2 for side in size],
@@ -77,11 +78,13 @@ def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> N
         priority=1,
         **collision_bits(BODY),
     )
-    motor = spec.add_tendon(name="motor")
+    motor = spec.add_tendon(name=f"{car_name}/motor")
     for name in WHEELS:
         _add_wheel(spec, body, name, car, gravity)
-        motor.wrap_joint(f"spin_{name}", 1 / (4 * car.gear_ratio))
-    engine = spec.add_actuator(name="motor", target="motor", trntype=mujoco.mjtTrn.mjTRN_TENDON)
+        motor.wrap_joint(f"{car_name}/spin_{name}", 1 / (4 * car.gear_ratio))
+    for one, other in combinations(WHEELS, 2):  # wheels meet those of other cars, not each other
+        spec.add_exclude(bodyname1=f"{car_name}/wheel_{one}", bodyname2=f"{car_name}/wheel_{other}")
+    engine = spec.add_actuator(name=motor.name, target=motor.name, trntype=mujoco.mjtTrn.mjTRN_TENDON)
     top = car.top_wheel_speed / car.gear_ratio
     engine.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
     engine.gainprm[:3] = [car.stall_torque, 0, -car.stall_torque / top]
@@ -93,14 +96,14 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
     """One wheel: up and down on its spring, about the steering axis if it is a front one, and about its axle."""
     front, side = name.startswith("front"), 1 if name.endswith("left") else -1
     wheel = body.add_body(
-        name=f"{VEHICLE}/wheel_{name}", pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius]
+        name=f"{body.name}/wheel_{name}", pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius]
     )
     wheel.explicitinertial, wheel.mass = True, car.wheel_mass
     across = car.wheel_inertia / 2 + car.wheel_mass * car.wheel_width**2 / 12
     wheel.ipos, wheel.inertia = [0, 0, 0], [across, car.wheel_inertia, across]
     load = load_at_rest(car, name, gravity)
     wheel.add_joint(
-        name=f"spring_{name}",
+        name=f"{body.name}/spring_{name}",
         type=mujoco.mjtJoint.mjJNT_SLIDE,
         axis=[0, 0, 1],
         stiffness=car.suspension_stiffness,
@@ -111,13 +114,15 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
     )
     if front:
         scale = across / _SERVO_WHEEL
-        joint = wheel.add_joint(name=f"steer_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+        joint = wheel.add_joint(name=f"{body.name}/steer_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
         joint.armature = scale * _SERVO_INERTIA
-        servo = spec.add_actuator(name=f"steer_{name}", target=f"steer_{name}", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo = spec.add_actuator(
+            name=f"{body.name}/steer_{name}", target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT
+        )
         servo.set_to_position(kp=scale * _SERVO_STIFFNESS, dampratio=1)
         servo.forcelimited, servo.forcerange = True, [-scale * _SERVO_TORQUE, scale * _SERVO_TORQUE]
     wheel.add_joint(
-        name=f"spin_{name}",
+        name=f"{body.name}/spin_{name}",
         type=mujoco.mjtJoint.mjJNT_HINGE,
         axis=[0, 1, 0],
         frictionloss=car.rolling_resistance * load * car.wheel_radius,
@@ -125,8 +130,8 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
         solimp_friction=_DRY,
     )
     for kind, geom, friction in (
-        (TYRE, f"{VEHICLE}/tyre_{name}", 0.0),
-        (WHEEL, f"{VEHICLE}/wheel_{name}", car.friction),
+        (TYRE, f"{body.name}/tyre_{name}", 0.0),
+        (WHEEL, f"{body.name}/wheel_{name}", car.friction),
     ):
         wheel.add_geom(
             name=geom,
@@ -147,31 +152,48 @@ def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
     return (share * (car.mass - 4 * car.wheel_mass) + car.wheel_mass) * gravity
 
 
+def step_cars(model: mujoco.MjModel, data: mujoco.MjData, cars: Sequence[Car]) -> None:
+    """One step of physics for all there is, cars among it."""
+    for car in cars:
+        car.prepare_step()
+    mujoco.mj_step1(model, data)
+    for car in cars:
+        car.tyres.push()
+    mujoco.mj_step2(model, data)
+    for car in cars:
+        car.tyres.weigh()
+
+
 class Car:
-    """The car of a compiled model: takes what the driver does, says how it moves."""
+    """A car of a compiled model: takes what the driver does, says how it moves."""
 
     def __init__(
-        self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle, things: Sequence[Thing] = ()
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        vehicle: Vehicle,
+        things: Sequence[Thing] = (),
+        name: str = VEHICLE,
     ) -> None:
-        self.vehicle = vehicle
+        self.vehicle, self._name = vehicle, name
         self._model, self._data = model, data
-        base = model.joint(VEHICLE)
+        base = model.joint(name)
         self._qpos, self._qvel = int(base.qposadr[0]), int(base.dofadr[0])
-        self._spin = np.array([model.joint(f"spin_{name}").dofadr[0] for name in WHEELS])
-        self._springs = np.array([model.joint(f"spring_{name}").qposadr[0] for name in WHEELS])
-        self._steer = np.array([model.joint(f"steer_{name}").qposadr[0] for name in WHEELS[:2]])
+        self._spin = np.array([model.joint(f"{name}/spin_{wheel}").dofadr[0] for wheel in WHEELS])
+        self._springs = np.array([model.joint(f"{name}/spring_{wheel}").qposadr[0] for wheel in WHEELS])
+        self._steer = np.array([model.joint(f"{name}/steer_{wheel}").qposadr[0] for wheel in WHEELS[:2]])
         inside = [index for index in range(model.nv) if model.body_rootid[model.dof_bodyid[index]] == self.root]
         self._dofs = np.array(inside)
-        self._servos = np.array([model.actuator(f"steer_{name}").id for name in WHEELS[:2]])
-        self._motor = int(model.actuator("motor").id)
+        self._servos = np.array([model.actuator(f"{name}/steer_{wheel}").id for wheel in WHEELS[:2]])
+        self._motor = int(model.actuator(f"{name}/motor").id)
         self._rolling = model.dof_frictionloss[self._spin].copy()
-        self._tyres = Tyres(
+        self.tyres = Tyres(
             model,
             data,
             vehicle,
-            [model.body(f"{VEHICLE}/wheel_{name}").id for name in WHEELS],
-            [model.geom(f"{VEHICLE}/tyre_{name}").id for name in WHEELS],
-            [load_at_rest(vehicle, name, -model.opt.gravity[2]) for name in WHEELS],
+            [model.body(f"{name}/wheel_{wheel}").id for wheel in WHEELS],
+            [model.geom(f"{name}/tyre_{wheel}").id for wheel in WHEELS],
+            [load_at_rest(vehicle, wheel, -model.opt.gravity[2]) for wheel in WHEELS],
             pack_grounds(things),
         )
         self.start()
@@ -179,13 +201,13 @@ class Car:
     @property
     def root(self) -> int:
         """The number of the car's body, the root of its wheels."""
-        return int(self._model.body(VEHICLE).id)
+        return int(self._model.body(self._name).id)
 
     def start(self) -> None:
         """Nothing is pressed, the wheels are straight."""
         self._target, self._angle = 0.0, 0.0
         self._before: FloatArray | None = None
-        self._tyres.rest()
+        self.tyres.rest()
         self.drive(Command())
 
     def drive(self, command: Command) -> None:
@@ -194,14 +216,10 @@ class Car:
         self._data.ctrl[self._motor] = command.throttle
         self._model.dof_frictionloss[self._spin] = self._rolling + command.braking * self.vehicle.brake_torque
 
-    def step(self) -> None:
-        """One step of physics for all there is."""
+    def prepare_step(self) -> None:
+        """Turn the servo, before a step of physics."""
         self._turn_servo()
         self._before = self._data.qvel[self._qvel : self._qvel + 3].copy()
-        mujoco.mj_step1(self._model, self._data)
-        self._tyres.push()
-        mujoco.mj_step2(self._model, self._data)
-        self._tyres.weigh()
 
     def _turn_servo(self) -> None:
         most = self.vehicle.steering_rate * self._model.opt.timestep
@@ -215,7 +233,7 @@ class Car:
         self._data.qpos[self._springs] = 0
         self._data.qvel[self._dofs] = 0
         self._before = None
-        self._tyres.rest()
+        self.tyres.rest()
 
     def state(self, time: float) -> VehicleState:
         """How the car moves (time: simulated seconds)."""

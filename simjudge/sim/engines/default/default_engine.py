@@ -11,8 +11,8 @@ from numba import njit
 
 from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.default.bodies import Bodies
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.default.bodies import MujocoBodiesEngine
 from simjudge.sim.engines.default.light import Light, make_tracer
 from simjudge.sim.engines.default.packed import Floats, world_vertices
 from simjudge.sim.engines.default.variant import choose_variant, describe_variant
@@ -22,10 +22,10 @@ from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.vehicle.vehicle import Vehicle, car_things
+from simjudge.sim.vehicle.vehicle import Vehicle
 
 
-class DefaultEngine(BodyEngine[Bodies]):
+class DefaultEngine(MujocoBodiesEngine):
     """A scene, perhaps with a car in it; see `simjudge.sim.engines.contract.Engine`.
 
     Args:
@@ -38,11 +38,7 @@ class DefaultEngine(BodyEngine[Bodies]):
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Make the bodies; light comes when something is seen."""
-        self.scene = scene
-        self._bodies = Bodies(scene, vehicle, start)
-        self._car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
-        self.things = (*scene.things, *self._car)
-        self.names = tuple(thing.name for thing in self.things)
+        super().__init__(scene, vehicle, start)
         self._light: Light | None = None
         self._resting: RestingRays | None = None
         self._timed: TimedRays | None = None
@@ -51,11 +47,6 @@ class DefaultEngine(BodyEngine[Bodies]):
     def variant(self) -> str:
         """What it runs on, for people."""
         return f"MuJoCo {mujoco.__version__}, {describe_variant(choose_variant())}"
-
-    @property
-    def step_size(self) -> float:
-        """Seconds of one step of physics."""
-        return self._moved().step_size
 
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1

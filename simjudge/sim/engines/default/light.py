@@ -175,7 +175,7 @@ class Light:
         self._at = [thing.pose for thing in self._things]
         self._rotations = np.array([pose.rotation_matrix() for pose in self._at]).reshape(-1, 3, 3)
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
-        moving = [index >= len(scene.things) or part.motion == "scripted" for index, part in parts]
+        moving = [index >= len(scene.things) or part.motion in {"scripted", "driven"} for index, part in parts]
         self._tracer = make_tracer(self._things, packed.first_face, moving)
         self._stands = [
             not moves and part.surface.refractive_index is None for moves, (_, part) in zip(moving, parts, strict=True)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.default.bodies import Bodies
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.default.bodies import MujocoBodiesEngine
 from simjudge.sim.engines.mujoco.gl_pictures import GlPictures, Pinhole
 from simjudge.sim.engines.mujoco.visual_model import build_visual_model
 from simjudge.sim.engines.pinhole_pictures import (
@@ -32,10 +32,10 @@ from simjudge.sim.engines.still_engine import ThingRays, labels_of_rays
 from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.vehicle.vehicle import Vehicle, car_things
+from simjudge.sim.vehicle.vehicle import Vehicle
 
 
-class MujocoEngine(BodyEngine[Bodies]):
+class MujocoEngine(MujocoBodiesEngine):
     """A scene, perhaps with a car in it; see `simjudge.sim.engines.contract.Engine`.
 
     Args:
@@ -47,11 +47,7 @@ class MujocoEngine(BodyEngine[Bodies]):
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Make the bodies; OpenGL comes when a picture is taken."""
-        self.scene = scene
-        self._bodies = Bodies(scene, vehicle, start)
-        car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
-        self.things = (*scene.things, *car)
-        self.names = tuple(thing.name for thing in self.things)
+        super().__init__(scene, vehicle, start)
         self._home = {thing.name: thing.pose for thing in self.things}
         self._rays = ThingRays(self.things)
         self._timed = ThingRays([as_lidars_meet_it(thing) for thing in self.things])
@@ -66,11 +62,6 @@ class MujocoEngine(BodyEngine[Bodies]):
     def variant(self) -> str:
         """What it runs on, for people."""
         return f"MuJoCo {mujoco.__version__}, its own renderer"
-
-    @property
-    def step_size(self) -> float:
-        """Seconds of one step of physics."""
-        return self._moved().step_size
 
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1

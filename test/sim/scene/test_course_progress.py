@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.course import CourseProgress
+from simjudge.sim.scene.course_progress import CourseProgress
 from simjudge.sim.scene.model import Course
 
 BEND = Course(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 3.0]]), 1.0)

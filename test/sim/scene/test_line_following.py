@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.driving.course import CourseProgress, follow_line
+from simjudge.sim.scene.course_progress import CourseProgress, follow_line
 from simjudge.sim.scene.model import Course
 
 

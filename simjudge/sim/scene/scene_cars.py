@@ -1,0 +1,113 @@
+"""The other cars of a scene: where they start, and the routes that they drive."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.documents import Location
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.pose_text import read_trajectory
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.sim.scene.forms import Forms
+from simjudge.sim.scene.ground import Ground, build_line, offset_line, resample
+from simjudge.sim.scene.model import NO_INSTANCE, CarRoute, Course, SceneCar, Thing
+from simjudge.sim.scene.scene_fields import MOST_INSTANCES
+from simjudge.sim.scene.scene_file import CarDriveFields, SceneCarFields, SceneDocument
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_AHEAD = 2000.0  # Metres of a line straight ahead
+_STEP = 0.1  # Metres between the points of a recorded line
+_BACKWARDS = 0.1  # Share of a trajectory's length that may be driven backwards: noise of poses at rest
+
+
+def build_cars(
+    document: SceneDocument, forms: Forms, course: Course | None, things: tuple[Thing, ...]
+) -> tuple[SceneCar, ...]:
+    """The other cars of a scene with a course and some things; labelled ones get the instance ids after these."""
+    file, ground, cars = document.content, Ground.of(things), list[SceneCar]()
+    following = 1 + max((thing.instance for thing in things), default=NO_INSTANCE)
+    for name, fields in file.cars.items():
+        location = ("cars", name)
+        if not _NAME.fullmatch(name):
+            message = "its topics are called so: letters, digits and underscores are needed, a letter first"
+            raise document.error(location, message)
+        class_id = forms.class_id(fields.class_, (*location, "class"))
+        counted = forms.is_counted(class_id)
+        if counted and following > MOST_INSTANCES:
+            raise document.error(location, f"more than {MOST_INSTANCES} things with a class; place fewer")
+        route, start = None, fields.pose()
+        if fields.drive is not None:
+            route = _route(document, fields.drive, course, start, (*location, "drive"))
+        if route is not None and fields.at is None:
+            start = _start_on(document, route, fields, location)
+        instance = following if counted else NO_INSTANCE
+        following += counted
+        cars.append(
+            SceneCar(
+                name, fields.vehicle or file.vehicle, ground.stand(start), route, fields.colour, class_id, instance
+            )
+        )
+    return tuple(cars)
+
+
+def _start_on(document: SceneDocument, route: CarRoute, fields: SceneCarFields, location: Location) -> Pose:
+    along = fields.start or 0.0
+    if not along < route.length:
+        raise document.error(
+            (*location, "start"), f"{along:g} m is beyond its line, which is {route.length:.1f} m long"
+        )
+    return route.course.pose_at(along)
+
+
+def _route(
+    document: SceneDocument, fields: CarDriveFields, course: Course | None, start: Pose, location: Location
+) -> CarRoute:
+    if fields.file is not None:
+        return _recorded_route(document, fields, (*location, "file"))
+    if fields.along == "ahead":
+        x, y, _ = start.to_world([_AHEAD, 0.0, 0.0]).tolist()
+        line, closed = resample(np.array([start.position[:2], (x, y)]), 1.0), False
+    elif fields.path is not None:
+        line, closed = build_line(document, fields.path, (*location, "path")), fields.path.closed
+    elif course is not None:
+        line, closed = course.centre_line, course.closed
+    else:
+        raise document.error((*location, "along"), "the scene has no course; give a path instead")
+    speeds = [(0.0, 0.0), *fields.speeds] if fields.speeds is not None else [(0.0, fields.speed or 0.0)]
+    return CarRoute(_course(line, fields.left, closed=closed), np.array(speeds))
+
+
+def _course(line: FloatArray, left: float, *, closed: bool = False) -> Course:
+    return Course(offset_line(line, left, closed=closed) if left else line, 0.0, closed=closed)
+
+
+def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: Location) -> CarRoute:
+    try:
+        trajectory, _ = read_trajectory(str(fields.file))
+    except SimjudgeError as error:
+        raise document.error(location, str(error)) from error
+    if not trajectory.is_timed:
+        raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
+    flat = trajectory.position[:, :2]
+    steps = np.diff(flat, axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    if not lengths.sum() > _STEP:
+        raise document.error(location, f"{fields.file} does not move; leave drive out, and give at")
+    backwards = lengths[np.einsum("ij,ij->i", steps, _ahead(trajectory)[:-1]) < 0].sum() / lengths.sum()
+    if backwards > _BACKWARDS:
+        message = f"{fields.file} goes backwards for {100 * backwards:.0f} % of its way; these drivers only drive ahead"
+        raise document.error(location, message)
+    time = (trajectory.stamp - trajectory.stamp[0]) / 1e9
+    along = np.concatenate([[0.0], np.cumsum(lengths)])
+    line = resample(flat[np.concatenate([[True], lengths > 0])], _STEP)
+    schedule = np.stack([time, along, np.gradient(along, time)], 1)
+    return CarRoute(_course(line, fields.left), np.zeros((1, 2)), schedule)
+
+
+def _ahead(trajectory: Trajectory) -> FloatArray:
+    """The direction of the x axis from above at each pose, (N, 2)."""
+    x, y, z, w = trajectory.orientation.T
+    return np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z)], 1)

@@ -1,0 +1,124 @@
+"""The cars of a scene as its file has them."""
+
+import numpy as np
+import pytest
+import yaml
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.sim.scene.read import read_scene, scene_digest
+from simjudge.sim.vehicle.other_cars import read_other_cars
+
+CAR = {"at": [1, 2], "yaw": 90}
+
+
+def lab(tmp_path, **cars):
+    path = tmp_path / "cars.yaml"
+    path.write_text(yaml.safe_dump({"extends": "lab", "classes": {3: "car"}, "cars": cars}))
+    return path
+
+
+def tum(tmp_path, rows):
+    (tmp_path / "it.tum").write_text("".join(" ".join(f"{value:.6f}" for value in row) + "\n" for row in rows))
+    return "it.tum"
+
+
+def test_a_parked_car_stands_where_it_is_said(tmp_path):
+    scene = read_scene(lab(tmp_path, it=CAR | {"class": "car", "colour": "#ff0000"}))
+    (car,) = scene.cars
+    assert (car.name, car.route, car.class_id, car.colour) == ("it", None, 3, (1.0, 0.0, 0.0))
+    assert car.start.position == (1, 2, 0)
+    assert car.start.angles()[0] == pytest.approx(np.pi / 2)
+    assert car.instance == max(thing.instance for thing in scene.things) + 1
+    whole, _ = read_other_cars(scene)
+    assert len(whole.things) == len(scene.things) + 5
+    body = whole.things[len(scene.things)]
+    assert (body.name, body.motion, body.class_id, body.instance) == ("it", "driven", 3, car.instance)
+    assert (body.surface.texture == [1, 0, 0]).all(-1).any()
+
+
+def test_a_car_without_a_class_is_not_counted(tmp_path):
+    (car,) = read_scene(lab(tmp_path, it=CAR)).cars
+    assert (car.class_id, car.instance) == (0, 0)
+
+
+def test_a_car_on_the_course_starts_along_it_and_to_its_left(tmp_path):
+    drive = {"along": "course", "speed": 1, "left": 0.3}
+    scene = read_scene(lab(tmp_path, it={"start": 2, "drive": drive}))
+    (car,), course = scene.cars, scene.course
+    on_course = course.pose_at(2.0)
+    x, y, _ = on_course.to_body(car.start.position)
+    assert abs(x) < 0.15
+    assert y == pytest.approx(0.3, abs=0.02)
+    assert car.route.speeds.tolist() == [[0, 1]]
+
+
+def test_a_recorded_trajectory_is_a_line_and_how_far_along_by_time(tmp_path):
+    rows = [(5 + 0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
+    (car,) = read_scene(lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})).cars
+    assert car.start.position == pytest.approx((0, 1, 0))
+    time, along, speed = car.route.schedule.T
+    assert time == pytest.approx(np.arange(50) * 0.1)
+    assert along == pytest.approx(np.arange(50) * 0.05)
+    assert speed == pytest.approx(0.5)
+
+
+def test_a_recorded_trajectory_is_part_of_what_a_scene_is(tmp_path):
+    rows = [(0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
+    path = lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})
+    before = scene_digest(path)
+    tum(tmp_path, [(t, x, 2, *rest) for t, x, _, *rest in rows])
+    assert scene_digest(path) != before
+
+
+BACK = [(0.1 * k, -0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
+AT_REST = [(0.1 * k, 0, 1, 0, 0, 0, 0, 1) for k in range(50)]
+COURSE = {"along": "course", "speed": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, r"cars\.it\.at: \[x, y\] is needed, where it starts; nothing is given"),
+        ({"drive": {"along": "ahead", "speed": 1}}, r"cars\.it\.at: \[x, y\] is needed"),
+        ({"drive": {"along": "course"}}, r"cars\.it\.drive: a drive needs one of speed, speeds; none is given"),
+        ({"drive": {"speed": 1}}, r"cars\.it\.drive: a drive needs one of along, path, file; none is given"),
+        ({"drive": {"along": "corse", "speed": 1}}, r"cars\.it\.drive\.along: "),
+        ({"drive": {"file": "it.tum", "speed": 1}}, r"drive\.speed: the trajectory says it"),
+        ({"drive": {"along": "course", "speeds": [[1, 1], [1, 0]]}}, r"drive\.speeds: each time must be later"),
+        ({"drive": COURSE, "at": [0, 0], "start": 1}, r"cars\.it\.start: the pose says where it starts"),
+        ({"drive": COURSE, "yaw": 10}, r"cars\.it\.yaw: it starts along its line; give at as well"),
+        ({"drive": COURSE, "start": 1000}, r"cars\.it\.start: 1000 m is beyond its line, which is \d+\.\d m long"),
+        (CAR | {"class": "bus"}, r"cars\.it\.class: .*bus"),
+        ({"drive": {"file": "it.tum"}}, r"drive\.file: .*it\.tum: does not exist"),
+        ({"drive": {"file": BACK}}, r"goes backwards for 100 % of its way"),
+        ({"drive": {"file": AT_REST}}, r"does not move; leave drive out, and give at"),
+    ],
+)
+def test_what_is_no_car_is_one_line(tmp_path, fields, words):
+    if isinstance(fields.get("drive", {}).get("file"), list):
+        fields = {"drive": {"file": tum(tmp_path, fields["drive"]["file"])}}
+    with pytest.raises(SimjudgeError, match=words) as error:
+        read_scene(lab(tmp_path, it=fields))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["vehicle", "it-2", "2nd", "a b"])
+def test_names_of_cars_are_those_of_topics(tmp_path, name):
+    with pytest.raises(SimjudgeError, match=name):
+        read_scene(lab(tmp_path, **{name: CAR}))
+
+
+def test_a_car_called_as_a_thing_is_refused(tmp_path):
+    with pytest.raises(SimjudgeError, match="floor: two things have this name"):
+        read_scene(lab(tmp_path, floor=CAR))
+
+
+def test_a_vehicle_that_is_not_there_is_named_with_its_car(tmp_path):
+    with pytest.raises(SimjudgeError, match=r"cars\.yaml: cars: it: .*nothing"):
+        read_other_cars(read_scene(lab(tmp_path, it=CAR | {"vehicle": "nothing"})))
+
+
+def test_a_speed_that_the_vehicle_cannot_reach_is_refused(tmp_path):
+    given = {"drive": {"along": "course", "speed": 40}}
+    with pytest.raises(SimjudgeError, match=r"it: drives at 40\.0 m/s, and art1 can do \d\.\d"):
+        read_other_cars(read_scene(lab(tmp_path, it=given)))

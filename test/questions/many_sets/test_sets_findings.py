@@ -10,6 +10,7 @@ from many_sets_results import write_many_sets
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.questions.many_sets import sets_findings
 from simjudge.questions.many_sets.result import ManySetsResult, NamedSet, SetsComparison
 from simjudge.questions.many_sets.sets_findings import (
     StudiedNets,
@@ -227,6 +228,15 @@ def test_every_part_is_named_beside_its_findings(tmp_path):
         "all_vs_all: contexts without overlap",
     ]
     assert (tmp_path / "out" / FINDINGS).is_file()
+
+
+def test_a_sweep_is_named_with_its_net(tmp_path, monkeypatch):
+    monkeypatch.setattr(sets_findings, "load_result", lambda _: swept((0.9, 0.7, 0.5, 0.6, 0.4), [0.1] * 5))
+    found = find_sets({"sweep": {"net_sim": "a", "net_real": "b"}}, tmp_path / "out")
+    assert [each.name for each in found][::4] == [
+        "sweep of net_sim: overlap along theta",
+        "sweep of net_real: overlap along theta",
+    ]
 
 
 def test_what_is_no_part_or_no_comparison_is_refused(tmp_path):

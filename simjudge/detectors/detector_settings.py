@@ -148,6 +148,14 @@ class TrainingSettings(ReadSettings, panel="Training"):
     # Images to an optimizer step (nominal batch size, in ultralytics 64), None for the batch: from scratch and for few
     # epochs that learns far faster.
     step: int | None = setting(None, "Images per optimizer step. Default: the batch size.", low=1, high=65_536)
+    # Epochs without a better result on the validation side after which a detector's training ends; None: 100, as
+    # ultralytics has it.
+    patience: int | None = setting(
+        None,
+        "Epochs without improvement on the validation images after which training ends. Default: 100.",
+        low=1,
+        high=100_000,
+    )
     # "cpu", "0", ...; empty for the best there is.
     device: str = setting("", "Device: cpu, 0, ... Default: the best available.", common=True)
     # Learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each image, at the image's own
@@ -177,7 +185,14 @@ class TrainingSettings(ReadSettings, panel="Training"):
             self._check_semantic()
 
     def _check_semantic(self) -> None:
-        given = {"from": self.start, "half": self.half, "keep": self.keep, "step": self.step, "windows": self.windows}
+        given = {
+            "from": self.start,
+            "half": self.half,
+            "keep": self.keep,
+            "patience": self.patience,
+            "step": self.step,
+            "windows": self.windows,
+        }
         for option, value in given.items():
             if value:
                 raise UsageError(f"--{option}: is of detectors; leave it out with --task {SEMANTIC}")

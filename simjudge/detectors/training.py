@@ -225,6 +225,9 @@ def _windowed(split: TrainingSplit, settings: TrainingSettings) -> TrainingSplit
     return replace(split, train=train, valid=valid)
 
 
+_PATIENCE = 100  # Epochs without improvement after which training ends: the default of ultralytics
+
+
 def _run(
     ultralytics: Any,
     folder: Path,
@@ -241,6 +244,7 @@ def _run(
         model.train(
             data=str(folder / "data" / "data.yaml"),
             epochs=settings.epochs,
+            patience=settings.patience or _PATIENCE,
             imgsz=settings.imgsz,
             batch=settings.batch,
             nbs=settings.step or settings.batch,

@@ -135,6 +135,19 @@ def test_ctrl_c_exports_the_best_so_far(tmp_path):
     assert 2 <= len(card["epochs"]) < 500
 
 
+@pytest.mark.long
+@pytest.mark.slow
+def test_training_ends_when_the_validation_side_improves_no_more(tmp_path):
+    out = tmp_path / "m.onnx"
+    done = run(paint(tmp_path / "data", 32), "--out", out, *SMALL, "--epochs", 500, "--batch", 4, "--patience", 1)
+    assert done.returncode == 0, done.stderr
+    card = json.loads(out.with_suffix(".json").read_text())
+    assert not card["stopped_early"], "that a person did so"
+    scores = [epoch["map50_95"] for epoch in card["epochs"]]
+    assert 1 < len(scores) < 500
+    assert scores[-1] <= max(scores[:-1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

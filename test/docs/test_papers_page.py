@@ -59,7 +59,7 @@ def test_every_command_parses(call):
         assert find_file(call[2], STUDY).is_file()
 
 
-@pytest.mark.parametrize("call", ["study run two_nets", "compare A B --theta much --out r", "replay a --lag 3 --out b"])
+@pytest.mark.parametrize("call", ["study run lab", "compare A B --theta much --out r", "replay a --lag 3 --out b"])
 def test_the_parser_refuses_what_is_wrong(call):
     with pytest.raises(Exception, match=r"(?i)missing|invalid|no such option|a valid number"):
         parse(call.split())

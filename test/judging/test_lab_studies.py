@@ -1,55 +1,85 @@
-"""The studies of the papers on the lab and the hall: their files fit the verbs, and a tiny one runs from end to end."""
+"""The study of arXiv 2208.01022 on a lab and a hall: what its file asks for."""
 
+import numpy as np
 import pytest
 
-from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.sets_findings import PARTS
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.run import ONE_JOB
-from simjudge.questions.study.study import VERBS, run_study
+from simjudge.questions.study.study import VERBS
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera_file import read_camera
 
-SETS_OF_STUDY = {
-    "two_nets": (2, 4),
-    "splits": (6, 60),
-    "all_vs_all": (4, 24),
-    "pointwise": (3, 2),
-    "sweep": (2, 0),
-}
-"""Sets, and comparisons of sets for all nets."""
-SIMULATED = {"pointwise"}
-"""Studies of simulated sets alone."""
+COMPARED = {"two_nets": (2, 2, 2), "splits": (6, 2, 30), "all_vs_all": (4, 2, 12), "pointwise": (3, 1, 2)}
+"""Sets, nets, and ordered pairs of each part."""
+
+
+def lab_steps(size="small"):
+    return {step.name: step for step in read_study("lab", VERBS, size).steps}
 
 
 @pytest.mark.parametrize("size", ["tiny", "small", "full"])
-@pytest.mark.parametrize("name", SETS_OF_STUDY)
-def test_their_files_fit_the_verbs_and_say_that_reality_is_a_stand_in(name, size):
-    study = read_study(name, VERBS, size)
-    steps = {step.name: step for step in study.steps}
-    trained = [step for step in study.steps if step.verb == "train"]
-    nets = {"net_sim"} if name in SIMULATED else {"net_sim", "net_real"}
-    assert {step.name for step in trained} == nets
-    if name in SIMULATED:
-        assert not study.stands_in
-        assert set(steps["compared"].arguments["domains"].values()) == {"sim"}
-    else:
-        assert "stand in for the real" in study.stands_in or "stands in for the real" in study.stands_in
-        # Both nets are trained the same way, each on pictures of one domain.
-        sim, real = (dict(step.arguments) for step in trained)
-        assert sim.pop("data") != real.pop("data")
-        assert sim == real
-    if name != "sweep":
-        compared = steps["compared"].arguments
-        count, comparisons = SETS_OF_STUDY[name]
-        assert len(compared["predictions"]) == len(compared["domains"]) == count
-        assert all(set(seen) == nets for seen in compared["predictions"].values())
-        pairs = compared.get("pairs")
-        assert len(nets) * (count * (count - 1) if pairs is None else len(pairs)) == comparisons
+def test_every_part_is_compared_and_found(size):
+    study, steps = read_study("lab", VERBS, size), lab_steps(size)
+    assert "stand in for the real" in study.stands_in
+    assert list(steps["findings"].arguments["compared"]) == list(PARTS)
+    for part, (sets, nets, pairs) in COMPARED.items():
+        compared = steps[part].arguments
+        assert len(compared["predictions"]) == len(compared["domains"]) == sets
+        assert all(len(seen) == nets for seen in compared["predictions"].values())
+        assert len(compared.get("pairs", [None] * sets * (sets - 1))) == pairs
 
 
-def test_the_halls_of_all_against_all_are_no_twins():
+def test_both_nets_are_trained_the_same_way_on_one_domain_each():
+    steps = lab_steps()
+    sim, real = (dict(steps[f"net_{domain}"].arguments) for domain in ("sim", "real"))
+    assert (sim.pop("data").step, real.pop("data").step) == ("pictures_sim", "pictures_real")
+    assert sim == real
+    drawn = [steps[f"pictures_{domain}"].arguments for domain in ("sim", "real")]
+    assert all(pictures["valid"] > 0 for pictures in drawn), "a validation set of its own"
+
+
+def test_the_real_lab_is_driven_and_the_simulated_one_rendered_at_its_poses_with_pose_error():
+    steps = lab_steps()
+    assert steps["RLab"].verb == "drive"
+    replayed = steps["SLab"].arguments
+    assert replayed["recording"].step == "RLab"
+    assert (replayed["noise"], replayed["noise_angle"], replayed["noise_position"]) == (True, 1.0, 0.01)
+    assert "noise" not in steps["exact"].arguments
+
+
+def test_the_halls_are_no_twins():
     """Twins have equal labels, so that contexts without a counterpart could not exist."""
-    steps = {step.name: step.arguments for step in read_study("all_vs_all", VERBS, "small").steps}
-    assert steps["RHall"]["seed"] != steps["SHall"]["seed"]
-    assert steps["compared"]["twins"] == [["RLab", "SLab"]]
+    steps = lab_steps()
+    assert steps["RHall"].arguments["seed"] != steps["SHall"].arguments["seed"]
+    assert steps["all_vs_all"].arguments["twins"] == [["RLab", "SLab"]]
+
+
+def test_all_pairs_of_the_pointwise_part_are_simulated_and_seen_by_net_sim():
+    pointwise = lab_steps()["pointwise"].arguments
+    assert set(pointwise["domains"].values()) == {"sim"}
+    assert {net for seen in pointwise["predictions"].values() for net in seen} == {"net_sim"}
+
+
+@pytest.mark.parametrize("size", ["small", "full"])
+def test_pictures_and_patches_have_the_papers_sizes(size):
+    steps = lab_steps(size)
+    for step in steps.values():
+        if step.verb in ("render", "drive", "replay"):
+            assert tuple(read_camera(step.arguments["camera"]).lens.size) == (1280, 720), step.name
+    for part in COMPARED:
+        assert steps[part].arguments["patch"] == 120
+    swept = steps["sweep-net_sim"].arguments
+    assert (swept["patches"][0], swept["patches"][-1], swept["patch"]) == (80, 180, 120)
+
+
+def test_cones_of_every_scene_are_38_mm_high():
+    scenes = {step.arguments["scene"] for step in lab_steps().values() if "scene" in step.arguments}
+    assert len(scenes) == 6
+    for path in scenes:
+        cones = read_scene(path, seed=3).labelled()
+        assert len(cones) > 20
+        for cone in cones:
+            assert np.ptp(cone.mesh.vertices[:, 2]) == pytest.approx(0.038, abs=1e-5), (path, cone.name)
 
 
 @pytest.mark.parametrize("of", ["learn", "test"])
@@ -59,18 +89,3 @@ def test_brightness_of_the_streets_has_the_real_colours_too(of):
     assert exposed["source"] == steps[f"{of}-white_balance"]["source"]
     assert f"{of}-exposed" in str(brightness["source"])
     assert exposed["match_exposure"] == brightness["match_colours"] == steps[f"{of}-white_balance"]["match_colours"]
-
-
-@pytest.mark.long
-def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
-    pytest.importorskip("ultralytics")
-    result = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
-    compared = load_many_sets(tmp_path / "out" / "compared")
-    assert compared.nets == ("net_sim", "net_real")
-    assert len(compared.comparisons) == 4
-    for each in compared.comparisons:
-        assert each.paired
-        assert each.overall.numbers.overlap_a == 1.0  # the same cones from the same poses
-    assert result.findings["findings"][0].name == "gap of both nets"
-    again = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
-    assert all(step.kept for step in again.steps)

@@ -386,9 +386,9 @@ def _example(example: Example, embedder: FigureEmbedder) -> Markup:
         f"Contexts with their neighbours: {example.a} predicted by {example.b}, net {example.net}",
         *contexts,
         kit.note(
-            "The comparison of this net with the largest gap. Thick frame: a context of the predicted set; beside it "
-            "similar ones of the same set, below similar ones of the predicting set. Boxes: predicted solid, labelled "
-            "dashed."
+            "Contexts are shown of each net's comparison with the largest gap, and of the one with the lowest overlap. "
+            "Thick frame: a context of the predicted set; beside it similar ones of the same set, below similar ones "
+            "of the predicting set. Boxes: predicted solid, labelled dashed."
         ),
     )
 

@@ -269,7 +269,7 @@ def _chosen_frames(judged: JudgedSet, chosen: IntArray, settings: CompareSetting
 
 
 MOST_EXAMPLES = 4
-"""How many comparisons, one a net, are saved with their contexts."""
+"""How many comparisons of the largest gap, one a net, are saved with their contexts."""
 CONTEXTS_A_KIND = 1
 """How many contexts of each kind and class have neighbours; of those without overlap there are `PER_KIND`."""
 
@@ -307,7 +307,7 @@ class ExampleComparison:
 def example_comparisons(
     study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
 ) -> list[ExampleComparison]:
-    """Choose for each net the comparison with the largest gap."""
+    """Choose for each net the comparison with the largest gap, and the one where least overlaps, if not all does."""
     best: dict[str, tuple[float, WantedComparison]] = {}
     for comparison, overall in comparisons:
         if overall.mean_w1 is None:
@@ -316,6 +316,10 @@ def example_comparisons(
         if comparison.net not in best or worth > best[comparison.net][0]:
             best[comparison.net] = (worth, comparison)
     chosen = [pair for _, pair in best.values()][:MOST_EXAMPLES]
+    shares = {pair: overall.overlap_a for pair, overall in comparisons if overall.overlap_a is not None}
+    least = min(shares, key=lambda pair: shares[pair], default=None)
+    if least is not None and shares[least] < 1 and least not in chosen:
+        chosen.append(least)
     return [
         ExampleComparison(str(number), choice.a, choice.b, choice.net, study)
         for number, choice in enumerate(chosen, start=1)

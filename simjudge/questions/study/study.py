@@ -33,8 +33,9 @@ from simjudge.questions.compare.page import sweep_sections, write_report
 from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.compare.words import SetNames
 from simjudge.questions.many_sets.page import sets_sections
-from simjudge.questions.many_sets.result import find_sets, load_many_sets
+from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets
+from simjudge.questions.many_sets.sets_findings import find_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects

@@ -223,6 +223,9 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
 def test_contexts_without_overlap_are_shown_of_either_set(tmp_path):
     compare_many_sets(study_sets(), tmp_path / "out", domains=DOMAINS, **{**SETTINGS, "theta": 0.9})
     saved = load_many_sets(tmp_path / "out")
+    least = min(saved.comparisons, key=lambda each: each.overall.numbers.overlap_a)
+    assert least.overall.numbers.overlap_a < 1
+    assert (least.a, least.b) in {(example.a, example.b) for example in saved.examples}
     alone = load_result(saved.examples[0].folder)
     items, _ = load_gallery(alone, alone.contexts)
     without = [item for item in items if item.kind in ("only_a", "only_b")]

@@ -6,13 +6,13 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from many_sets_results import write_many_sets
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.many_sets.result import (
-    ManySetsResult,
-    NamedSet,
-    SetsComparison,
+from simjudge.questions.many_sets import sets_findings
+from simjudge.questions.many_sets.result import ManySetsResult, NamedSet, SetsComparison
+from simjudge.questions.many_sets.sets_findings import (
     StudiedNets,
     all_findings,
     find_sets,
@@ -22,7 +22,7 @@ from simjudge.questions.many_sets.result import (
     two_nets_findings,
 )
 from simjudge.results.result_header import ResultParameters
-from simjudge.results.saved_result import NO, UNDECIDED, YES, Curve, Result, ResultEntry
+from simjudge.results.saved_result import FINDINGS, NO, UNDECIDED, YES, Curve, Result, ResultEntry
 
 NETS = StudiedNets("net_sim", "net_real")
 
@@ -124,16 +124,24 @@ PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
 
 
 @pytest.mark.parametrize(
-    ("w1", "expected"), [((0.02, 0.05, 0.3), YES), ((0.05, 0.02, 0.3), NO), ((None, 0.02, 0.3), UNDECIDED)]
+    ("w1", "across", "within"),
+    [
+        ((0.03, 0.05, 0.3), YES, YES),
+        ((0.05, 0.03, 0.3), YES, NO),
+        ((0.03, 0.05, 0.09), NO, YES),  # above both, but not by more than the margin
+        ((0.01, 0.02, 0.3), YES, UNDECIDED),  # noise is 0.02: chance alone gives as much as either
+        ((0.02, 0.01, 0.3), YES, UNDECIDED),
+        ((None, 0.03, 0.3), UNDECIDED, UNDECIDED),
+    ],
 )
-def test_splits_order_the_kinds_of_pairs(w1, expected):
+def test_splits_order_the_kinds_of_pairs(w1, across, within):
     kinds = ("sim-sim", "real-real", "real-sim")
     numbers = {
         (kind, "net_sim"): entry(value, overlap_a=0.5 if kind == "real-sim" else 0.6)
         for kind, value in zip(kinds, w1, strict=True)
     }
     numbers |= {(kind, "net_real"): entry(0.03) for kind in kinds}
-    assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [expected, YES, YES]
+    assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [across, within, YES, YES]
 
 
 def test_a_real_net_whose_kinds_differ_is_not_alike():
@@ -156,10 +164,13 @@ def test_all_against_all():
         for net in ("net_sim", "net_real")
     }
     found = list(all_findings(result(PARTS, numbers), NETS))
-    assert agreed(found) == [YES, YES]
-    assert found[1].here.startswith("2 of 12 pairs below 0.2; lowest 0.100")
+    assert agreed(found) == [YES, YES, YES]
+    assert found[1].here == "2 of 12 pairs below 0.2; lowest 0.100 (S1 by S2)"
+    assert found[2].here.startswith("in 12 of 12 pairs; most: S1 by S2 90 %, S2 by S1 90 %, R1 by R2 60 %")
     nothing = {key: entry(0.1, overlap_a=None) for key in numbers}
-    assert agreed(all_findings(result(PARTS, nothing), NETS))[1] == UNDECIDED
+    assert agreed(all_findings(result(PARTS, nothing), NETS))[1:] == [UNDECIDED, UNDECIDED]
+    same = {key: entry(0.1, overlap_a=1.0) for key in numbers}
+    assert agreed(all_findings(result(PARTS, same), NETS))[1:] == [NO, NO]
 
 
 def test_pointwise_is_above_w1_for_all_classes_or_not():
@@ -187,11 +198,11 @@ def test_pointwise_needs_simulated_twins(twin, paired):
         list(pointwise_findings(result(sets, numbers, [entry(0.1)], paired=paired), NETS))
 
 
-def swept(shares, excess):
+def swept(shares, excess, batches=(9.0, 7.0, 5.0, 6.0, 4.0)):
     points = [(theta, (30, 30)) for theta in (0.5, 0.7, 0.8)] + [(0.8, (patch, patch)) for patch in (20, 40)]
     curves = [
-        Curve(theta, patch, (entry(more, overlap_a=share),))
-        for (theta, patch), share, more in zip(points, shares, excess, strict=True)
+        Curve(theta, patch, (entry(more, overlap_a=share, mean_batch_a=batch),))
+        for (theta, patch), share, more, batch in zip(points, shares, excess, batches, strict=True)
     ]
     return Result("swept", Path("swept"), {}, None, (), None, tuple(curves))
 
@@ -199,28 +210,40 @@ def swept(shares, excess):
 def test_a_sweep_falls_along_both_axes_while_w1_stays():
     found = list(sweep_findings(swept((0.9, 0.7, 0.5, 0.6, 0.4), (0.10, 0.11, 0.12, 0.12, 0.10))))
     assert agreed(found) == [YES, YES, YES, YES]
-    assert found[0].here == "O_A 0.900 at 0.5 to 0.500 at 0.8"
+    assert found[0].here == "O_A 0.900 at 0.5 to 0.500 at 0.8, batches 9.0 to 5.0"
     assert found[1].here == "W1 0.100 (noise 0.020) to 0.120 (noise 0.020), largest less smallest 0.020"
-    assert found[2].here == "O_A 0.600 at 20 to 0.400 at 40"
+    assert found[2].here == "O_A 0.600 at 20 to 0.400 at 40, batches 6.0 to 4.0"
     found = list(sweep_findings(swept((0.5, 0.7, 0.9, 0.8, 0.95), (0.10, 0.11, 0.30, 0.12, 0.10))))
     assert agreed(found) == [NO, NO, NO, NO]
+    growing = list(sweep_findings(swept((0.9, 0.7, 0.5, 0.6, 0.4), [0.1] * 5, (4.0, 4.5, 5.0, 6.0, 4.0))))
+    assert agreed(growing) == [NO, YES, YES, YES], "batches grow along theta"
 
 
-def test_what_is_no_study_or_no_comparison_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="study two: one of two_nets, splits"):
-        find_sets(tmp_path, tmp_path / "out", study="two")
+def test_every_part_is_named_beside_its_findings(tmp_path):
+    write_many_sets(tmp_path / "all")
+    found = find_sets({"all_vs_all": tmp_path / "all"}, tmp_path / "out", net_sim="Net_sim", net_real="Net_real")
+    assert [each.name for each in found] == [
+        "all_vs_all: Net_sim, within a domain",
+        "all_vs_all: overlap of unlike places",
+        "all_vs_all: contexts without overlap",
+    ]
+    assert (tmp_path / "out" / FINDINGS).is_file()
+
+
+def test_a_sweep_is_named_with_its_net(tmp_path, monkeypatch):
+    monkeypatch.setattr(sets_findings, "load_result", lambda _: swept((0.9, 0.7, 0.5, 0.6, 0.4), [0.1] * 5))
+    found = find_sets({"sweep": {"net_sim": "a", "net_real": "b"}}, tmp_path / "out")
+    assert [each.name for each in found][::4] == [
+        "sweep of net_sim: overlap along theta",
+        "sweep of net_real: overlap along theta",
+    ]
+
+
+def test_what_is_no_part_or_no_comparison_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"compared: split is no part of the study.*splits"):
+        find_sets({"split": tmp_path}, tmp_path / "out")
     with pytest.raises(SimjudgeError, match=r"sets\.json"):
-        find_sets(tmp_path, tmp_path / "out", study="splits")
+        find_sets({"splits": tmp_path}, tmp_path / "out")
+    kinds = [(k, n) for k in ("real-real", "real-sim", "sim-sim") for n in ("net_sim", "net_real")]
     with pytest.raises(SimjudgeError, match="one real set is needed, not 2"):
-        list(
-            two_nets_findings(
-                result(
-                    PARTS,
-                    dict.fromkeys(
-                        [(k, n) for k in ("real-real", "real-sim", "sim-sim") for n in ("net_sim", "net_real")],
-                        entry(0.1),
-                    ),
-                ),
-                NETS,
-            )
-        )
+        list(two_nets_findings(result(PARTS, dict.fromkeys(kinds, entry(0.1))), NETS))

@@ -1,11 +1,15 @@
 """The studies of the papers on the lab and the hall: their files fit the verbs, and a tiny one runs from end to end."""
 
+import numpy as np
 import pytest
 
+from simjudge.core.installed import STUDY, find_file
 from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import VERBS, run_study
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.filtering import Bend
 
 SETS_OF_STUDY = {
     "two_nets": (2, 4),
@@ -59,6 +63,22 @@ def test_brightness_of_the_streets_has_the_real_colours_too(of):
     assert exposed["source"] == steps[f"{of}-white_balance"]["source"]
     assert f"{of}-exposed" in str(brightness["source"])
     assert exposed["match_exposure"] == brightness["match_colours"] == steps[f"{of}-white_balance"]["match_colours"]
+
+
+def test_the_lens_of_the_streets_is_the_indoor_one_and_bends_at_equal_size():
+    folder = find_file("streets", STUDY).parent
+    lens = read_camera(folder / "streets/lens.yaml")
+    indoor = read_camera(folder / "ablation/calibrated.yaml").lens
+    assert (lens.lens.model, lens.lens.coefficients) == (indoor.model, indoor.coefficients)
+    assert lens.lens.coefficients == (-0.369, 0.1257, -0.0194)
+    bend = Bend.of(lens)
+    width, height = bend.size
+    # Each pixel looks inside the straight image, the corners at its corners, and the inverse leads back.
+    places = bend.look_up.reshape(-1, 2)
+    assert places.min(0) == pytest.approx([0, 0], abs=1e-3)
+    assert places.max(0) == pytest.approx([width - 1, height - 1], abs=1e-3)
+    pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1).reshape(-1, 2)
+    assert bend.bent_points(places.astype(np.float64)) == pytest.approx(pixels, abs=1e-3)
 
 
 @pytest.mark.long

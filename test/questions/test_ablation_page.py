@@ -13,8 +13,10 @@ from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import write_figure_data
 from simjudge.page.kit import FigureEmbedder
 from simjudge.questions.ablation import (
+    PREDICTS_REALITY,
     QUESTIONS,
     TRAINED_BASELINE,
+    TRAINED_REALITY,
     AblationResult,
     ablation_figures,
     ablation_sections,
@@ -49,6 +51,11 @@ def test_the_words_follow_from_the_ranking(ablation):
     home = [sets[name]["nets"][name]["mean_performance"] for name in ("real", "baseline", "pinhole")]
     said = "real {:.2f}, baseline {:.2f}, pinhole {:.2f}.".format(*home)
     assert f"<li>Mean performance of each net on the set that it was trained for: {said}</li></ul>" in page
+    seen, learnt = (
+        result.answers(each)[0].entry("overall").numbers.gap for each in (PREDICTS_REALITY, TRAINED_REALITY)
+    )
+    between = f"Gap between real and baseline: {seen:.3f} of the net real, {learnt:.3f} of its own net."
+    assert f"<li>{between}</li>" in page
     assert "<img" not in page  # these sets are not on disk
     assert [title for title in re.findall("<h2>([^<]*)</h2>", page) if title in QUESTIONS.values()] == [
         *QUESTIONS.values()

@@ -28,7 +28,7 @@ def run(
         ...,
         metavar="STUDY",
         help="A study's file, or the name of one shipped: two_nets, splits, all_vs_all, pointwise, sweep, ablation, "
-        "streets, real_cones, control_variates, krc, policies.",
+        "ablation_photographs, streets, real_cones, control_variates, krc, policies.",
     ),
     out: Path = typer.Option(..., "--out", help="Folder for all outputs and the page index.html."),
     size: str = typer.Option("small", metavar="NAME", help="Size of the study."),

@@ -474,10 +474,10 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
         "this part is",
         "effect",
         "beside the baseline it is",
-        "gap to reality, seen",
+        "gap to reality: seen",
         "learnt",
-        "judged by what nets have",
     )
+    where = ", from one pose" if result.sets.find(result.real, result.baseline, result.real).paired else ""
     pictures = [(name, picture_in_page(own[0])) for name, own in read_pictures(result.sets).items()]
     return Markup().join(
         (
@@ -485,14 +485,13 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                 f"{folder}: which parts of the camera model matter here",
                 kit.bullets((*ranking_sentences(result), reality_sentence(result), home_sentence(result))),
                 kit.lost(result.losses),
-                kit.table(
-                    heads, map(_row, result.ranking()), words=(0, 1, 2, 4, 7), kind="rows wrapped", row_heads=True
-                ),
+                kit.table(heads, map(_row, result.ranking()), words=(0, 1, 2, 4), kind="rows wrapped", row_heads=True),
                 kit.note(
                     "Effect: the largest gap between the baseline and the variant. A part is worth modelling where "
                     "this gap is beyond chance and may reach the margin, corrected for all comparisons of the study "
                     "(Holm). Gaps to reality are those of the net of reality, and of the net that learnt the variant. "
-                    "Nearer and farther: the interval of one of the two does not meet the baseline's."
+                    "or a dash where none did. Nearer and farther: the interval of one of the two does not meet the "
+                    "baseline's."
                 ),
             ),
             *(
@@ -504,9 +503,10 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                     else kit.paragraph("No net was trained on a variant in this size."),
                 )
                 for question, title in QUESTIONS.items()
+                if result.trained or result.answers(question)
             ),
             _colour_section(result, embedder),
-            kit.section("One image of each set, from one pose", kit.gallery(pictures), when=pictures),
+            kit.section(f"One image of each set{where}", kit.gallery(pictures), when=pictures),
             element(
                 "section",
                 kit.note(
@@ -563,7 +563,6 @@ def ranking_sentences(result: AblationResult) -> list[str]:
 
 def _row(rank: VariantRank) -> list[object]:
     verdict = Cell(rank.verdict, colour=RANK_COLOURS[rank.verdict])
-    nets = "seen and learnt" if rank.trained else "seen"
     gaps = (rank.effect, rank.seen_gap, rank.learnt_gap)
     effect, seen, learnt = map(format_number, gaps)
-    return [rank.variant, rank.changes, verdict, effect, rank.direction, seen, learnt, nets]
+    return [rank.variant, rank.changes, verdict, effect, rank.direction, seen, learnt]

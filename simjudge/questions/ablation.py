@@ -475,8 +475,9 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
         "effect",
         "beside the baseline it is",
         "gap to reality: seen",
-        "learnt",
+        *(["learnt"] if result.trained else []),
     )
+    rows = [_row(rank)[: len(heads)] for rank in result.ranking()]
     where = ", from one pose" if result.sets.find(result.real, result.baseline, result.real).paired else ""
     pictures = [(name, picture_in_page(own[0])) for name, own in read_pictures(result.sets).items()]
     return Markup().join(
@@ -485,12 +486,12 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                 f"{folder}: which parts of the camera model matter here",
                 kit.bullets((*ranking_sentences(result), reality_sentence(result), home_sentence(result))),
                 kit.lost(result.losses),
-                kit.table(heads, map(_row, result.ranking()), words=(0, 1, 2, 4), kind="rows wrapped", row_heads=True),
+                kit.table(heads, rows, words=(0, 1, 2, 4), kind="rows wrapped", row_heads=True),
                 kit.note(
                     "Effect: the largest gap between the baseline and the variant. A part is worth modelling where "
                     "this gap is beyond chance and may reach the margin, corrected for all comparisons of the study "
-                    "(Holm). Gaps to reality are those of the net of reality, and of the net that learnt the variant. "
-                    "or a dash where none did. Nearer and farther: the interval of one of the two does not meet the "
+                    "(Holm). Gaps to reality are those of the net of reality, and of the net that learnt the variant "
+                    "(a dash: none did). Nearer and farther: the interval of one of the two does not meet the "
                     "baseline's."
                 ),
             ),

@@ -102,6 +102,8 @@ def test_one_net_for_all_has_no_questions_of_other_nets():
     assert "How well each variant predicts the set baseline, by the net that was trained on real images." in page
     seen = result.answers(PREDICTS_REALITY)[0].entry("overall").numbers.gap
     assert f"Gap between real and baseline: {seen:.3f} of the net real." in page
+    assert "gap to reality: seen" in page
+    assert ">learnt<" not in page
 
 
 def test_the_page_of_a_study_has_the_ablation_once(ablation):

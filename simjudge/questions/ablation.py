@@ -58,6 +58,7 @@ QUESTIONS = {
 _AGAINST_BASELINE = (DIFFERS, TRAINED_BASELINE)
 WORTH, NOT_WORTH, UNKNOWN = "worth modelling here", "not worth modelling here", "cannot be told at this size"
 NEARER, FARTHER, AS_FAR = "nearer to reality", "farther from reality", "as far from reality, as far as can be told"
+DISAGREE = "nearer to reality by one net, farther by another"
 _ORDER = (WORTH, UNKNOWN, NOT_WORTH)
 
 
@@ -105,7 +106,11 @@ class VariantRank:
     trained: bool  # whether a net was trained on it
     verdict: str
     effect: float | None  # the largest gap among the comparisons with the baseline; None where unknown
-    direction: str  # NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them
+    direction: str  # NEARER, FARTHER, AS_FAR or DISAGREE: the variant beside the baseline
+    # Gaps between reality and the variant, as the net of reality sees them and as the variant's own net does; None
+    # where unknown, or no net was trained on it
+    seen_gap: float | None = None
+    learnt_gap: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,8 +121,13 @@ class AblationResult(ShortRepr):
     real: str  # real, baseline: names of two of the sets
     baseline: str
     changes: Mapping[str, str]  # what differs from the baseline, by name of the variant
-    trained: tuple[str, ...]  # variants on which a net was trained; the baseline is one of them
+    trained: tuple[str, ...]  # variants on which a net was trained, the baseline first; empty: one net judges all
     colours: Mapping[str, FloatArray] = field(default_factory=dict)  # `level_shares` of each set with pictures, by name
+
+    @property
+    def judge(self) -> str:
+        """The net that sees how far a variant is from the baseline: the baseline's, or the only one."""
+        return self.baseline if self.trained else self.real
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -134,7 +144,7 @@ class AblationResult(ShortRepr):
         a = self.baseline if question in _AGAINST_BASELINE else self.real
         out = []
         for variant in (self.baseline, *self.changes):
-            net = {PREDICTS_REALITY: self.real, DIFFERS: self.baseline}.get(question, variant)
+            net = {PREDICTS_REALITY: self.real, DIFFERS: self.judge}.get(question, variant)
             asked = variant != a and (question in (PREDICTS_REALITY, DIFFERS) or variant in self.trained)
             if asked:
                 out.append(AblationAnswer(question, variant, self.sets.find(a, variant, net)))
@@ -142,11 +152,18 @@ class AblationResult(ShortRepr):
 
     def ranking(self) -> list[VariantRank]:
         """The variants, those that matter first, each kind by its effect."""
-        near = {answer.variant: answer.comparison.overall for answer in self.answers(PREDICTS_REALITY)}
-        found = [self._rank(variant, near) for variant in self.changes]
-        return sorted(found, key=lambda each: (_ORDER.index(each.verdict), -(each.effect or 0.0)))
+        return sorted(
+            map(self._rank, self.changes), key=lambda each: (_ORDER.index(each.verdict), -(each.effect or 0.0))
+        )
 
-    def _rank(self, variant: str, near: Mapping[str, ResultEntry]) -> VariantRank:
+    def reality_entries(self, variant: str) -> list[ResultEntry | None]:
+        """How well a variant predicts reality, as the net of reality sees it and as the variant's own net does."""
+        return [
+            next((each.comparison.overall for each in self.answers(question) if each.variant == variant), None)
+            for question in (PREDICTS_REALITY, TRAINED_REALITY)
+        ]
+
+    def _rank(self, variant: str) -> VariantRank:
         against = [
             answer.comparison.overall
             for question in _AGAINST_BASELINE
@@ -154,14 +171,22 @@ class AblationResult(ShortRepr):
             if answer.variant == variant
         ]
         gaps = [value for other_set in against if (value := other_set.numbers.gap) is not None]
+        own = self.reality_entries(variant)
         return VariantRank(
             variant,
             self.changes[variant],
             variant in self.trained,
             rank_verdict([study_verdict(other_set) for other_set in against]),
             max(gaps, default=None),
-            compare_distance(near[variant], near[self.baseline]),
+            self._direction(own),
+            *(None if entry is None else entry.numbers.gap for entry in own),
         )
+
+    def _direction(self, variant: list[ResultEntry | None]) -> str:
+        """Whether a variant (its entries of reality) is nearer to reality than the baseline."""
+        pairs = zip(variant, self.reality_entries(self.baseline), strict=True)
+        found = {compare_distance(near, far) for near, far in pairs if near is not None and far is not None} - {AS_FAR}
+        return found.pop() if len(found) == 1 else DISAGREE if found else AS_FAR
 
     def rows(self) -> Iterator[dict[str, object]]:
         """The rows of ablation.csv: one a question, variant and class, all classes together first."""
@@ -217,7 +242,7 @@ def load_ablation(folder: str | Path) -> AblationResult:
     trained = tuple(name for name, item in variants.items() if item["trained"])
     changes = {name: str(item["changes"]) for name, item in variants.items()}
     colours = {name: np.array(shares, np.float64) for name, shares in content.get("colours", {}).items()}
-    trained = (content["baseline"], *trained)
+    trained = (content["baseline"], *trained) if content["baseline"] in sets.nets else ()
     return AblationResult(sets, content["real"], content["baseline"], changes, trained, colours)
 
 
@@ -229,33 +254,43 @@ Source = FrameSet | Path | str
 
 
 @takes_setting_keywords
-def compare_variants(
+def compare_variants(  # noqa: PLR0913 - what a study's file may say
     predictions: Mapping[str, Mapping[str, Source]],
     out: str | Path | None = None,
     *,
     changes: Mapping[str, str],
     baseline: str = "baseline",
     twins: Sequence[Sequence[str]] | None = None,
+    real_is_twin: bool = True,
     settings: ManySetsSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> AblationResult:
-    """Compare variants of a simulated set with the real set and with the baseline."""
+    """Compare variants of a simulated set with the real set and with the baseline.
+
+    Without `by_baseline` no net was trained on simulated images: the net of reality judges all. Frames of two sets are
+    twins, those of the real set only where `real_is_twin`; `twins` names the pairs of twins instead.
+    """
     variants = [name for name in predictions.get("by_real", {}) if name != baseline]
     trained = [name for name in predictions.get("by_itself", {}) if name != baseline]
     _check(predictions, variants, trained, baseline)
     if missing := [name for name in variants if name not in changes]:
         raise UsageError(f"changes: {missing[0]} has no phrase that says what differs from {baseline}")
     pairs = [(REAL, name, REAL) for name in (baseline, *variants)]
-    pairs += [(baseline, name, baseline) for name in variants]
-    pairs += [(REAL, name, name) for name in (baseline, *trained)]
+    learnt = (baseline, *trained) if predictions.get("by_baseline") else ()
+    pairs += [(baseline, name, baseline if learnt else REAL) for name in variants]
+    pairs += [(REAL, name, name) for name in learnt]
     pairs += [(baseline, name, name) for name in trained]
     found = compare_many_sets(
-        _by_set_and_net(predictions, variants, trained, baseline),
+        _by_set_and_net(predictions, [baseline, *variants], trained, baseline),
         out,
         domains={REAL: "real"} | dict.fromkeys((baseline, *variants), "sim"),
         pairs=pairs,
-        twins=list(dict.fromkeys(pair[:2] for pair in pairs)) if twins is None else twins,
+        twins=(
+            list(dict.fromkeys(pair[:2] for pair in pairs if real_is_twin or REAL not in pair[:2]))
+            if twins is None
+            else twins
+        ),
         settings=settings,
         log=log,
         progress=progress,
@@ -268,7 +303,7 @@ def compare_variants(
         REAL,
         baseline,
         {name: changes[name] for name in variants},
-        (baseline, *trained),
+        learnt,
         {name: shares for name, shares in colours.items() if shares is not None},
     )
     if out is not None:
@@ -277,12 +312,14 @@ def compare_variants(
 
 
 def _by_set_and_net(
-    predictions: Mapping[str, Mapping[str, Source]], variants: list[str], trained: list[str], baseline: str
+    predictions: Mapping[str, Mapping[str, Source]], simulated: list[str], trained: list[str], baseline: str
 ) -> dict[str, dict[str, Source]]:
     """The predictions by name of the set and of the net."""
     sets: dict[str, dict[str, Source]] = {REAL: dict(predictions["real"])}
-    for name in (baseline, *variants):
-        sets[name] = {REAL: predictions["by_real"][name], baseline: predictions["by_baseline"][name]}
+    for name in simulated:
+        sets[name] = {REAL: predictions["by_real"][name]}
+        if predictions.get("by_baseline"):
+            sets[name][baseline] = predictions["by_baseline"][name]
     for name in trained:
         sets[name][name] = predictions["by_itself"][name]
         sets[baseline][name] = predictions["baseline_by"][name]
@@ -301,10 +338,11 @@ def _check(
     for name in trained:
         if name not in variants:
             raise UsageError(f"predictions: by_itself: {name} is no variant{nearest_name(name, variants)}")
+    learnt = bool(predictions.get("by_baseline") or trained)
     needed = {
-        "real": [REAL, baseline, *trained],
+        "real": [REAL, baseline, *trained] if learnt else [REAL],
         "by_real": [baseline],
-        "by_baseline": [baseline, *variants],
+        "by_baseline": [baseline, *variants] if learnt else [],
         "baseline_by": trained,
     }
     for table, names in needed.items():
@@ -421,7 +459,7 @@ RANK_COLOURS = {WORTH: "gap", UNKNOWN: "cannot-tell", NOT_WORTH: "predicts"}
 """Verdict of the ranking to the name of its colour."""
 _COMPARED = {
     PREDICTS_REALITY: "How well each variant predicts the set {real}, by the net that was trained on {real} images.",
-    DIFFERS: "How well each variant predicts the set {baseline}, by the net that was trained on the {baseline}.",
+    DIFFERS: "How well each variant predicts the set {baseline}, by the net that was trained on {judge} images.",
     TRAINED_REALITY: "How well each variant predicts the set {real}, by the net that was trained on that variant.",
     TRAINED_BASELINE: "How well each variant predicts the set {baseline}, by the net that was trained on that variant.",
 }
@@ -429,29 +467,32 @@ _COMPARED = {
 
 def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbedder) -> Markup:
     """What a page shows of an ablation: the ranking, and a figure a question."""
-    names = {"real": result.real, "baseline": result.baseline}
+    names = {"real": result.real, "baseline": result.baseline, "judge": result.judge}
     heads = (
         "variant",
         "what differs from the baseline",
         "this part is",
         "effect",
         "beside the baseline it is",
-        "judged by what nets have",
+        "gap to reality: seen",
+        *(["learnt"] if result.trained else []),
     )
+    rows = [_row(rank)[: len(heads)] for rank in result.ranking()]
+    where = ", from one pose" if result.sets.find(result.real, result.baseline, result.real).paired else ""
     pictures = [(name, picture_in_page(own[0])) for name, own in read_pictures(result.sets).items()]
     return Markup().join(
         (
             kit.section(
                 f"{folder}: which parts of the camera model matter here",
-                kit.bullets((*ranking_sentences(result), home_sentence(result))),
+                kit.bullets((*ranking_sentences(result), reality_sentence(result), home_sentence(result))),
                 kit.lost(result.losses),
-                kit.table(
-                    heads, map(_row, result.ranking()), words=(0, 1, 2, 4, 5), kind="rows wrapped", row_heads=True
-                ),
+                kit.table(heads, rows, words=(0, 1, 2, 4), kind="rows wrapped", row_heads=True),
                 kit.note(
                     "Effect: the largest gap between the baseline and the variant. A part is worth modelling where "
                     "this gap is beyond chance and may reach the margin, corrected for all comparisons of the study "
-                    "(Holm)."
+                    "(Holm). Gaps to reality are those of the net of reality, and of the net that learnt the variant "
+                    "(a dash: none did). Nearer and farther: the interval of one of the two does not meet the "
+                    "baseline's."
                 ),
             ),
             *(
@@ -463,9 +504,10 @@ def ablation_sections(result: AblationResult, folder: str, embedder: FigureEmbed
                     else kit.paragraph("No net was trained on a variant in this size."),
                 )
                 for question, title in QUESTIONS.items()
+                if result.trained or result.answers(question)
             ),
             _colour_section(result, embedder),
-            kit.section("One image of each set, from one pose", kit.gallery(pictures), when=pictures),
+            kit.section(f"One image of each set{where}", kit.gallery(pictures), when=pictures),
             element(
                 "section",
                 kit.note(
@@ -488,6 +530,13 @@ def home_sentence(result: AblationResult) -> str:
     home = {name: sets[name].nets[name].mean_performance for name in (result.real, *result.trained)}
     words = list_some([f"{name} {format_number(value, 2)}" for name, value in home.items()], len(home))
     return f"Mean performance of each net on the set that it was trained for: {words}."
+
+
+def reality_sentence(result: AblationResult) -> str:
+    """How far the baseline is from reality: what the gaps of variants stand beside."""
+    seen, learnt = (None if entry is None else entry.numbers.gap for entry in result.reality_entries(result.baseline))
+    own = "" if learnt is None else f", {format_number(learnt)} of its own net"
+    return f"Gap between {result.real} and {result.baseline}: {format_number(seen)} of the net {result.real}{own}."
 
 
 def ranking_sentences(result: AblationResult) -> list[str]:
@@ -515,5 +564,6 @@ def ranking_sentences(result: AblationResult) -> list[str]:
 
 def _row(rank: VariantRank) -> list[object]:
     verdict = Cell(rank.verdict, colour=RANK_COLOURS[rank.verdict])
-    nets = "seen and learnt" if rank.trained else "seen"
-    return [rank.variant, rank.changes, verdict, format_number(rank.effect), rank.direction, nets]
+    gaps = (rank.effect, rank.seen_gap, rank.learnt_gap)
+    effect, seen, learnt = map(format_number, gaps)
+    return [rank.variant, rank.changes, verdict, effect, rank.direction, seen, learnt]

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from simjudge.core.installed import STUDY, find_file
 from simjudge.questions.many_sets.sets_findings import PARTS
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.study import VERBS
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.filtering import Bend
 
 COMPARED = {"two_nets": (2, 2, 2), "splits": (6, 2, 30), "all_vs_all": (4, 2, 12), "pointwise": (3, 1, 2)}
 """Sets, nets, and ordered pairs of each part."""
@@ -89,3 +91,19 @@ def test_brightness_of_the_streets_has_the_real_colours_too(of):
     assert exposed["source"] == steps[f"{of}-white_balance"]["source"]
     assert f"{of}-exposed" in str(brightness["source"])
     assert exposed["match_exposure"] == brightness["match_colours"] == steps[f"{of}-white_balance"]["match_colours"]
+
+
+def test_the_lens_of_the_streets_is_the_indoor_one_and_bends_at_equal_size():
+    folder = find_file("streets", STUDY).parent
+    lens = read_camera(folder / "streets/lens.yaml")
+    indoor = read_camera(folder / "ablation/calibrated.yaml").lens
+    assert (lens.lens.model, lens.lens.coefficients) == (indoor.model, indoor.coefficients)
+    assert lens.lens.coefficients == (-0.369, 0.1257, -0.0194)
+    bend = Bend.of(lens)
+    width, height = bend.size
+    # Each pixel looks inside the straight image, the corners at its corners, and the inverse leads back.
+    places = bend.look_up.reshape(-1, 2)
+    assert places.min(0) == pytest.approx([0, 0], abs=1e-3)
+    assert places.max(0) == pytest.approx([width - 1, height - 1], abs=1e-3)
+    pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1).reshape(-1, 2)
+    assert bend.bent_points(places.astype(np.float64)) == pytest.approx(pixels, abs=1e-3)

@@ -11,6 +11,7 @@ from simjudge.method.verdicts import Verdict
 from simjudge.questions.ablation import (
     AS_FAR,
     DIFFERS,
+    DISAGREE,
     FARTHER,
     NEARER,
     NOT_WORTH,
@@ -83,6 +84,33 @@ def test_the_ranking_tells_what_matters_from_what_does_not(ablation):
     assert first.effect == largest
 
 
+def test_gaps_to_reality_stand_in_the_ranking(ablation):
+    result, _ = ablation
+
+    def gap(question, variant):
+        return next(each for each in result.answers(question) if each.variant == variant).entry("overall").numbers.gap
+
+    pinhole, noise = result.ranking()
+    assert (pinhole.seen_gap, noise.seen_gap) == tuple(gap(PREDICTS_REALITY, name) for name in ("pinhole", "noise"))
+    assert (pinhole.learnt_gap, noise.learnt_gap) == (gap(TRAINED_REALITY, "pinhole"), None)
+
+
+def test_one_net_judges_all_where_none_learnt_from_simulation(predictions, tmp_path):
+    given = {"real": {"real": predictions["real"]["real"]}, "by_real": predictions["by_real"]}
+    result = compare_variants(given, tmp_path / "out", changes=CHANGES, **SETTINGS)
+    assert (result.trained, result.judge, result.sets.nets) == ((), "real", ("real",))
+    assert [len(result.answers(question)) for question in QUESTIONS] == [3, 2, 0, 0]
+    for answer in result.answers(DIFFERS):
+        pair = given["by_real"]["baseline"], given["by_real"][answer.variant]
+        alone = compare(*pair, paired=True, **SETTINGS).content["overall"]
+        assert answer.entry("overall").numbers.mean_w1 == pytest.approx(alone["mean_w1"], rel=1e-12)
+    assert {each.learnt_gap for each in result.ranking()} == {None}
+    again = load_ablation(tmp_path / "out")
+    assert (again.ranking(), again.trained, again.judge) == (result.ranking(), (), "real")
+    with pytest.raises(UsageError, match="real has none for baseline"):
+        compare_variants({**given, "by_itself": predictions["by_itself"]}, changes=CHANGES, **SETTINGS)
+
+
 def test_a_saved_ablation_is_read_again(ablation):
     result, out = ablation
     again = load_ablation(out)
@@ -129,10 +157,33 @@ def test_the_rule_of_the_ranking(verdicts, expected):
     ],
 )
 def test_nearer_and_farther_need_intervals_apart(variant, verdict, expected):
-    def entry(low, high, word):
-        return ResultEntry("overall", "x", EntryNumbers(gap_low=low, gap_high=high, verdict_study=word))
+    assert compare_distance(_entry(*variant, verdict), _entry(0.05, 0.2, Verdict.GAP)) == expected
 
-    assert compare_distance(entry(*variant, verdict), entry(0.05, 0.2, Verdict.GAP)) == expected
+
+def _entry(low, high, word=Verdict.GAP):
+    return ResultEntry("overall", "x", EntryNumbers(gap_low=low, gap_high=high, verdict_study=word))
+
+
+NEAR, FAR, BETWEEN = _entry(0.0, 0.04), _entry(0.3, 0.4), _entry(0.1, 0.15)
+
+
+@pytest.mark.parametrize(
+    ("variant", "baseline", "expected"),
+    [
+        ((BETWEEN, None), (BETWEEN, BETWEEN), AS_FAR),
+        ((NEAR, None), (BETWEEN, NEAR), NEARER),  # no net of its own: that of the baseline says nothing of it
+        ((BETWEEN, NEAR), (BETWEEN, FAR), NEARER),
+        ((BETWEEN, FAR), (BETWEEN, NEAR), FARTHER),
+        ((NEAR, NEAR), (FAR, BETWEEN), NEARER),
+        ((NEAR, FAR), (FAR, NEAR), DISAGREE),
+    ],
+)
+def test_the_direction_is_that_of_the_net_of_reality_and_of_the_variants_own(ablation, variant, baseline, expected):
+    result, _ = ablation
+    entries = {"noise": list(variant), "pinhole": [BETWEEN, None], "baseline": list(baseline)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(result), "reality_entries", lambda _, name: entries[name])
+        assert next(each for each in result.ranking() if each.variant == "noise").direction == expected
 
 
 @pytest.mark.parametrize(
@@ -154,3 +205,16 @@ def test_missing_predictions_are_named(predictions, change, says):
         compare_variants(given, changes=CHANGES, **SETTINGS)
     with pytest.raises(UsageError, match="changes: pinhole has no phrase"):
         compare_variants(predictions, changes={}, **SETTINGS)
+
+
+def test_real_frames_are_no_twins_where_the_study_says_so(predictions):
+    given = {"real": {"real": predictions["real"]["real"]}, "by_real": predictions["by_real"]}
+    result = compare_variants(given, changes=CHANGES, real_is_twin=False, **SETTINGS)
+    paired = {(each.a, each.b): each.paired for each in result.sets.comparisons}
+    assert paired == {
+        ("real", "baseline"): False,
+        ("real", "pinhole"): False,
+        ("real", "noise"): False,
+        ("baseline", "pinhole"): True,
+        ("baseline", "noise"): True,
+    }

@@ -13,8 +13,11 @@ from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import write_figure_data
 from simjudge.page.kit import FigureEmbedder
 from simjudge.questions.ablation import (
+    DIFFERS,
+    PREDICTS_REALITY,
     QUESTIONS,
     TRAINED_BASELINE,
+    TRAINED_REALITY,
     AblationResult,
     ablation_figures,
     ablation_sections,
@@ -49,6 +52,11 @@ def test_the_words_follow_from_the_ranking(ablation):
     home = [sets[name]["nets"][name]["mean_performance"] for name in ("real", "baseline", "pinhole")]
     said = "real {:.2f}, baseline {:.2f}, pinhole {:.2f}.".format(*home)
     assert f"<li>Mean performance of each net on the set that it was trained for: {said}</li></ul>" in page
+    seen, learnt = (
+        result.answers(each)[0].entry("overall").numbers.gap for each in (PREDICTS_REALITY, TRAINED_REALITY)
+    )
+    between = f"Gap between real and baseline: {seen:.3f} of the net real, {learnt:.3f} of its own net."
+    assert f"<li>{between}</li>" in page
     assert "<img" not in page  # these sets are not on disk
     assert [title for title in re.findall("<h2>([^<]*)</h2>", page) if title in QUESTIONS.values()] == [
         *QUESTIONS.values()
@@ -82,6 +90,20 @@ def test_a_question_without_nets_has_no_figure(ablation):
     page = ablation_sections(alone, "ablation", FigureEmbedder())
     assert page.count("<svg") == 3
     assert page.count("No net was trained on a variant in this size.") == 1
+
+
+def test_one_net_for_all_has_no_questions_of_other_nets():
+    tables = ablation_predictions()
+    given = {"real": {"real": tables["real"]["real"]}, "by_real": tables["by_real"]}
+    result = compare_variants(given, changes=CHANGES, **SETTINGS)
+    page = ablation_sections(result, "ablation", FigureEmbedder())
+    shown = [title for title in re.findall("<h2>([^<]*)</h2>", page) if title in QUESTIONS.values()]
+    assert shown == [QUESTIONS[PREDICTS_REALITY], QUESTIONS[DIFFERS]]
+    assert "How well each variant predicts the set baseline, by the net that was trained on real images." in page
+    seen = result.answers(PREDICTS_REALITY)[0].entry("overall").numbers.gap
+    assert f"Gap between real and baseline: {seen:.3f} of the net real." in page
+    assert "gap to reality: seen" in page
+    assert ">learnt<" not in page
 
 
 def test_the_page_of_a_study_has_the_ablation_once(ablation):

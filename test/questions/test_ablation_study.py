@@ -35,6 +35,8 @@ OF_THE_SOURCE = {
     "reinhard",
     "fourier",
 }
+PROCESSORS = {"denoise", "sharpen", "colour_correction", "tone_map"}
+VARIANTS = OF_THE_SOURCE | PROCESSORS | {"appearance", "real_camera"}
 
 
 @pytest.mark.parametrize("size", ["tiny", "small", "full"])
@@ -43,8 +45,8 @@ def test_the_file_has_a_step_for_each_bar(size):
     values = content["sizes"][size]
     steps = {step.name: step for step in read_study("ablation", VERBS, size).steps}
     variants, trained = set(values["variants"]) - {"baseline"}, set(values["nets_of_variants"])
-    assert variants == OF_THE_SOURCE or size == "tiny"
-    assert trained == OF_THE_SOURCE or size != "full"
+    assert variants == VARIANTS or size == "tiny"
+    assert trained == variants or size == "tiny"
     assert trained <= variants
     assert set(values["nets"]) == trained | {"real", "baseline"}
     assert set(values["trained"]) == trained | {"baseline"}
@@ -61,9 +63,9 @@ def test_only_what_a_variant_says_differs_from_the_baseline():
     assert set(plain) == {"source", "gray_world", "match_colours", "match_by", "to"}
     changed = {
         name: {key for key in {**plain, **steps[f"test-{name}"]} if plain.get(key) != steps[f"test-{name}"].get(key)}
-        for name in OF_THE_SOURCE
+        for name in VARIANTS
     }
-    looks = ("one_lamp", "matte_floor", "one_ray", "fov_lens", "pinhole")
+    looks = ("one_lamp", "matte_floor", "one_ray", "fov_lens", "pinhole", "appearance")
     assert {name: changed[name] for name in looks} == {key: {"source"} for key in looks}
     assert changed["noise"] == {"noise"}
     assert changed["demosaicing"] == {"bayer"}
@@ -73,7 +75,11 @@ def test_only_what_a_variant_says_differs_from_the_baseline():
     assert changed["brightness"] == {"source", "match_colours", "match_exposure"}
     assert changed["brightness_of_twin"] == {"source", "match_colours", "match_exposure", "match_by"}
     assert changed["exposure_by_channel"] == {"source", "match_colours", "match_channels"}
-    assert changed["rccc"] == {"source", "match_colours", "camera"}
+    filtered = ("rccc", *PROCESSORS)
+    assert {name: changed[name] for name in filtered} == {
+        key: {"source", "match_colours", "camera"} for key in filtered
+    }
+    assert changed["real_camera"] == {"match_colours", "camera"}
     assert changed["reinhard"] == {"source", "match_colours", "colour_transfer"}
     assert changed["fourier"] == {"source", "match_colours", "fourier_adaptation", "match_by"}
     assert steps["learn-brightness_of_twin"]["match_by"] == "random"
@@ -86,8 +92,11 @@ def test_its_cameras_and_scenes_differ_in_one_thing():
     folder = FILE.parent / "ablation"
     cameras = {path.stem: read_camera(path) for path in folder.glob("*.yaml") if "size:" in path.read_text()}
     plain = cameras["calibrated"]
-    assert replace(cameras["rccc"], name=plain.name, path=plain.path, steps=plain.steps) == plain
-    assert [step.name for step in cameras["rccc"].steps] == ["rccc"]
+    linear = {"rccc", "colour_correction", "tone_map"}
+    for name in ("rccc", *PROCESSORS, "real"):
+        assert replace(cameras[name], name=plain.name, path=plain.path, steps=plain.steps) == plain
+        if name != "real":
+            assert [step.name for step in cameras[name].steps] == [name, "srgb"][: 2 if name in linear else 1]
     assert {name: each.supersampling for name, each in cameras.items()} == dict.fromkeys(cameras, 2) | {"one_ray": 1}
     models = {name: each.lens.model for name, each in cameras.items()}
     others = {name: models[name] for name in ("fov_lens", "pinhole")}
@@ -99,6 +108,28 @@ def test_its_cameras_and_scenes_differ_in_one_thing():
     assert names[0] == names[1] == names[2]
     floors = [next(each for each in scene.things if each.name == "floor") for scene in (lab, matte)]
     assert [each.surface.roughness for each in floors] == [0.2, 1.0]
+
+
+def test_appearance_has_the_materials_and_lamps_of_the_stand_in_in_the_light_of_the_baseline():
+    folder = FILE.parent / "ablation"
+    for name, real, simulated in (
+        ("appearance", "lab_stand_in", "lab"),
+        ("appearance_cones", "lab_stand_in_random", "lab_cones"),
+    ):
+        own, stand_in, lab = read_scene(folder / f"{name}.yaml"), read_scene(real), read_scene(simulated)
+        assert (own.bounces, stand_in.bounces, lab.bounces) == (0, 2, 0)
+        assert (_looks(own), own.lights) == (_looks(stand_in), stand_in.lights)
+        assert _looks(own) != _looks(lab)
+        assert own.lights != lab.lights
+        assert max(own.ambient) == max(lab.ambient)
+
+
+def _looks(scene):
+    """What is visible of the things of a scene."""
+    return [
+        (each.name, each.pose, each.surface.colour, each.surface.roughness, str(each.surface.texture))
+        for each in scene.things
+    ]
 
 
 def test_channels_and_rccc_are_filtered_by_the_step_of_the_file(tmp_path):

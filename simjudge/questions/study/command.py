@@ -27,8 +27,8 @@ def run(
     study: str = typer.Argument(
         ...,
         metavar="STUDY",
-        help="A study's file, or the name of one shipped: lab, ablation, streets, real_cones, "
-        "control_variates, krc, policies.",
+        help="A study's file, or the name of one shipped: lab, ablation, ablation_photographs, "
+        "streets, real_cones, control_variates, krc, policies.",
     ),
     out: Path = typer.Option(..., "--out", help="Folder for all outputs and the page index.html."),
     size: str = typer.Option("small", metavar="NAME", help="Size of the study."),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.core.errors import Log, ProgressBar, no_log, no_progress
+from simjudge.core.errors import Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.files import output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
@@ -32,6 +32,7 @@ from simjudge.questions.compare.overall_words import overall_headline, overall_m
 from simjudge.questions.compare.page import sweep_sections, write_report
 from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.compare.words import SetNames
+from simjudge.questions.engines import photographs
 from simjudge.questions.many_sets.page import sets_sections
 from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets
@@ -357,6 +358,14 @@ def join_sets(
     return join(*sources, out=out, to=to, allow_outside=allow_outside)
 
 
+def write_as_photographs(rendered: Path, out: Path) -> FrameSet:
+    """Write rendered pictures of scene `signs` as JPEG files labelled like the photographs of `simjudge demo`."""
+    written, left_out = photographs.write_as_photographs(rendered, out)
+    losses = Losses()
+    losses.add("pictures without a sign", f"{rendered.name}, {written} others are written", left_out)
+    return replace(read_set(out), losses=losses)
+
+
 def learn_driver(scenes: Sequence[str | Path], out: Path, *, generations: int, drivers: int, log: Log = no_log) -> None:
     """Train a driver in the Gymnasium environment, which only this verb needs."""
     from simjudge.sim.driving import driver_training  # noqa: PLC0415
@@ -384,6 +393,7 @@ VERBS = {
     "krc_findings": Verb(find_krc, ""),
     "detector_errors": Verb(measure_errors, ".json"),
     "learn_driver": Verb(learn_driver, ".json"),
+    "as_photographs": Verb(write_as_photographs, "", reuse=ANY_NAME),
     "drive_trials": Verb(drive_trials, ".csv", reuse=ANY_NAME),
     "policy_findings": Verb(find_policies, ""),
     "sets_findings": Verb(find_sets, ""),

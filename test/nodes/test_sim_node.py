@@ -123,6 +123,22 @@ def test_a_prefix_stands_before_all_frames_but_the_map_that_cars_share(graph, he
     assert "a/camera_optical_frame" in headed
 
 
+def test_other_cars_of_the_scene_have_odometry_and_frames_of_their_own(graph, heard, tmp_path):
+    leader = []
+    graph.node.create_subscription(Odometry, "leader/vehicle/odometry", leader.append, reliable_qos(100))
+    cars = {"leader": {"start": 2, "drive": {"along": "course", "speed": 1}}}
+    scene = tmp_path / "cars.yaml"
+    scene.write_text(yaml.safe_dump({"extends": str(scene_file(tmp_path, STRAIGHT)), "cars": cars}))
+    sim = start(graph, tmp_path, scene=str(scene), driver="other", lock_step=False, speed=0.5, limit=1.5)
+    assert graph.until(lambda: len(leader) > 20 and len(heard.odometry) > 20, SLOW_LIMIT), graph.output(sim)
+    graph.stop(sim)
+    assert {(m.header.frame_id, m.child_frame_id) for m in leader} == {("odom", "leader/base_link")}
+    assert {message_stamp(m) for m in leader[:20]} <= {message_stamp(m) for m in heard.odometry}
+    assert leader[20].pose.pose.position.x > leader[0].pose.pose.position.x > heard.odometry[0].pose.pose.position.x + 1
+    links = {(t.header.frame_id, t.child_frame_id) for m in heard.tf for t in m.transforms}
+    assert ("odom", "leader/base_link") in links
+
+
 def check_wheels(heard, states):
     """The description, the joints and the transforms of the wheels tell of the same car."""
     (described,) = heard.described

@@ -130,6 +130,7 @@ def replay_sensors(
     renderer = make_engine(options.engine, world)
     try:
         body = f"at the places of {car.name}" if car else "on a body that is no car"
+        _log_standing_cars(world, log)
         log(f"{_describe_clouds(carried)}, {body}; poses from {poses_from}; no camera")
         with progress("replaying") as advance:
             events = list(carried.events(renderer, losses))
@@ -280,7 +281,7 @@ def replay(
     renderer = make_engine(settings.engine, world)
     try:
         about = describe_replay(plan, renderer, given)
-        _log_missing_floor(plan, frames_without_floor(renderer, plan), log)
+        _log_notes(world, plan, frames_without_floor(renderer, plan), log)
         store = FrameStore.beside(target, about)
         with store.kept_if_stopped(len(plan), log), progress("replaying") as advance:
             render_missing(renderer, plan, store, advance)
@@ -323,8 +324,16 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
     store.fill(range(len(plan)), observe, advance)
 
 
-def _log_missing_floor(plan: ReplayPlan, frames: list[int], log: Log) -> None:
+def _log_standing_cars(scene: Scene, log: Log) -> None:
+    """Cars of a scene drive in drives only."""
+    if scene.cars:
+        names = ", ".join(car.name for car in scene.cars)
+        log(f"{scene.name}: its cars ({names}) do not drive in a replay; they stand at their start")
+
+
+def _log_notes(scene: Scene, plan: ReplayPlan, frames: list[int], log: Log) -> None:
     """Cameras at poses that were not brought into the scene see walls from behind, or nothing."""
+    _log_standing_cars(scene, log)
     if not frames:
         return
     name, stamp = plan.source.frame_name[frames[0]], int(plan.source.stamp[frames[0]])

@@ -86,7 +86,7 @@ def _course(line: FloatArray, left: float, *, closed: bool = False) -> Course:
 
 def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: Location) -> CarRoute:
     try:
-        trajectory, _ = read_trajectory(str(fields.file))
+        trajectory, _ = read_trajectory(str(fields.file), fields.topic)
     except SimjudgeError as error:
         raise document.error(location, str(error)) from error
     if not trajectory.is_timed:

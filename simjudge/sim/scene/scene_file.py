@@ -354,6 +354,8 @@ class CarDriveFields(Fields):
     file: Annotated[str, Text("the path of a trajectory")] | None = None
     """As a trajectory was recorded, a text file (TUM, CSV) or a recording of base_link in the scene: its line, and by
     simulated time how far along."""
+    topic: Annotated[str, Text("a topic of poses")] | None = None
+    """Of a recording, where the poses are; the only one, if left out."""
     left: Amount = 0.0
     """Metres to the left of the line at which it drives."""
     speed: Positive | None = None
@@ -375,6 +377,8 @@ class CarDriveFields(Fields):
                     raise conflict("the trajectory says it; remove one of the two", name)
         else:
             self.only("speed", "speeds", subject="a drive")
+            if self.topic is not None:
+                raise conflict("only a recording has topics; give its file", "topic")
         times = [time for time, _ in self.speeds or ()]
         if times != sorted(set(times)):
             raise conflict(f"each time must be later than the one before; these are {times}", "speeds")

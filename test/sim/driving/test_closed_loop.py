@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -176,6 +177,32 @@ def test_a_recording_beside_the_drive_is_that_of_one_after_each_event_to_the_byt
                 direct.record(event)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert paths[0].stat().st_size > 10_000
+
+
+def test_other_cars_are_recorded_and_a_recorded_one_can_be_driven_again(made, tmp_path):
+    scene = tmp_path / "cars.yaml"
+    leader = {"start": 2, "drive": {"along": "course", "speed": 1}}
+    content = {"extends": str(scene_file(tmp_path, STRAIGHT)), "cars": {"leader": leader}}
+    scene.write_text(yaml.safe_dump(content))
+    loop = made(told(tmp_path, scene=scene), DriveLimits(duration=1.5))
+    path, events = tmp_path / "drive.mcap", []
+    with record_messages(path) as recording, RecordingThread(DriveRecorder(recording, loop).record) as thread:
+        for event in loop.run():
+            thread.record(event)
+            events.append(event)
+    moved = [event for event in events if isinstance(event, MotionSample)]
+    poses = read_poses(path, "/leader/vehicle/odometry").trajectory
+    assert poses.stamp.tolist() == [event.time for event in moved]
+    np.testing.assert_allclose(poses.position, [event.others["leader"].pose.position for event in moved])
+    assert poses.position[-1, 0] - poses.position[0, 0] > 0.3
+    seen = read_poses(path, "/tf", "odom", "leader/base_link").trajectory
+    np.testing.assert_allclose(seen.position, poses.position)
+
+    content["cars"] = {"again": {"drive": {"file": str(path), "topic": "/leader/vehicle/odometry"}}}
+    scene.write_text(yaml.safe_dump(content))
+    (again,) = read_scene(scene).cars
+    assert again.start.position[:2] == pytest.approx(poses.position[0, :2], abs=1e-6)
+    assert again.route.schedule[-1, 1] == pytest.approx(poses.position[-1, 0] - poses.position[0, 0], abs=0.01)
 
 
 def record_all(record, events, end=None):

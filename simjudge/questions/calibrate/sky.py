@@ -29,6 +29,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.image_quality.colour_histograms import CHANNELS, count_colours, histogram_distance
 from simjudge.questions.calibrate.sky_fit import (
     LEAST_PIXELS,
+    SATURATED,
     ClearScene,
     Light,
     SkyEstimate,
@@ -305,7 +306,8 @@ class _Reference(ShortRepr):
     """The scene without clouds and fog, and which pixels are sky or ground in all its pictures."""
 
     pictures: list[RgbImage]
-    by_sun: list[FloatArray]  # by_sun, by_zenith, by_horizon: light, (H, W, 3) each, linear
+    light: list[FloatArray]  # (H, W, 3) each, linear, before the camera's filters
+    by_sun: list[FloatArray]  # by_sun, by_zenith, by_horizon: its parts
     by_zenith: list[FloatArray]
     by_horizon: list[FloatArray]
     sky: BoolArray  # sky, ground: (H, W)
@@ -326,6 +328,7 @@ class _Reference(ShortRepr):
         depth, up = np.stack([frame.depth for frame in whole]), np.stack([frame.up(rays) for frame in whole])
         made = cls(
             [frame.pixels for frame in whole],
+            [frame.light for frame in whole],
             [a.light - b.light for a, b in zip(whole, without, strict=True)],
             [a.light - b.light for a, b in zip(without, lowest, strict=True)],
             [frame.light for frame in lowest],
@@ -356,8 +359,9 @@ class _Reference(ShortRepr):
         sky, sine = _peaks(self.bands(), pictures, [self.sine] * len(pictures))
         parts = self.parts()
         ground, distance = _peaks(parts, pictures, [self.distance] * len(pictures))
+        gains = [_gains(*_peaks(masks, self.pictures, self.light)) for masks in (self.bands(), parts)]
         lights = [_peaks(parts, self.pictures, light)[1] for light in (self.by_sun, self.by_zenith, self.by_horizon)]
-        clear = ClearScene(clear_sky(base.sky_fields), level_sun(base.sun_fields), sine, distance, *lights)
+        clear = ClearScene(clear_sky(base.sky_fields), level_sun(base.sun_fields), sine, distance, *lights, *gains)
         return clear, Light(sky, ground)
 
 
@@ -365,6 +369,12 @@ def _split(mask: BoolArray, values: FloatArray, edges: FloatArray) -> list[BoolA
     """Parts of a mask by the values there; parts of few pixels are left out."""
     parts = [mask & (values >= low) & (values < high) for low, high in pairwise([*edges[:-1], math.inf])]
     return [part for part in parts if part.sum() >= LEAST_PIXELS]
+
+
+def _gains(colours: FloatArray, light: FloatArray) -> FloatArray:
+    """By what a camera multiplies light in each part; 1 where its picture is saturated or dark."""
+    told = (to_srgb(colours) < SATURATED) & (light > 1e-3)
+    return np.where(told, colours / np.where(told, light, 1.0), 1.0)
 
 
 def _peaks(

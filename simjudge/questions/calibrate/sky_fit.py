@@ -69,6 +69,9 @@ class ClearScene(ShortRepr):
     by_sun: FloatArray  # (J, 3), linear light of the ground by the sun
     by_zenith: FloatArray  # (J, 3), by the sky's share that grows with the sine of the elevation
     by_horizon: FloatArray  # (J, 3), by the rest of the sky
+    # What the camera makes of light: dark corners and white balance, by which linear colours are multiplied
+    sky_gain: FloatArray | float = 1.0  # (K, 3)
+    ground_gain: FloatArray | float = 1.0  # (J, 3)
 
 
 @dataclass(frozen=True)
@@ -150,11 +153,12 @@ def predict(scene: ClearScene, cover: float, sun: float, sky: float, fog: FoundF
     ground = ground + _ratio(above.zenith, scene.sky.zenith) * scene.by_zenith
     ground = ground + _ratio(above.horizon, scene.sky.horizon) * scene.by_horizon
     if fog is None:
-        return Light(bands, ground)
+        return Light(bands * scene.sky_gain, ground * scene.ground_gain)
     left = np.exp(-fog.density * fog.ceiling / scene.sine)[:, None] if math.isfinite(fog.ceiling) else 0.0
     near = np.exp(-fog.density * scene.distance)[:, None]
     own = np.array(fog.colour)
-    return Light(bands * left + own * (1 - left), ground * near + own * (1 - near))
+    bands, ground = bands * left + own * (1 - left), ground * near + own * (1 - near)
+    return Light(bands * scene.sky_gain, ground * scene.ground_gain)
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:

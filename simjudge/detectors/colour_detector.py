@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -23,6 +23,8 @@ from simjudge.detectors.detector import Detections, ShownDetector
 Limits = tuple[float, float]  # Lowest and highest, both inclusive
 
 _HSV = ("hue", "saturation", "value")
+_LIMITS = (*_HSV, "red", "green", "blue")
+_SHAPES = ("aspect", "fill")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,18 @@ class ColourClass:
     min_area: float = 1.0
     max_area: float = math.inf
     line: float | None = None  # row of the picture; blobs whose centroid is above it are left out. None for no line
+    # aspect: height of a blob's box over its width; fill: share of its box that a blob covers after closing.
+    aspect: Limits | None = None
+    fill: Limits | None = None
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether the shape of blobs has limits."""
+        return self.aspect is not None or self.fill is not None
+
+    def same_colour(self, other: ColourClass) -> bool:
+        """Whether another class has the same pixels."""
+        return all(getattr(self, field) == getattr(other, field) for field in (*_LIMITS, "closing", "closing_radius"))
 
     @property
     def needs_hsv(self) -> bool:
@@ -81,9 +95,12 @@ class ColourClass:
         ]
         boxes, scores, crops = [], [], []
         for number in kept:
-            x, y, width, height, _ = stats[number].tolist()
-            crops.append(np.asarray(label[y : y + height, x : x + width] == number))
+            x, y, width, height, area = stats[number].tolist()
+            crop = np.asarray(label[y : y + height, x : x + width] == number)
             x, y = x + at_x, y + at_y
+            if not (_within(height / width, self.aspect) and _within(area / (width * height), self.fill)):
+                continue
+            crops.append(crop)
             boxes.append([x, y, x + width, y + height])
             scores.append(float(hit[y : y + height, x : x + width].mean()))
         return Blobs(boxes, scores, crops)
@@ -98,6 +115,10 @@ class ColourClass:
         room = self.closing + self.closing_radius + 2
         left, top = max(x - room, 0) // 2 * 2, 0 if self.line is not None else max(y - room, 0) // 2 * 2
         return hit[top : y + height + room, left : x + width + room], left, top
+
+
+def _within(value: float, limits: Limits | None) -> bool:
+    return limits is None or limits[0] <= value <= limits[1]
 
 
 def _scaled(limits: Limits | None, factor: float) -> Limits | None:
@@ -166,10 +187,15 @@ class ColourDetector(ShownDetector):
         hsv: Any = None
         if any(colour_class.needs_hsv for colour_class in self.classes.values()):
             hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
+        blobs = {
+            class_id: colour_class.find_blobs(colour_class.find_pixels(image, hsv))
+            for class_id, colour_class in self.classes.items()
+        }
         found = [
             (class_id, *blob)
-            for class_id, colour_class in self.classes.items()
-            for blob in zip(*colour_class.find_blobs(colour_class.find_pixels(image, hsv)), strict=True)
+            for class_id, of_class in blobs.items()
+            for blob in zip(*of_class, strict=True)
+            if blob[0] not in self._shaped(class_id, blobs)
         ]
         found = [row for row in found if row[2] >= self.min_score]
         found.sort(key=lambda row: -row[2])
@@ -177,13 +203,20 @@ class ColourDetector(ShownDetector):
         masks = Masks.from_crops(crops, np.array(boxes, np.int32).reshape(-1, 4)[:, :2]) if self.regions else None
         return Detections.build(ids, boxes, scores, masks=masks)
 
+    def _shaped(self, class_id: int, blobs: Mapping[int, Blobs]) -> list[list[int]]:
+        """Boxes of blobs that are of a class of the same colour with limits of shape, and so not of this one."""
+        own = self.classes[class_id]
+        if own.has_shape:
+            return []
+        others = (number for number, each in self.classes.items() if each.has_shape and each.same_colour(own))
+        return [box for number in others for box in blobs[number].box]
+
 
 NotNegative = Annotated[float, Number(ge=0)]
 Gap = Annotated[int, Whole(0, 1000)]  # Pixels
 Row = Annotated[float, Number(ge=0)]  # Pixels from the upper edge
 Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]
 Byte = Annotated[tuple[float, float], Vector("low high", ge=0, le=255)]
-_LIMITS = ("hue", "saturation", "value", "red", "green", "blue")
 # What each class has as all classes have, if left out.
 _SHARED = ("closing", "closing_radius", "min_area", "max_area", "line")
 
@@ -215,13 +248,19 @@ class ColourFields(Fields):
     """Pixels that a blob has at most; as for all classes, if left out."""
     line: Row | None = None
     """Row of the picture: blobs whose centroid is above it are left out; as for all classes, if left out."""
+    aspect: Annotated[tuple[float, float], Vector("low high", ge=0)] | None = None
+    """Lowest and highest height of a blob's box over its width."""
+    fill: Share | None = None
+    """Lowest and highest share of its box that a blob fills, gaps closed. What fits a class with aspect or fill is of
+    no other class of the same colour without them."""
 
     @model_validator(mode="after")
     def _check(self) -> ColourFields:
         given = {field: getattr(self, field) for field in _LIMITS if getattr(self, field) is not None}
         if not given:
             raise conflict(f"limits of a colour are needed: of {', '.join(_LIMITS[:-1])} or {_LIMITS[-1]}")
-        for field, (low, high) in given.items():
+        shapes = {field: getattr(self, field) for field in _SHAPES if getattr(self, field) is not None}
+        for field, (low, high) in (given | shapes).items():
             if low > high and field != "hue":
                 raise conflict(f"the lower comes first; this is [{low:g}, {high:g}]", field)
         return self
@@ -254,4 +293,4 @@ def _colour_class(file: ColourFile, each: ColourFields) -> ColourClass:
     shared = {name: getattr(file if getattr(each, name) is None else each, name) for name in _SHARED}
     if shared["max_area"] is None:
         shared["max_area"] = math.inf
-    return ColourClass(name=each.name, **{name: getattr(each, name) for name in _LIMITS}, **shared)
+    return ColourClass(name=each.name, **{name: getattr(each, name) for name in (*_LIMITS, *_SHAPES)}, **shared)

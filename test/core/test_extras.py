@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 from project_file import PROJECT, required_names
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import EXTRAS, install_command
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {"rclpy": "ros-rclpy", "rerun": "rerun-sdk", "ultralytics": "ultralytics-opencv-headless"}
+PACKAGES = {
+    "rclpy": "ros-rclpy",
+    "rerun": "rerun-sdk",
+    "skimage": "scikit-image",
+    "ultralytics": "ultralytics-opencv-headless",
+}
 
 
 @pytest.mark.parametrize("module", EXTRAS)
@@ -77,6 +82,15 @@ def scheduler(_folder):
         pass
 
 
+def meshes(_folder):
+    importlib.import_module("simjudge.objects.survey_mesh").marching_cubes(np.zeros((3, 3, 3), np.float32), 0.5)
+
+
+def las(folder):
+    module = importlib.import_module("simjudge.objects.survey_cloud")
+    module.read_survey(folder / "site.las", module.SurveyReading(), Losses(), print)
+
+
 def nodes(_folder):
     importlib.import_module("simjudge.core.installed").need_rclpy()
 
@@ -94,6 +108,8 @@ def nodes(_folder):
         ("cma", search),
         ("rerun", screen),
         ("distributed", scheduler),
+        ("skimage", meshes),
+        ("laspy", las),
         ("rclpy", nodes),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,

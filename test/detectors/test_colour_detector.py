@@ -8,10 +8,12 @@ import cv2
 import numpy as np
 import pytest
 
+import simjudge as sj
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.installed import DETECTOR, shipped_files
+from simjudge.data.sets import read_set
 from simjudge.detectors.colour_detector import ColourClass, close_with_disk
 from simjudge.detectors.detection import detect, load_detector
 
@@ -147,11 +149,67 @@ def test_shipped_barriers():
     picture[200:260, 50:150] = (235, 90, 30)
     picture[200:260, 300:400] = (230, 228, 222)
     picture[300:310, 500:510] = (235, 90, 30)
+    for row in range(80):  # a cone on its foot: higher than wide, and tapered
+        half = row // 4 if row < 76 else 26
+        picture[180 + row, 540 - half : 542 + half] = (235, 90, 30)
     (found,) = detector([picture])
     assert sorted(zip([detector.class_names[int(c)] for c in found.class_id], found.box.tolist(), strict=True)) == [
+        ("cone", [514, 180, 568, 260]),
         ("orange barrier", [50, 200, 150, 260]),
         ("white barrier", [300, 200, 400, 260]),
     ]
+
+
+def iou_table(a, b):
+    """IoU of each box with each other one."""
+    corner = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    both = np.prod(np.maximum(corner[1] - corner[0], 0), axis=2)
+    area = [np.prod(box[:, 2:] - box[:, :2], axis=1) for box in (a, b)]
+    return both / (area[0][:, None] + area[1] - both)
+
+
+@pytest.mark.long
+def test_cones_of_rendered_krc_frames_are_no_barriers(tmp_path):
+    camera = tmp_path / "camera.yaml"
+    camera.write_text("{size: [640, 360], field_of_view: 80, rate: 10, exposure_time: 0.008, filters: [srgb]}")
+    sj.render("krc", tmp_path / "krc.mcap", camera=str(camera), poses="path", n=8)
+    frames, detector = read_set(tmp_path / "krc.mcap"), load_detector("krc_barriers")
+    # Radius and areas are for pictures about 1280 wide.
+    half = {key: replace(each, closing_radius=8, min_area=250) for key, each in detector.classes.items()}
+    detector = replace(detector, classes=half)
+    told = 0
+    for index in range(len(frames)):
+        (found,) = detector([frames.images.read(index)])
+        names = np.array([detector.class_names[int(each)] for each in found.class_id])
+        own = frames.objects.frame == index
+        boxes, kinds = frames.objects.box[own], frames.objects.class_id[own]
+        overlap = iou_table(found.box, boxes)
+        for row in np.flatnonzero(overlap.max(1, initial=0) > 0.5):
+            labelled = frames.class_names[int(kinds[overlap[row].argmax()])]
+            assert (names[row] == "cone") == (labelled == "cone"), (index, names[row], labelled)
+            told += labelled == "cone"
+        assert (overlap[names == "cone"].max(1, initial=0) > 0.5).all()
+    assert told >= 3
+
+
+SHAPED = """
+classes:
+  1: {name: tall, red: [200, 255], aspect: [1.5, 9]}
+  2: {name: any, red: [200, 255]}
+  3: {name: thin, red: [200, 255], fill: [0, 0.6]}
+"""
+
+
+def test_blobs_that_fit_a_shape_are_of_no_class_of_that_colour_without_one(tmp_path):
+    picture = painted()
+    picture[:] = 0
+    picture[5:35, 5:15] = (255, 0, 0)  # tall, and full
+    picture[5:15, 30:50] = (255, 0, 0)  # wide, and full
+    picture[40, 5:25] = picture[40:60, 5] = (255, 0, 0)  # a corner, as high as wide
+    detector = load_detector(write(tmp_path, SHAPED))
+    (found,) = detector([picture])
+    seen = sorted(zip([detector.class_names[int(c)] for c in found.class_id], found.box.tolist(), strict=True))
+    assert seen == [("any", [30, 5, 50, 15]), ("tall", [5, 5, 15, 35]), ("thin", [5, 40, 25, 60])]
 
 
 def test_best_first_and_many_pictures(tmp_path):

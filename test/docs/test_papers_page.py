@@ -14,7 +14,7 @@ from simjudge.questions.study.file import read_study
 from simjudge.questions.study.study import VERBS
 
 PAGE = ROOT / "docs/papers.md"
-PAPERS = ("Context", "Components", "Sensors", "Off-road", "Few real frames")
+PAPERS = ("Context", "Components", "Sensors", "Off-road", "Testbed", "Few real frames")
 MARKS = ("exact", "approximate", "missing", "wrong")
 ANSWERS = ("agree", "does not agree", "cannot tell")
 MEASURED = [*(ROOT / "docs/measurements").glob("*.md"), *(ROOT / "docs/guides/studies").glob("*.md")]

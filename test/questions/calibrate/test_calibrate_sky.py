@@ -124,7 +124,9 @@ def test_a_camera_that_sees_no_sky_is_refused(folder):
 
 def test_dark_corners_and_white_balance_of_the_camera_are_taken_off(folder):
     text = (folder / "camera.yaml").read_text()
-    filters = "filters:\n  - vignetting: {half_angle: 40}\n  - srgb\n  - white_balance: {red: 1.1, green: 1, blue: 0.9}\n"
+    filters = (
+        "filters:\n  - vignetting: {half_angle: 40}\n  - srgb\n  - white_balance: {red: 1.1, green: 1, blue: 0.9}\n"
+    )
     (folder / "camera.yaml").write_text(text + filters)
     found = calibrate(folder, pictures(folder, sun={"irradiance": 2.0}, sky={"cloud_cover": 0.5, "radiance": 0.7}))
     assert found.estimate.cloud_cover == pytest.approx(0.5, abs=0.04)

@@ -154,7 +154,7 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     page = kit.page(
         study.title,
         f"study {study.name}, size {study.size}",
-        kit.lost((study.stands_in,), "This is no reality.") if study.stands_in else "",
+        kit.lost((study.stands_in,), "Reality is simulated in this study.") if study.stands_in else "",
         *(_failure(failed) for failed in result.failed),
         *(
             section

@@ -61,7 +61,7 @@ def test_from_the_drive_to_the_page(tmp_path):
     done = CliRunner().invoke(app, ["study", "run", str(file), "--out", str(out)])
     assert done.exit_code in (0, 3), done.output
     page = (out / "index.html").read_text()
-    assert "This is no reality." in page
+    assert "Reality is simulated in this study." in page
     assert "97.23%" in page
     assert page.count("data:image/png") == 2
     found = read_findings(out / "findings")

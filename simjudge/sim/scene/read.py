@@ -24,7 +24,7 @@ are computed in floating point. Their last bits depend on the processor and its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -185,13 +185,15 @@ def _looking_ahead(ahead: FloatArray) -> Rotation:
 _INSIDE = 0.75
 
 
-def check_names(path: Path, names: Iterable[str]) -> None:
-    """Refuse two things of one name, or the car's."""
-    seen: set[str] = set()
-    for name in names:
+def check_names(path: Path, things: Sequence[Thing], cars: Collection[str]) -> None:
+    """Refuse two things of one name, or the car's; a car and a thing of several parts, too."""
+    names = [thing.name for thing in things]
+    # Names of parts go on after a slash, as those of a car's wheels do.
+    heads, seen = {name.split("/")[0] for name in names}, set[str]()
+    for name in [*names, *cars]:
         if name.split("/")[0] == "vehicle":
             raise SimjudgeError(f"{path}: {name}: the car is called so; take another name")
-        if name in seen:
+        if name in seen or (name in cars and name in heads):
             raise SimjudgeError(f"{path}: {name}: two things have this name; rename one")
         seen.add(name)
 
@@ -250,7 +252,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     standing = [thing for placement in placed for thing in placement.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
-    check_names(path, [*(thing.name for thing in things), *file.cars])
+    check_names(path, things, file.cars)
     check_ground(path, things, file.cars)
     check_lights(path, lights, things)
     return Scene(

@@ -36,7 +36,7 @@ from simjudge.core.arrays import FloatArray, hash_value
 from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
-from simjudge.core.installed import SCENE, find_file
+from simjudge.core.installed import SCENE, VEHICLE, find_file
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
@@ -339,7 +339,12 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
 def scene_digest(given: str | Path, seed: int = 0) -> str:
     """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
     path = find_file(given, SCENE)
-    return hash_value([path.stem, seed, _with_files(read_content(path, seed).content)])
+    content = read_content(path, seed).content
+    cars = content.get("cars")
+    given_cars = [car for car in cars.values() if isinstance(car, Mapping)] if isinstance(cars, Mapping) else []
+    vehicles = [str(car["vehicle"]) for car in given_cars if car.get("vehicle")]
+    files = [hash_files(find_file(vehicle, VEHICLE)) for vehicle in vehicles]
+    return hash_value([path.stem, seed, _with_files(content), *files])
 
 
 def _with_files(content: Any) -> Any:

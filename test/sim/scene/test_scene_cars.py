@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import VEHICLE, find_file
 from simjudge.sim.scene.read import read_scene, scene_digest
 from simjudge.sim.vehicle.other_cars import read_other_cars
 
@@ -101,6 +102,16 @@ def test_a_recorded_trajectory_is_part_of_what_a_scene_is(tmp_path):
     path = lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})
     before = scene_digest(path)
     tum(tmp_path, [(t, x, 2, *rest) for t, x, _, *rest in rows])
+    assert scene_digest(path) != before
+
+
+def test_the_vehicle_of_a_car_is_part_of_what_a_scene_is(tmp_path):
+    figures = find_file("art1", VEHICLE).read_text(encoding="utf-8")
+    vehicle = tmp_path / "mine.yaml"
+    vehicle.write_text(figures, encoding="utf-8")
+    path = lab(tmp_path, it=CAR | {"vehicle": str(vehicle)})
+    before = scene_digest(path)
+    vehicle.write_text(figures + "# another one\n", encoding="utf-8")
     assert scene_digest(path) != before
 
 

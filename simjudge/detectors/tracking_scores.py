@@ -401,9 +401,9 @@ def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, Tr
 def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Rows of frame, id, left, top, width, height, confidence and class, ordered by frame.
 
-    The class is -1 in all rows of a text of MOT15, which is known by its columns.
+    The class is -1 in rows of MOT15, which are known by their columns.
     """
-    rows, columns = [], 0
+    rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         cells = [cell for cell in line.replace(",", " ").split() if cell]
         if not cells:
@@ -412,17 +412,16 @@ def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np
         if len(values) < _FEWEST or any(value is None or not np.isfinite(value) for value in values[:_WITH_CLASS]):
             losses.add("rows that are no box of a track", f"{path}, line {number}: {line[:60]!r}")
             continue
-        columns = max(columns, len(values))
         known = [float(value) for value in values[:_WITH_CLASS] if value is not None]
         if known[4] <= 0 or known[5] <= 0:
             losses.add("boxes without an area", f"{path}, line {number}")
             continue
+        if len(values) >= _MOT15_COLUMNS:
+            known[7] = _NO_CLASS
         rows.append([*known, *(1.0, float(_PEDESTRIAN))[len(known) - _FEWEST :]])
     if not rows and losses:
         raise SimjudgeError(f"{path}: holds no row 'frame,id,left,top,width,height,...'{losses.reason}")
     table = np.array(rows, np.float64).reshape(-1, _WITH_CLASS)
-    if columns >= _MOT15_COLUMNS:
-        table[:, 7] = _NO_CLASS
     return table[np.argsort(table[:, 0], kind="stable")]
 
 

@@ -85,15 +85,15 @@ _INFORMATION = "rosbag2_bagfile_information"
 
 
 class _NamedSqlite3Writer(Sqlite3Writer):
-    """rosbags' sqlite3 storage under a file name of our choice."""
+    """rosbags' sqlite3 storage under a file name of our choice, for one thread after another."""
 
     def __init__(self, folder: Path, compression: CompressionMode, stem: str) -> None:
         super().__init__(folder, compression)
-        if stem != folder.name:
-            self.conn.close()
-            self.path = self.path.rename(folder / f"{stem}{self.path.suffix}")
-            self.conn = sqlite3.connect(f"file:{self.path}", uri=True)
-            self.cursor = self.conn.cursor()
+        self.conn.close()
+        self.path = self.path.rename(folder / f"{stem}{self.path.suffix}")
+        # Drives are recorded by a thread of their own, and closed by the one that opened the recording.
+        self.conn = sqlite3.connect(f"file:{self.path}", uri=True, check_same_thread=False)
+        self.cursor = self.conn.cursor()
 
 
 _STORAGES: dict[StoragePlugin, Callable[[Path, CompressionMode, str], Any]] = {

@@ -24,7 +24,7 @@ are computed in floating point. Their last bits depend on the processor and its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from simjudge.core.arrays import FloatArray, hash_value
 from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
-from simjudge.core.installed import SCENE, find_file
+from simjudge.core.installed import SCENE, VEHICLE, find_file
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
@@ -185,13 +185,15 @@ def _looking_ahead(ahead: FloatArray) -> Rotation:
 _INSIDE = 0.75
 
 
-def check_names(path: Path, names: Iterable[str]) -> None:
-    """Refuse two things of one name, or the car's."""
-    seen: set[str] = set()
-    for name in names:
+def check_names(path: Path, things: Sequence[Thing], cars: Collection[str]) -> None:
+    """Refuse two things of one name, or the car's; a car and a thing of several parts, too."""
+    names = [thing.name for thing in things]
+    # Names of parts go on after a slash, as those of a car's wheels do.
+    heads, seen = {name.split("/")[0] for name in names}, set[str]()
+    for name in [*names, *cars]:
         if name.split("/")[0] == "vehicle":
             raise SimjudgeError(f"{path}: {name}: the car is called so; take another name")
-        if name in seen:
+        if name in seen or (name in cars and name in heads):
             raise SimjudgeError(f"{path}: {name}: two things have this name; rename one")
         seen.add(name)
 
@@ -250,7 +252,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     standing = [thing for placement in placed for thing in placement.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
-    check_names(path, [*(thing.name for thing in things), *file.cars])
+    check_names(path, things, file.cars)
     check_ground(path, things, file.cars)
     check_lights(path, lights, things)
     return Scene(
@@ -337,7 +339,12 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
 def scene_digest(given: str | Path, seed: int = 0) -> str:
     """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
     path = find_file(given, SCENE)
-    return hash_value([path.stem, seed, _with_files(read_content(path, seed).content)])
+    content = read_content(path, seed).content
+    cars = content.get("cars")
+    given_cars = [car for car in cars.values() if isinstance(car, Mapping)] if isinstance(cars, Mapping) else []
+    vehicles = [str(car["vehicle"]) for car in given_cars if car.get("vehicle")]
+    files = [hash_files(find_file(vehicle, VEHICLE)) for vehicle in vehicles]
+    return hash_value([path.stem, seed, _with_files(content), *files])
 
 
 def _with_files(content: Any) -> Any:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.pose_text import read_trajectory
@@ -19,7 +19,8 @@ from simjudge.sim.scene.scene_file import CarDriveFields, SceneCarFields, SceneD
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AHEAD = 2000.0  # Metres of a line straight ahead
-_STEP = 0.1  # Metres between the points of a recorded line
+_STEP = 0.1  # Metres between the points of a recorded line, at least
+_AROUND = 0.1  # Seconds before and after a pose over which its speed is taken
 _BACKWARDS = 0.1  # Share of a trajectory's length that may be driven backwards: noise of poses at rest
 
 
@@ -92,19 +93,39 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
     if not trajectory.is_timed:
         raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
     flat = trajectory.position[:, :2]
-    steps = np.diff(flat, axis=0)
-    lengths = np.linalg.norm(steps, axis=1)
-    if not lengths.sum() > _STEP:
+    kept = _points_apart(flat)
+    if len(kept) < 2:
         raise document.error(location, f"{fields.file} does not move; leave drive out, and give at")
-    backwards = lengths[np.einsum("ij,ij->i", steps, _ahead(trajectory)[:-1]) < 0].sum() / lengths.sum()
+    steps = np.diff(flat[kept], axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    backwards = lengths[np.einsum("ij,ij->i", steps, _ahead(trajectory)[kept[:-1]]) < 0].sum() / lengths.sum()
     if backwards > _BACKWARDS:
         message = f"{fields.file} goes backwards for {100 * backwards:.0f} % of its way; these drivers only drive ahead"
         raise document.error(location, message)
+    line = resample(flat[kept], _STEP)
+    course = _course(line, fields.left)
+    ends = np.concatenate([[0.0], np.cumsum(lengths)])
+    piece = np.clip(np.searchsorted(kept, np.arange(len(flat)), side="right") - 1, 0, len(steps) - 1)
+    share = np.einsum("ij,ij->i", flat - flat[kept[piece]], steps[piece]) / lengths[piece] ** 2
+    recorded = np.maximum.accumulate(ends[piece] + np.clip(share, 0.0, 1.0) * lengths[piece])
+    # Metres of the line that is driven, which is longer or shorter beside the recorded one.
+    driven = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(course.centre_line, axis=0), axis=1))])
+    along = np.interp(recorded, np.linspace(0.0, ends[-1], len(line)), driven)
     time = (trajectory.stamp - trajectory.stamp[0]) / 1e9
-    along = np.concatenate([[0.0], np.cumsum(lengths)])
-    line = resample(flat[np.concatenate([[True], lengths > 0])], _STEP)
-    schedule = np.stack([time, along, np.gradient(along, time)], 1)
-    return CarRoute(_course(line, fields.left), np.zeros((1, 2)), schedule)
+    before, after = np.maximum(time - _AROUND, 0.0), np.minimum(time + _AROUND, time[-1])
+    speed = (np.interp(after, time, along) - np.interp(before, time, along)) / (after - before)
+    return CarRoute(course, np.zeros((1, 2)), np.stack([time, along, speed], 1))
+
+
+def _points_apart(positions: FloatArray) -> IntArray:
+    """Which positions make the line: each a step from the one before, so that noise adds no length; and the last."""
+    kept = [0]
+    for row, position in enumerate(positions):
+        if np.hypot(*(position - positions[kept[-1]])) >= _STEP:
+            kept.append(row)
+    if len(kept) > 1:
+        kept[-1] = len(positions) - 1
+    return np.array(kept)
 
 
 def _ahead(trajectory: Trajectory) -> FloatArray:

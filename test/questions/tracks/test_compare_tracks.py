@@ -110,8 +110,9 @@ def test_boxes_of_mot15_have_no_class_and_are_pedestrians(tmp_path, rest):
     assert not found.losses
 
 
-def test_a_box_of_class_none_among_others_is_left_out_and_counted(tmp_path):
-    (tmp_path / "gt.txt").write_text("1,1,10,10,20,40,1,1,1\n1,2,100,10,20,40,1,-1,1")
+@pytest.mark.parametrize("rest", ["-1,1", "-1,-1,-1"])
+def test_a_box_of_class_none_among_others_is_left_out_and_counted(tmp_path, rest):
+    (tmp_path / "gt.txt").write_text(f"1,1,10,10,20,40,1,1,1\n1,2,100,10,20,40,1,{rest}")
     (tmp_path / "tracks.txt").write_text("1,7,10,10,20,40,0.9,-1,-1,-1")
     found = compare_sequences([tmp_path], [tmp_path], TrackSettings(draws=0))
     assert found.sequences[0][0].pair.truth.track.tolist() == [1]

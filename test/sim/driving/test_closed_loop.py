@@ -164,9 +164,10 @@ def test_the_recording_is_what_happened_and_the_judge_takes_it(made, tmp_path):
     np.testing.assert_allclose(eye.position[row], frames[5].event.exposure.middle.camera.position, atol=1e-9)
 
 
-def test_a_recording_beside_the_drive_is_that_of_one_after_each_event_to_the_byte(made, tmp_path):
+@pytest.mark.parametrize("ending", [".mcap", ".db3"])
+def test_a_recording_beside_the_drive_is_that_of_one_after_each_event_to_the_byte(made, tmp_path, ending):
     loop = made(replace(told(tmp_path, scene=scene_file(tmp_path, STRAIGHT)), images=True), DriveLimits(duration=1.0))
-    paths = [tmp_path / side / "drive.mcap" for side in "ab"]
+    paths = [tmp_path / side / f"drive{ending}" for side in "ab"]
     for path in paths:
         path.parent.mkdir()
     with record_messages(paths[0]) as one, record_messages(paths[1]) as other:

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 from physics_scenes import cone, flat
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import LockStep
@@ -221,6 +221,11 @@ def test_engines_have_the_cars_among_the_things_of_their_scene(name):
 def test_an_engine_without_other_cars_says_so():
     with pytest.raises(UsageError, match=r"flat: cars: engine chrono moves no cars but the one .* take engine default"):
         make_engine("chrono", replace(flat(), cars=(car("it", 0, 0),)))
+
+
+def test_a_name_that_mujoco_keeps_for_itself_is_refused_in_one_line():
+    with pytest.raises(SimjudgeError, match=r"flat: MuJoCo takes it for no scene: .*'world'"):
+        bodies(car("world", 0, 0))
 
 
 def follow(engine):

@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import VEHICLE, find_file
 from simjudge.sim.scene.read import read_scene, scene_digest
 from simjudge.sim.vehicle.other_cars import read_other_cars
 
@@ -62,11 +63,55 @@ def test_a_recorded_trajectory_is_a_line_and_how_far_along_by_time(tmp_path):
     assert speed == pytest.approx(0.5)
 
 
+def test_noise_of_recorded_poses_makes_the_way_no_longer(tmp_path):
+    """4 mm of noise of poses 10 mm apart: their steps alone add up to 15 m."""
+    noise = np.random.default_rng(0).normal(0, 0.004, (1200, 2))
+    rows = [(5 + 0.01 * k, 0.01 * k + x, 1 + y, 0, 0, 0, 0, 1) for k, (x, y) in enumerate(noise)]
+    (car,) = read_scene(lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})).cars
+    time, along, speed = car.route.schedule.T
+    assert car.route.length == pytest.approx(11.99, abs=0.05)
+    assert along == pytest.approx(time, abs=0.05)
+    assert speed == pytest.approx(1, abs=0.15)
+
+
+@pytest.mark.parametrize("left", [0.5, -0.5])
+def test_beside_a_recorded_bend_a_car_keeps_level_with_what_was_recorded(tmp_path, left):
+    """A left turn of 2 m radius at 1 m/s: inside it the way is shorter, and the car slower."""
+    rows = []
+    for t in np.arange(0, 6, 0.05):
+        turned = t / 2
+        x, y = 2 * np.sin(turned), 2 - 2 * np.cos(turned)
+        rows.append((5 + t, x, y, 0, 0, 0, np.sin(turned / 2), np.cos(turned / 2)))
+    (car,) = read_scene(lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows), "left": left}})).cars
+    time, along, speed = car.route.schedule.T
+    assert along == pytest.approx(time * (2 - left) / 2, abs=0.08)
+    assert np.median(speed) == pytest.approx((2 - left) / 2, abs=0.05)
+    assert along[-1] == pytest.approx(car.route.length)
+
+
+def test_a_recorded_stop_is_a_stop(tmp_path):
+    along = np.interp(np.arange(0, 9, 0.05), [0, 3, 6, 9], [0, 3, 3, 6])
+    rows = [(5 + 0.05 * k, x, 1, 0, 0, 0, 0, 1) for k, x in enumerate(along)]
+    (car,) = read_scene(lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})).cars
+    assert car.route.schedule[:, 1] == pytest.approx(along, abs=1e-6)
+    assert car.route.schedule[70:110, 2] == pytest.approx(0, abs=1e-6)
+
+
 def test_a_recorded_trajectory_is_part_of_what_a_scene_is(tmp_path):
     rows = [(0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
     path = lab(tmp_path, it={"drive": {"file": tum(tmp_path, rows)}})
     before = scene_digest(path)
     tum(tmp_path, [(t, x, 2, *rest) for t, x, _, *rest in rows])
+    assert scene_digest(path) != before
+
+
+def test_the_vehicle_of_a_car_is_part_of_what_a_scene_is(tmp_path):
+    figures = find_file("art1", VEHICLE).read_text(encoding="utf-8")
+    vehicle = tmp_path / "mine.yaml"
+    vehicle.write_text(figures, encoding="utf-8")
+    path = lab(tmp_path, it=CAR | {"vehicle": str(vehicle)})
+    before = scene_digest(path)
+    vehicle.write_text(figures + "# another one\n", encoding="utf-8")
     assert scene_digest(path) != before
 
 
@@ -108,9 +153,11 @@ def test_names_of_cars_are_those_of_topics(tmp_path, name):
         read_scene(lab(tmp_path, **{name: CAR}))
 
 
-def test_a_car_called_as_a_thing_is_refused(tmp_path):
-    with pytest.raises(SimjudgeError, match="floor: two things have this name"):
-        read_scene(lab(tmp_path, floor=CAR))
+@pytest.mark.parametrize("name", ["floor", "chairs_2"])
+def test_a_car_called_as_a_thing_is_refused(tmp_path, name):
+    """Also as one of several parts, whose names go on after a slash as those of a car's wheels do."""
+    with pytest.raises(SimjudgeError, match=f"{name}: two things have this name"):
+        read_scene(lab(tmp_path, **{name: CAR}))
 
 
 def test_a_vehicle_that_is_not_there_is_named_with_its_car(tmp_path):

@@ -121,15 +121,15 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose, others: Sequ
     twice = [name for name, count in Counter(thing.name for thing in scene.things).items() if count > 1]
     if twice:
         raise SimjudgeError(f"{scene.name}: two things are called {twice[0]}; rename one")
-    for thing in scene.things:
-        _add_thing(spec, thing, solids)
-    if vehicle is not None:
-        if any(thing.name.split("/")[0] == VEHICLE for thing in scene.things):
-            raise SimjudgeError(f"{scene.name}: a thing is called {VEHICLE!r} as the car is; rename it")
-        add_car(spec, vehicle, start, GRAVITY)
-    for other in others:
-        add_car(spec, other.vehicle, other.start, GRAVITY, other.name)
+    if vehicle is not None and any(thing.name.split("/")[0] == VEHICLE for thing in scene.things):
+        raise SimjudgeError(f"{scene.name}: a thing is called {VEHICLE!r} as the car is; rename it")
     try:
+        for thing in scene.things:
+            _add_thing(spec, thing, solids)
+        if vehicle is not None:
+            add_car(spec, vehicle, start, GRAVITY)
+        for other in others:
+            add_car(spec, other.vehicle, other.start, GRAVITY, other.name)
         return spec.compile()
     except ValueError as error:
         raise SimjudgeError(f"{scene.name}: MuJoCo takes it for no scene: {' '.join(str(error).split())}") from error

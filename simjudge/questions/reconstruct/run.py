@@ -25,6 +25,7 @@ from simjudge.objects.survey_cloud import Survey, SurveyCloud, SurveyReading, re
 from simjudge.objects.survey_mesh import (
     GroundGrid,
     SurveyMesh,
+    check_ground_cells,
     face_texture,
     fit_post,
     grey,
@@ -190,6 +191,7 @@ def _near_things(points: FloatArray, high: BoolArray, cell: float) -> BoolArray:
     first = np.floor(points[:, :2].min(0) / cell)
     at = (np.floor(points[:, :2] / cell) - first).astype(np.int64) + 1
     columns, rows = at.max(0) + 2
+    check_ground_cells(int(columns) - 2, int(rows) - 2)
     taken = np.zeros((rows, columns), np.bool_)
     for dy in (-1, 0, 1):
         for dx in (-1, 0, 1):

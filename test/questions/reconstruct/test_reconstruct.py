@@ -228,7 +228,7 @@ def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, m
     with pytest.raises(UsageError, match="near 40 and far 30"):
         reconstruct(tmp_path / "bad.ply", tmp_path / "out", near=40.0)
     write_pcd(tmp_path / "wide.pcd", Cloud(table(np.concatenate([cube(), 500 + cube()]))))
-    with pytest.raises(SimjudgeError, match="the ground has .* cells, over 4000000: give a larger --ground-cell"):
+    with pytest.raises(SimjudgeError, match=r"the ground has .* cells, over 4000000: give a larger --ground-cell"):
         reconstruct(tmp_path / "wide.pcd", tmp_path / "out", ground_cell=0.1, survey_cell=1.0)
     monkeypatch.setitem(sys.modules, "skimage.measure", None)
     write_pcd(tmp_path / "site.pcd", Cloud(table(cube())))

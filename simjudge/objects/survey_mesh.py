@@ -74,10 +74,16 @@ def marching_cubes(field: npt.NDArray[np.float32], level: float) -> tuple[FloatA
     return np.asarray(vertices, np.float64), np.asarray(faces, np.int64)
 
 
-def wrap_points(points: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
-    """The shell around points (N, 3), N at least 4: vertices and faces; `cell`: metres."""
+def affordable_cell(points: FloatArray, cell: float) -> float:
+    """The cell that was asked for, or a larger one for a thing whose distance field would not fit the memory."""
     while np.prod(np.ptp(points, axis=0) / cell + 8) > MOST_VOXELS:
         cell *= 1.26
+    return cell
+
+
+def wrap_points(points: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
+    """The shell around points (N, 3), N at least 4: vertices and faces; `cell`: metres (see `affordable_cell`)."""
+    cell = affordable_cell(points, cell)
     reach, tree = REACH * cell, cKDTree(points)
     low = points.min(0) - 4 * cell
     shape = np.ceil((points.max(0) - low) / cell).astype(int) + 5

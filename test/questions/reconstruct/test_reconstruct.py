@@ -218,6 +218,15 @@ def test_las_files_are_read_in_their_scale(tmp_path):
     assert np.median(made.things[0].mesh.reflectance) == pytest.approx(40_000 / 65_535, abs=0.01)
 
 
+def test_cells_that_had_to_be_larger_are_said(tmp_path, monkeypatch):
+    write_pcd(tmp_path / "site.pcd", Cloud(table(cube())))
+    made = reconstruct(tmp_path / "site.pcd", tmp_path / "site", cell=0.1)
+    assert not any("coarser" in line for line in made.sentences())
+    monkeypatch.setattr("simjudge.objects.survey_mesh.MOST_VOXELS", 4000)
+    made = reconstruct(tmp_path / "site.pcd", tmp_path / "coarse", cell=0.1, ground_cell=1.0)
+    assert "large things with coarser cells, to save memory: 1, up to 0.16 m" in made.sentences()
+
+
 def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, monkeypatch):
     write_clouds(cloud_set([table(cube(500)), table(cube(500))]), tmp_path / "blind", "pcd")
     with pytest.raises(SimjudgeError, match="it is not known where its lidar was"):

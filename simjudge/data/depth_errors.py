@@ -120,8 +120,9 @@ def depth_errors(
 
 
 def _check_units(frames: FrameSet, images: tuple[DepthImages, DepthImages], log: Log) -> None:
-    """Refuse depths that look like millimetres where nobody said their unit, by the first frames."""
-    medians = [[_median(held.read(index)) for held in images] for index in range(min(len(frames), _TRIED))]
+    """Refuse depths that look like millimetres where nobody said their unit, by the first frames with both."""
+    both = [index for index in range(len(frames)) if all(index in held.found for held in images)]
+    medians = [[_median(held.read(index)) for held in images] for index in both[:_TRIED]]
     known = np.array([pair for pair in medians if np.isfinite(pair).all()])
     if not len(known):
         return

@@ -191,11 +191,12 @@ class ColourDetector(ShownDetector):
             class_id: colour_class.find_blobs(colour_class.find_pixels(image, hsv))
             for class_id, colour_class in self.classes.items()
         }
+        shaped = {class_id: self._shaped(class_id, blobs) for class_id in blobs}
         found = [
             (class_id, *blob)
             for class_id, of_class in blobs.items()
             for blob in zip(*of_class, strict=True)
-            if blob[0] not in self._shaped(class_id, blobs)
+            if tuple(blob[0]) not in shaped[class_id]
         ]
         found = [row for row in found if row[2] >= self.min_score]
         found.sort(key=lambda row: -row[2])
@@ -203,13 +204,13 @@ class ColourDetector(ShownDetector):
         masks = Masks.from_crops(crops, np.array(boxes, np.int32).reshape(-1, 4)[:, :2]) if self.regions else None
         return Detections.build(ids, boxes, scores, masks=masks)
 
-    def _shaped(self, class_id: int, blobs: Mapping[int, Blobs]) -> list[list[int]]:
+    def _shaped(self, class_id: int, blobs: Mapping[int, Blobs]) -> set[tuple[int, ...]]:
         """Boxes of blobs that are of a class of the same colour with limits of shape, and so not of this one."""
         own = self.classes[class_id]
         if own.has_shape:
-            return []
+            return set()
         others = (number for number, each in self.classes.items() if each.has_shape and each.same_colour(own))
-        return [box for number in others for box in blobs[number].box]
+        return {tuple(box) for number in others for box in blobs[number].box}
 
 
 NotNegative = Annotated[float, Number(ge=0)]

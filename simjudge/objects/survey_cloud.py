@@ -154,15 +154,16 @@ def _whole(clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name:
         points.append(pose.to_world(found.stored.astype(np.float64)))
         scan.append(np.full(len(found), row))
         intensity.append(found.intensity)
-        colour.append(_colours(cloud.table[found.seen]))
+        colour.append(_stored_colours(cloud.table[found.seen]))
     if not sum(map(len, points)):
         raise SimjudgeError(f"{name}: holds no point from {reading.ranges[0]:g} to {reading.ranges[1]:g} m to survey")
+    stored = _joined(colour)
     return SurveyCloud(
         np.concatenate(points),
         np.concatenate(scan).astype(np.int64),
         np.empty((0, 3)),
-        _reflected(_joined(intensity), reading.white, name, log),
-        _joined(colour),
+        _reflected(_joined(intensity), reading.white, name, "white paint" if stored is None else "its colour", log),
+        None if stored is None else _colours(stored),
     )
 
 
@@ -170,30 +171,49 @@ def _joined(parts: list[Any]) -> Any:
     return None if any(part is None for part in parts) else np.concatenate(parts)
 
 
-def _reflected(intensity: npt.NDArray[Any] | None, white: float | None, name: str, log: Log) -> FloatArray | None:
-    if intensity is None:
-        log(f"note: {name} has no intensities: all things reflect as white paint does")
+def _reflected(
+    intensity: npt.NDArray[Any] | None, white: float | None, name: str, instead: str, log: Log
+) -> FloatArray | None:
+    if intensity is None or not (np.nan_to_num(intensity) > 0).any():
+        lacks = "no intensities" if intensity is None else "no intensity above 0"
+        log(f"note: {name} has {lacks}: each thing reflects a lidar's light as {instead} does")
         return None
     values = intensity.astype(np.float64)
     values = np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0)
     largest = float(np.quantile(values, 0.999))
     if white is None:
         white = next((known for known in _WHITES if largest <= 1.05 * known), largest)
-        log(f"note: an intensity of {white:g} is taken for a white surface (--white)")
+        share = 100 * float(np.median(values)) / white
+        log(
+            f"note: an intensity of {white:g} is taken for a white surface (--white); half of the points reflect less"
+            f" than {share:.2g} % of it"
+        )
     return values / white
 
 
-def _colours(table: Table) -> npt.NDArray[np.uint8] | None:
-    """Colours of red, green and blue, or packed as the Point Cloud Library packs them."""
+def _stored_colours(table: Table) -> npt.NDArray[Any] | None:
+    """Colours (N, 3) as they are stored: red, green and blue, or packed as the Point Cloud Library packs them."""
     names = table.dtype.names or ()
     if all(name in names for name in _COLOURS):
-        rgb = np.stack([table[name] for name in _COLOURS], -1)
-        return np.asarray(rgb // 257 if rgb.dtype == np.uint16 else rgb, np.uint8)
+        return np.stack([table[name] for name in _COLOURS], -1)
     packed = next((name for name in ("rgb", "rgba") if name in names and table.dtype[name].itemsize == 4), None)
     if packed is None:
         return None
     number = np.ascontiguousarray(table[packed]).view(np.uint32)
     return np.stack([number >> 16, number >> 8, number], -1).astype(np.uint8)
+
+
+def _colours(stored: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Stored colours as sRGB uint8 (N, 3): 0 to 1 in floats, 0 to 255, or 0 to 65535, by the largest one."""
+    if stored.dtype == np.uint8:
+        return stored
+    values = np.clip(np.nan_to_num(stored.astype(np.float64)), 0, 65_535)
+    largest = values.max(initial=0)
+    if stored.dtype.kind == "f" and largest <= 1:
+        values *= 255
+    elif largest > 255:  # Some files hold 8 bits in fields of 16.
+        values /= 257
+    return np.rint(values).astype(np.uint8)
 
 
 def _read_ply(path: Path) -> Table:

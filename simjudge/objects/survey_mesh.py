@@ -10,7 +10,9 @@ stray across the beams does not. Over a post of the width w that is evenly
 
     w = sqrt(12) times the standard deviation of the returns across their beams,
 
-and beams hit it pi / 8 w before its axis on average. A beam's own width adds to w.
+and beams hit it pi / 8 w before its axis on average. A beam's own width adds to w. Where the beams are not known, the
+points are all around if they spread alike along both sides, w is then 2 times their deviation from the axis; else w is
+sqrt(12) times the larger deviation.
 
 Source: Lorensen and Cline, "Marching cubes", SIGGRAPH 1987. Shells are wrapped as in Portaneri et al., "Alpha wrapping
 with an offset", ACM Transactions on Graphics 41(4), 2022, in a simpler way.
@@ -72,10 +74,16 @@ def marching_cubes(field: npt.NDArray[np.float32], level: float) -> tuple[FloatA
     return np.asarray(vertices, np.float64), np.asarray(faces, np.int64)
 
 
-def wrap_points(points: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
-    """The shell around points (N, 3), N at least 4: vertices and faces; `cell`: metres."""
+def affordable_cell(points: FloatArray, cell: float) -> float:
+    """The cell that was asked for, or a larger one for a thing whose distance field would not fit the memory."""
     while np.prod(np.ptp(points, axis=0) / cell + 8) > MOST_VOXELS:
         cell *= 1.26
+    return cell
+
+
+def wrap_points(points: FloatArray, cell: float) -> tuple[FloatArray, IntArray]:
+    """The shell around points (N, 3), N at least 4: vertices and faces; `cell`: metres (see `affordable_cell`)."""
+    cell = affordable_cell(points, cell)
     reach, tree = REACH * cell, cKDTree(points)
     low = points.min(0) - 4 * cell
     shape = np.ceil((points.max(0) - low) / cell).astype(int) + 5
@@ -174,7 +182,8 @@ def fit_post(cloud: SurveyCloud, floor: float) -> Post | None:
         return None
     ray = cloud.ray()
     if ray is None:
-        width = math.sqrt(12) * float(np.sqrt(max(np.linalg.eigvalsh(np.cov(aside.T))[1], 0)))
+        _, less, more = (max(float(value), 0.0) for value in np.linalg.eigvalsh(np.cov(aside.T)))
+        width = 2 * math.sqrt(less + more) if less > more / 2 else math.sqrt(12 * more)
         place = middle
     else:
         ray = ray - (ray @ axis)[:, None] * axis
@@ -245,8 +254,7 @@ def ground_grid(cloud: SurveyCloud, free: BoolArray, cell: float) -> GroundGrid:
     columns, rows = at.max(0) + 1
     if rows < 2 or columns < 2:
         raise SimjudgeError(f"the ground is less than two cells of {cell:g} m wide; give a smaller --ground-cell")
-    if rows * columns > MOST_VOXELS // 10:
-        raise SimjudgeError(f"the ground has {columns} x {rows} cells, over {MOST_VOXELS // 10}: larger --ground-cell")
+    check_ground_cells(int(columns), int(rows))
     number = at[:, 1] * columns + at[:, 0]
     order = np.lexsort((cloud.points[:, 2], number))
     order = order[free[order]]
@@ -260,6 +268,13 @@ def ground_grid(cloud: SurveyCloud, free: BoolArray, cell: float) -> GroundGrid:
     seen = np.isfinite(z).reshape(rows, columns)
     reflectance, colour = _ground_light(cloud.take(order), number[order], (int(rows), int(columns)))
     return GroundGrid((first + 0.5) * cell, cell, fill_cells(z.reshape(rows, columns)), seen, reflectance, colour)
+
+
+def check_ground_cells(columns: int, rows: int) -> None:
+    """Refuse more cells than fit the memory."""
+    most = MOST_VOXELS // 10
+    if columns * rows > most:
+        raise SimjudgeError(f"the ground has {columns} x {rows} cells, over {most}: give a larger --ground-cell")
 
 
 def _ground_light(

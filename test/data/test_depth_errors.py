@@ -294,3 +294,13 @@ def test_depths_that_differ_several_times_over_get_a_note(tmp_path):
     real, lines = with_depth(tmp_path / "real", factor=4.0), []
     sj.depth_errors(real, real, tmp_path / "out", log=lines.append)
     assert any("if a unit is wrong, say the metres of a step" in line for line in lines)
+
+
+def test_millimetres_are_refused_where_the_first_frames_have_no_depth(tmp_path):
+    real = with_depth(tmp_path / "real", factor=1.1)
+    for index in range(8):
+        (real / f"depth/frame_{index}.png").unlink()
+        if index >= 6:
+            np.save(real / f"depth/frame_{index}.npy", depth_picture(index).astype(np.float32) * 1000)
+    with pytest.raises(SimjudgeError, match="probably holds millimetres: say --truth-scale"):
+        sj.depth_errors(real, real, tmp_path / "out")

@@ -92,6 +92,18 @@ def test_posts_are_as_wide_as_their_rod_whatever_the_range_noise(width):
     assert mean[3] == pytest.approx(3.65, abs=0.05)
 
 
+@pytest.mark.parametrize("half", [False, True])
+def test_posts_of_a_single_cloud_are_as_wide_as_their_rod(half):
+    """Without beams: hit evenly all around, or across one side."""
+    random, width = np.random.default_rng(0), 0.1
+    across = random.uniform(-width / 2, width / 2, 4000)
+    around = random.uniform(0, 2 * math.pi, 4000)
+    side = np.c_[across, -np.sqrt(width**2 / 4 - across**2)]
+    ring = width / 2 * np.c_[np.cos(around), np.sin(around)]
+    post = fit_post(bare(np.c_[side if half else ring, random.uniform(0.1, 2, 4000)]), 0.0)
+    assert post.width == pytest.approx(width, rel=0.03)
+
+
 def test_a_barrier_and_a_low_thing_are_no_posts():
     random = np.random.default_rng(0)
     assert fit_post(bare(trimesh.creation.box(SIZE).sample(500, seed=0)), 0.0) is None

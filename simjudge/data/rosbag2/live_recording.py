@@ -409,6 +409,7 @@ def copy_recording(
     change: Callable[[StoredMessage], bytes | memoryview | None],
     *,
     topics: set[str] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> dict[str, int]:
     """Write the messages of a recording as another one: their number by topic.
 
@@ -417,6 +418,7 @@ def copy_recording(
         out: x.mcap, x.db3, or a folder to make.
         change: gives what is written in place of a message, CDR; None leaves it out.
         topics: to copy; None: all whose type is known.
+        check: called when all is written; if it raises, nothing gets the name `out`.
     """
     known = {name: topic for name, topic in recording.topics.items() if topic.type and (not topics or name in topics)}
     with UnfinishedRecording(out) as place:
@@ -432,6 +434,8 @@ def copy_recording(
                     live.write(message.topic, message.time, bytes(data))
             if not any(live.counts.values()):
                 raise SimjudgeError(f"{recording.path}: no message can be read of it; {_first(recording)}")
+            if check is not None:
+                check()
             live.close()
         place.finish()
     return live.counts

@@ -347,7 +347,8 @@ class _Reference(ShortRepr):
 
     def bands(self) -> list[BoolArray]:
         """Parts of the sky, the lowest first."""
-        return _split(self.sky, self.sine, np.quantile(self.sine[self.sky], np.linspace(0, 1, _SKY_BANDS + 1)))
+        bands = min(_SKY_BANDS, int(self.sky.sum()) // LEAST_PIXELS)
+        return _split(self.sky, self.sine, np.quantile(self.sine[self.sky], np.linspace(0, 1, bands + 1)))
 
     def parts(self) -> list[BoolArray]:
         """Parts of the ground, the nearest first."""
@@ -366,9 +367,9 @@ class _Reference(ShortRepr):
 
 
 def _split(mask: BoolArray, values: FloatArray, edges: FloatArray) -> list[BoolArray]:
-    """Parts of a mask by the values there; parts of few pixels are left out."""
+    """Parts of a mask by the values there; parts of few pixels are left out, and the mask is whole where all are."""
     parts = [mask & (values >= low) & (values < high) for low, high in pairwise([*edges[:-1], math.inf])]
-    return [part for part in parts if part.sum() >= LEAST_PIXELS]
+    return [part for part in parts if part.sum() >= LEAST_PIXELS] or [mask]
 
 
 def _gains(colours: FloatArray, light: FloatArray) -> FloatArray:

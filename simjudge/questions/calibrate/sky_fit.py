@@ -184,16 +184,16 @@ class _Fit(NamedTuple):
 class _Candidate:
     """One kind of sky: without fog (ceiling None), with fog that hides the sky (inf), or that ends above."""
 
-    def __init__(self, scene: ClearScene, seen: Light, ceiling: float | None) -> None:
-        self._scene, self._ceiling = scene, ceiling
+    def __init__(self, scene: ClearScene, seen: Light, ceiling: float | None, *, overcast: bool = False) -> None:
+        self._scene, self._seen, self._ceiling, self._overcast = scene, seen, ceiling, overcast
         wanted = to_srgb(np.concatenate([seen.sky, seen.ground]))
         self._used = np.isfinite(wanted)
         self._wanted = wanted[self._used]
-        # Sun and sky cannot be told apart where fog hides the sky or it is saturated: one brightness for all light.
+        # Sun and sky cannot be told apart where fog or clouds hide the sky or it is saturated: one brightness for all.
         unsaturated = np.count_nonzero(to_srgb(seen.sky[np.isfinite(seen.sky)]) < SATURATED)
         self._blank = unsaturated < _LEAST_VALUES
         self._hidden = ceiling == math.inf
-        self._together = self._hidden or bool(self._blank)
+        self._together = self._hidden or bool(self._blank) or overcast
         lower = [0.0, -4.0, -4.0]
         upper = [1.0, 3.0, 3.0]
         start = [0.4, 0.0, 0.0]
@@ -238,16 +238,17 @@ class _Candidate:
         square = max(2 * float(best.cost), count * (0.25 / 255) ** 2)
         criterion = count * math.log(square / count) + free * math.log(count)
         cover, sun, sky, fog = self._read(best.x)
+        if not self._together and cover > _OVERCAST:
+            return _Candidate(self._scene, self._seen, self._ceiling, overcast=True).fit()
         error, notes = self._errors(best.jac, square / max(count - free, 1)), []
-        if self._together:
+        if self._overcast:
+            notes.append("the sky is overcast: sun and sky are told only together")
+        elif self._together:
             why = "fog hides the sky: cloud cover is not told"
             if not self._hidden:
                 why = f"the sky is saturated: cloud cover {cover:.2f} is the least that makes it so bright"
             notes.append(f"{why}, and sun and sky are told only together")
-        elif cover > _OVERCAST:
-            sun, error["sun"] = 1.0, math.nan
-            notes.append("the sky is overcast: the sun behind the clouds is not told; the scene's is kept")
-        if not self._together and _saturation(self._scene.sky.zenith) < _LEAST_COLOUR:
+        if not (self._hidden or self._blank) and _saturation(self._scene.sky.zenith) < _LEAST_COLOUR:
             error["cloud_cover"] = math.nan
             notes.append("the scene's clear sky is gray: cloud cover is not told by colour")
         off = math.sqrt(2 * float(best.cost) / count) * 255
@@ -261,7 +262,7 @@ class _Candidate:
     def _errors(self, jacobian: FloatArray, variance: float) -> dict[str, float]:
         spread = np.sqrt(np.clip(np.diag(np.linalg.pinv(jacobian.T @ jacobian)) * variance, 0, None))
         if self._together:
-            return {"cloud_cover": math.nan, "sun": math.nan, "sky": math.nan}
+            return {"cloud_cover": float(spread[0]) if self._overcast else math.nan, "sun": math.nan, "sky": math.nan}
         return dict(zip(("cloud_cover", "sun", "sky"), (float(value) for value in spread), strict=False))
 
 

@@ -25,6 +25,8 @@ from simjudge.objects.survey_cloud import Survey, SurveyCloud, SurveyReading, re
 from simjudge.objects.survey_mesh import (
     GroundGrid,
     SurveyMesh,
+    affordable_cell,
+    check_ground_cells,
     face_texture,
     fit_post,
     grey,
@@ -58,6 +60,7 @@ class ReconstructedThing(ShortRepr):
     points: int
     mesh: SurveyMesh
     post_width: float | None = None  # metres; None: it is no post
+    cell: float | None = None  # metres, of its distance field; None: it is a post
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +73,7 @@ class Reconstruction(ShortRepr):
         ground: its heights.
         lost: names of labelled things that too few points hit to give them a shape.
         losses: what of the survey was left out.
+        cell: of the distance field that was asked for, metres; large things may have a larger one.
     """
 
     scene: Path
@@ -78,6 +82,7 @@ class Reconstruction(ShortRepr):
     ground: GroundGrid
     lost: Sequence[str]
     losses: Losses
+    cell: float
 
     @property
     def filled(self) -> float:
@@ -110,6 +115,9 @@ class Reconstruction(ShortRepr):
                 " point and are filled from those around them"
             )
         ]
+        coarse = [thing.cell for thing in self.things if thing.cell is not None and thing.cell > self.cell]
+        if coarse:
+            lines.append(f"large things with coarser cells, to save memory: {len(coarse)}, up to {max(coarse):.2g} m")
         if self.lost:
             lines.append(f"{len(self.lost)} labelled things got no shape, too few points hit them: {_some(self.lost)}")
         return lines
@@ -162,7 +170,7 @@ def reconstruct(
             advance(done + 1, len(groups))
     for name in lost:
         losses.add(LOST, name)
-    made = Reconstruction(folder / SCENE, len(survey.cloud), things, ground, lost, losses)
+    made = Reconstruction(folder / SCENE, len(survey.cloud), things, ground, lost, losses, settings.cell)
     with atomic_folder(folder) as temporary:
         _write(temporary, made, survey, path)
     return made
@@ -190,6 +198,7 @@ def _near_things(points: FloatArray, high: BoolArray, cell: float) -> BoolArray:
     first = np.floor(points[:, :2].min(0) / cell)
     at = (np.floor(points[:, :2] / cell) - first).astype(np.int64) + 1
     columns, rows = at.max(0) + 2
+    check_ground_cells(int(columns) - 2, int(rows) - 2)
     taken = np.zeros((rows, columns), np.bool_)
     for dy in (-1, 0, 1):
         for dx in (-1, 0, 1):
@@ -259,8 +268,10 @@ def _thing(
         return ReconstructedThing(name, class_name, len(cloud), mesh, post.width)
     thin = cloud.take(first_of_voxels(cloud.points, settings.cell / 2))
     feet = _feet(thin.points, ground, settings)
-    vertices, faces = wrap_points(np.concatenate([thin.points, feet]), settings.cell)
-    return ReconstructedThing(name, class_name, len(cloud), painted(vertices, faces, cloud))
+    points = np.concatenate([thin.points, feet])
+    cell = affordable_cell(points, settings.cell)
+    mesh = painted(*wrap_points(points, cell), cloud)
+    return ReconstructedThing(name, class_name, len(cloud), mesh, cell=cell)
 
 
 def _feet(points: FloatArray, ground: GroundGrid, settings: ReconstructSettings) -> FloatArray:

@@ -7,6 +7,7 @@ they are, byte for byte; a folder of clouds keeps what `simjudge convert` keeps.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import ShortRepr
+from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, no_progress
 from simjudge.core.files import atomic_file, check_output, hash_files
 from simjudge.core.installed import version
@@ -117,15 +118,13 @@ def weather_clouds(
                 advance(changer.counts.clouds, total)
                 return _changed(recording, changer, message, losses)
 
-            copy_recording(recording, out, change)
+            copy_recording(recording, out, change, check=lambda: _check_any(source, changer, losses))
             losses.extend(recording.losses)
         else:
             topics = None if settings.cloud_topic is None else Topics(cloud_topic=settings.cloud_topic)
             clouds = read_clouds(source, topics)
             losses.extend(write_clouds(_changing(clouds, changer), out, to))
             losses.extend(clouds.losses)
-    if not changer.counts.clouds:
-        raise SimjudgeError(f"{source}: holds no cloud that can be read{losses.reason}")
     facts = {
         "version": version(),
         "source": {"path": str(source), "sha256": hash_files(source)},
@@ -141,6 +140,11 @@ def weather_clouds(
     with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
         temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return WeatheredClouds(out, spec.name, changer.counts, losses)
+
+
+def _check_any(source: Path, changer: _Weather, losses: Losses) -> None:
+    if not changer.counts.clouds:
+        raise SimjudgeError(f"{source}: holds no cloud that can be read{losses.reason}")
 
 
 def _chosen(sensors: str | Path, name: str | None) -> LidarSpec:
@@ -186,9 +190,10 @@ class _Weather:
             )
         if self.lidar.returns == "dual":
             raise UsageError("a lidar with returns: dual cannot be put before recorded clouds; take strongest")
+        given = points.stored.astype(np.float64)
         with np.errstate(invalid="ignore"):
             power = np.maximum(np.nan_to_num(points.intensity.astype(np.float64)), 0.0) / self.white
-        given = points.stored.astype(np.float64)
+        power /= self._reported(given)
         found = weather_cloud(given, power, self.lidar.weather, self.device, (self._seed, number))
         rows = np.flatnonzero(points.seen)
         kept = rows[found.row]
@@ -196,7 +201,7 @@ class _Weather:
         moved = ~(found.points == given[found.row]).all(1)
         for axis, field in enumerate("xyz"):
             out[field][kept[moved]] = found.points[moved, axis]
-        out[name][kept] = _like(found.reflected * self.white, out[name].dtype)
+        out[name][kept] = _like(found.reflected * self._reported(found.points) * self.white, out[name].dtype)
         ratio = np.linalg.norm(found.points[moved], axis=1) / np.linalg.norm(given[found.row][moved], axis=1)
         for field in _RANGES:
             if field in (table.dtype.names or ()) and table[field].ndim == 1:
@@ -209,9 +214,17 @@ class _Weather:
             # As drivers mark beams without a return, so that every point stays in its row and column.
             for field in "xyz":
                 out[field][lost] = np.nan if out[field].dtype.kind == "f" else 0
-            out[name][lost] = 0
+            for field in (name, *(field for field in _RANGES if field in (table.dtype.names or ()))):
+                out[field][lost] = 0
             return out
         return np.delete(out, lost)
+
+    def _reported(self, points: FloatArray) -> FloatArray | float:
+        """What distance leaves of the intensity that is reported; 1 of calibrated devices."""
+        about = self.lidar.intensity
+        if about.calibrated or math.isinf(about.falloff):
+            return 1.0
+        return np.asarray(np.minimum((about.falloff / np.linalg.norm(points, axis=1)) ** 2, 1.0))
 
 
 def _like(values: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -132,3 +132,16 @@ def test_dark_corners_and_white_balance_of_the_camera_are_taken_off(folder):
     assert found.estimate.cloud_cover == pytest.approx(0.5, abs=0.04)
     assert found.estimate.sky == pytest.approx(0.7 / 0.85, rel=0.04)
     assert found.estimate.off < 2
+
+
+def test_a_narrow_strip_of_sky_is_enough(folder):
+    """Of some hundred pixels, too few for all bands."""
+    (folder / "camera.yaml").write_text("size: [64, 36]\nfield_of_view: 80\nrate: 10\n")
+    mount = "0,0,1.3,0,21,0"
+    (folder / "poses.tum").write_text("1 1 2 0 0 0 0 1\n")
+    (folder / "planted.yaml").write_text(yaml.safe_dump({"extends": "meadow.yaml", "sky": {"radiance": 0.6}}))
+    settings = RenderingSettings(poses=folder / "poses.tum", mount=mount)
+    render(folder / "planted.yaml", folder / "real", camera=folder / "camera.yaml", settings=settings)
+    scene, camera = folder / "meadow.yaml", folder / "camera.yaml"
+    found = calibrate_sky(folder / "real", folder / "sky.yaml", scene=scene, camera=camera, mount=mount)
+    assert found.estimate.sky == pytest.approx(0.6 / 0.85, rel=0.05)

@@ -110,11 +110,17 @@ def test_a_saturated_sky_tells_the_least_cover_and_one_brightness():
     assert "the least that makes it so bright" in found.notes[0]
 
 
-def test_an_overcast_sky_keeps_the_sun():
-    found = estimate_sky(SCENE, made(1.0, 1.3, 1.0))
+@pytest.mark.parametrize(("sun", "sky"), [(1.3, 1.0), (3.0, 1.0), (0.3, 1.0), (1.0, 3.0), (0.2, 0.2)])
+def test_an_overcast_sky_keeps_its_brightness_and_the_sun_its_share(sun, sky):
+    seen = made(1.0, sun, sky)
+    found = estimate_sky(SCENE, seen)
     assert found.cloud_cover == pytest.approx(1, abs=0.03)
-    assert found.sun == 1
+    assert found.sun == found.sky
+    assert math.isnan(found.error["sun"])
     assert "overcast" in found.notes[0]
+    again = made(found.cloud_cover, found.sun, found.sky)
+    for part in (0, 1):
+        np.testing.assert_allclose(again[part], seen[part], rtol=0.02)
 
 
 def test_a_peak_is_the_mean_of_the_fullest_bin_and_its_neighbours():

@@ -11,12 +11,13 @@ import yaml
 from cloud_samples import cloud_set, table
 from simjudge_command import SIMJUDGE
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError, no_log
 from simjudge.data.clouds import Cloud, CloudBoxes
 from simjudge.data.formats.pcd import write_pcd
 from simjudge.data.sets import write_clouds
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
+from simjudge.objects.survey_cloud import SurveyReading, read_survey
 from simjudge.questions.reconstruct.run import reconstruct
 from simjudge.sim.capture.sensor_feed import LidarCapture
 from simjudge.sim.engines.registry import make_engine
@@ -168,6 +169,29 @@ def test_a_single_cloud_with_colours_far_from_the_origin(tmp_path):
     assert red.surface.texture.reshape(-1, 3).max(0)[0] > 0.5
 
 
+@pytest.mark.parametrize(
+    ("kind", "most"), [("f4", 1), ("f4", 255), ("u1", 255), ("u2", 255), ("u2", 65_535), ("i4", 255)]
+)
+def test_colours_are_the_same_however_they_are_stored(tmp_path, kind, most):
+    points = cube()
+    cloud = np.zeros(len(points), [*((name, "f4") for name in "xyz"), *((c, kind) for c in ("red", "green", "blue"))])
+    cloud["x"], cloud["y"], cloud["z"] = points.T
+    cloud["red"], cloud["green"], cloud["blue"] = np.array([200, 100, 50]) / 255 * most
+    cloud["blue"][0] = most
+    write_pcd(tmp_path / "site.pcd", Cloud(cloud))
+    found = read_survey(tmp_path / "site.pcd", SurveyReading(), Losses(), no_log).cloud.colour
+    assert found.dtype == np.uint8
+    assert np.median(found, axis=0) == pytest.approx([200, 100, 50], abs=1)
+
+
+def test_intensities_that_are_all_zero_are_none(tmp_path):
+    said = []
+    write_pcd(tmp_path / "site.pcd", Cloud(table(cube(), 0.0)))
+    found = read_survey(tmp_path / "site.pcd", SurveyReading(), Losses(), said.append).cloud
+    assert found.reflected is None
+    assert "no intensity above 0: each thing reflects a lidar's light as white paint does" in said[0]
+
+
 def test_a_pcd_without_intensities_says_that_things_are_white(tmp_path):
     points = cube()
     cloud = np.zeros(len(points), [(name, "f4") for name in "xyz"])
@@ -194,6 +218,15 @@ def test_las_files_are_read_in_their_scale(tmp_path):
     assert np.median(made.things[0].mesh.reflectance) == pytest.approx(40_000 / 65_535, abs=0.01)
 
 
+def test_cells_that_had_to_be_larger_are_said(tmp_path, monkeypatch):
+    write_pcd(tmp_path / "site.pcd", Cloud(table(cube())))
+    made = reconstruct(tmp_path / "site.pcd", tmp_path / "site", cell=0.1)
+    assert not any("coarser" in line for line in made.sentences())
+    monkeypatch.setattr("simjudge.objects.survey_mesh.MOST_VOXELS", 4000)
+    made = reconstruct(tmp_path / "site.pcd", tmp_path / "coarse", cell=0.1, ground_cell=1.0)
+    assert "large things with coarser cells, to save memory: 1, up to 0.16 m" in made.sentences()
+
+
 def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, monkeypatch):
     write_clouds(cloud_set([table(cube(500)), table(cube(500))]), tmp_path / "blind", "pcd")
     with pytest.raises(SimjudgeError, match="it is not known where its lidar was"):
@@ -203,6 +236,9 @@ def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, m
         reconstruct(tmp_path / "bad.ply", tmp_path / "out")
     with pytest.raises(UsageError, match="near 40 and far 30"):
         reconstruct(tmp_path / "bad.ply", tmp_path / "out", near=40.0)
+    write_pcd(tmp_path / "wide.pcd", Cloud(table(np.concatenate([cube(), 500 + cube()]))))
+    with pytest.raises(SimjudgeError, match=r"the ground has .* cells, over 4000000: give a larger --ground-cell"):
+        reconstruct(tmp_path / "wide.pcd", tmp_path / "out", ground_cell=0.1, survey_cell=1.0)
     monkeypatch.setitem(sys.modules, "skimage.measure", None)
     write_pcd(tmp_path / "site.pcd", Cloud(table(cube())))
     with pytest.raises(UsageError, match=r"need scikit-image: pip install 'simjudge\[survey\]'"):

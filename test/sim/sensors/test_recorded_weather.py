@@ -111,6 +111,7 @@ def test_rain_moves_ranges_by_its_seed_and_range_fields_with_them(tmp_path):
 
 def test_an_organized_cloud_keeps_its_rows_and_columns(tmp_path):
     cloud = sample(12)
+    cloud = table(np.stack([cloud[a] for a in "xyz"], 1), cloud["intensity"], range=np.uint32(9), ring=cloud["ring"])
     cloud["x"][3] = np.nan
     source = tmp_path / "real.mcap"
     write_clouds(cloud_set([Cloud(cloud, 3)], [Pose()]), source)
@@ -121,6 +122,7 @@ def test_an_organized_cloud_keeps_its_rows_and_columns(tmp_path):
     lost = cloud["intensity"] / WHITE * np.exp(-0.1 * distance) < THRESHOLD
     assert np.isnan(after.table["x"]).tolist() == (lost | np.isnan(distance)).tolist()
     assert np.array_equal(after.table["ring"], cloud["ring"])
+    assert after.table["range"].tolist() == np.where(lost, 0, 9).tolist()
 
 
 CLEAR = "roof: {kind: lidar, rate: 10}"
@@ -153,3 +155,30 @@ def test_clouds_without_intensity_are_refused(tmp_path):
     with pytest.raises(SimjudgeError, match="has no intensity"):
         weather_clouds(source, tmp_path / "out.mcap", weather=sensor_file(tmp_path, f"{HAZE} fog: {{density: 1}}}}"))
     assert not list(tmp_path.glob("out*"))
+
+
+def test_intensities_that_distance_weakened_are_weakened_once(tmp_path):
+    distance, falloff, density = np.array([5.0, 20.0, 40.0]), 10.0, 0.01
+    weaker = np.minimum((falloff / distance) ** 2, 1)
+    cloud = table(np.c_[distance, 0 * distance, 0 * distance], 80 * weaker)
+    write_clouds(cloud_set([cloud], [Pose()]), tmp_path / "real.mcap")
+    wet = sensor_file(
+        tmp_path,
+        "roof: {kind: lidar, rate: 10, returns: last, threshold: 0.03,"
+        f" intensity: {{scale: 100, falloff: {falloff}, calibrated: false}}, fog: {{density: {density}}}}}",
+    )
+    weather_clouds(tmp_path / "real.mcap", tmp_path / "out.mcap", weather=wet)
+    after = read_clouds(tmp_path / "out.mcap")[0].table
+    left = 0.8 * weaker * np.exp(-2 * density * distance)
+    assert (left >= 0.03).tolist() == [True, True, False]
+    assert after["x"].tolist() == [5.0, 20.0]
+    assert after["intensity"] == pytest.approx(100 * left[:2], rel=1e-5)
+
+
+def test_a_recording_whose_clouds_cannot_be_read_is_not_written_anew(tmp_path):
+    source = tmp_path / "real.mcap"
+    write_clouds(cloud_set([np.ones(9, [(name, "f4") for name in ("x", "y", "intensity")])], [Pose()]), source)
+    with pytest.raises(SimjudgeError, match="holds no cloud that can be read"):
+        weather_clouds(source, tmp_path / "out.mcap", weather=sensor_file(tmp_path, f"{HAZE} fog: {{density: 1}}}}"))
+    assert not list(tmp_path.glob("out*"))
+    assert not list(tmp_path.glob(".recording*"))

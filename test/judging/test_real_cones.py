@@ -88,5 +88,5 @@ def test_a_tiny_one_runs_to_its_page(folders, tmp_path):
     assert len(pairs) == 12 * 2
     kinds = {each["a"] + each["b"]: each["kind"] for each in content["comparisons"]}
     assert (kinds["R1R2"], kinds["S2S1"], kinds["R1S2"]) == ("real-real", "sim-sim", "real-sim")
-    assert next(each.name for each in result.findings["findings"]) == "Net_sim, by kind of pair"
+    assert next(each.name for each in result.findings["findings"]) == "splits: Net_sim, across domains"
     assert (tmp_path / "out" / PAGE).is_file()

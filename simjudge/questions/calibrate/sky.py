@@ -31,8 +31,8 @@ from simjudge.questions.calibrate.sky_fit import (
     LEAST_PIXELS,
     SATURATED,
     ClearScene,
-    Light,
     SkyEstimate,
+    SkyLight,
     estimate_sky,
     hsv_peaks,
     mean_of,
@@ -355,7 +355,7 @@ class _Reference(ShortRepr):
         nearest, farthest = np.quantile(self.distance[self.ground], [0, 1])
         return _split(self.ground, self.distance, np.geomspace(nearest, farthest, _GROUND_PARTS + 1))
 
-    def compare(self, base: _BaseScene, pictures: Sequence[RgbImage]) -> tuple[ClearScene, Light]:
+    def compare(self, base: _BaseScene, pictures: Sequence[RgbImage]) -> tuple[ClearScene, SkyLight]:
         """What the scene's own pictures tell of the places, and the colours of the peaks of others there."""
         sky, sine = _peaks(self.bands(), pictures, [self.sine] * len(pictures))
         parts = self.parts()
@@ -363,7 +363,7 @@ class _Reference(ShortRepr):
         gains = [_gains(*_peaks(masks, self.pictures, self.light)) for masks in (self.bands(), parts)]
         lights = [_peaks(parts, self.pictures, light)[1] for light in (self.by_sun, self.by_zenith, self.by_horizon)]
         clear = ClearScene(clear_sky(base.sky_fields), level_sun(base.sun_fields), sine, distance, *lights, *gains)
-        return clear, Light(sky, ground)
+        return clear, SkyLight(sky, ground)
 
 
 def _split(mask: BoolArray, values: FloatArray, edges: FloatArray) -> list[BoolArray]:

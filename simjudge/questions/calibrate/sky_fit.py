@@ -51,7 +51,7 @@ _FOG_TINT = 0.4
 """Logarithm of red, or blue, over green of fog: the most."""
 
 
-class Light(NamedTuple):
+class SkyLight(NamedTuple):
     """Linear RGB of the peaks."""
 
     sky: FloatArray  # (K, 3), of bands of the sky
@@ -144,7 +144,7 @@ def hsv_peaks(pixels: RgbImage) -> tuple[float, float, float]:
     return hue, peak(hsv[:, 1])[0], peak(hsv[:, 2])[0]
 
 
-def predict(scene: ClearScene, cover: float, sun: float, sky: float, fog: FoundFog | None = None) -> Light:
+def predict(scene: ClearScene, cover: float, sun: float, sky: float, fog: FoundFog | None = None) -> SkyLight:
     """The linear colours of the peaks under a sky."""
     clear = GradientSky(*(sky * radiance for radiance in scene.sky))
     above = clouded(clear, sun * scene.level_sun, cover)
@@ -153,19 +153,19 @@ def predict(scene: ClearScene, cover: float, sun: float, sky: float, fog: FoundF
     ground = ground + _ratio(above.zenith, scene.sky.zenith) * scene.by_zenith
     ground = ground + _ratio(above.horizon, scene.sky.horizon) * scene.by_horizon
     if fog is None:
-        return Light(bands * scene.sky_gain, ground * scene.ground_gain)
+        return SkyLight(bands * scene.sky_gain, ground * scene.ground_gain)
     left = np.exp(-fog.density * fog.ceiling / scene.sine)[:, None] if math.isfinite(fog.ceiling) else 0.0
     near = np.exp(-fog.density * scene.distance)[:, None]
     own = np.array(fog.colour)
     bands, ground = bands * left + own * (1 - left), ground * near + own * (1 - near)
-    return Light(bands * scene.sky_gain, ground * scene.ground_gain)
+    return SkyLight(bands * scene.sky_gain, ground * scene.ground_gain)
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     return a / np.maximum(b, 1e-6)
 
 
-def estimate_sky(scene: ClearScene, seen: Light) -> SkyEstimate:
+def estimate_sky(scene: ClearScene, seen: SkyLight) -> SkyEstimate:
     """Find the sky under which the scene's peaks are those seen; NaN in them is left out.
 
     Fog is taken where it explains more than its parameters would by chance (Bayes' information criterion).
@@ -184,7 +184,7 @@ class _Fit(NamedTuple):
 class _Candidate:
     """One kind of sky: without fog (ceiling None), with fog that hides the sky (inf), or that ends above."""
 
-    def __init__(self, scene: ClearScene, seen: Light, ceiling: float | None, *, overcast: bool = False) -> None:
+    def __init__(self, scene: ClearScene, seen: SkyLight, ceiling: float | None, *, overcast: bool = False) -> None:
         self._scene, self._seen, self._ceiling, self._overcast = scene, seen, ceiling, overcast
         wanted = to_srgb(np.concatenate([seen.sky, seen.ground]))
         self._used = np.isfinite(wanted)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.questions.calibrate.sky_fit import ClearScene, Light, estimate_sky, hsv_peaks, peak, peak_colour
+from simjudge.questions.calibrate.sky_fit import ClearScene, SkyLight, estimate_sky, hsv_peaks, peak, peak_colour
 from simjudge.sim.scene.clouds import GradientSky
 
 ZENITH, HORIZON = np.array([0.07, 0.2, 0.55]), np.array([0.55, 0.62, 0.7])
@@ -37,11 +37,11 @@ def made(cover, sun, sky, visibility=None, air=(0.6, 0.62, 0.65), ceiling=math.i
     ground = GROUND / np.pi * (total - diffuse + np.pi * (horizon + 2 * zenith) / 3)
     ground = np.tile(ground, (6, 1))
     if visibility is None:
-        return Light(bands, ground)
+        return SkyLight(bands, ground)
     beta, air = 3.912 / visibility, np.array(air)
     through = np.exp(-beta * ceiling / SINE)[:, None]
     near = np.exp(-beta * DISTANCE)[:, None]
-    return Light(bands * through + air * (1 - through), ground * near + air * (1 - near))
+    return SkyLight(bands * through + air * (1 - through), ground * near + air * (1 - near))
 
 
 @pytest.mark.parametrize(("cover", "sun", "sky"), [(0.0, 1.0, 1.0), (0.3, 0.6, 1.2), (0.7, 1.5, 0.8), (0.9, 1.0, 1.1)])
@@ -77,7 +77,7 @@ def test_planted_shallow_fog_leaves_the_sky_to_be_told():
 def test_noise_is_no_fog_and_errors_are_of_its_size():
     draw, far = np.random.default_rng(3), []
     for _ in range(40):
-        seen = Light(*(part * draw.normal(1, 0.02, part.shape) for part in made(0.5, 1.0, 1.0)))
+        seen = SkyLight(*(part * draw.normal(1, 0.02, part.shape) for part in made(0.5, 1.0, 1.0)))
         found = estimate_sky(SCENE, seen)
         far.append((found.cloud_cover - 0.5) / found.error["cloud_cover"] if found.fog is None else math.inf)
     assert sum(map(math.isinf, far)) <= 3
@@ -93,7 +93,7 @@ def test_parts_without_a_peak_are_left_out():
 def test_a_channel_that_saturates_does_not_bend_the_sky():
     seen = made(0.3, 0.9, 1.85)
     assert (seen.sky[:, 2] > 1).any()
-    found = estimate_sky(SCENE, Light(np.minimum(seen.sky, 1), seen.ground))
+    found = estimate_sky(SCENE, SkyLight(np.minimum(seen.sky, 1), seen.ground))
     assert found.cloud_cover == pytest.approx(0.3, abs=0.01)
     assert found.sky == pytest.approx(1.85, rel=0.01)
 
@@ -101,7 +101,7 @@ def test_a_channel_that_saturates_does_not_bend_the_sky():
 def test_a_saturated_sky_tells_the_least_cover_and_one_brightness():
     seen = made(0.6, 2.4, 2.4)
     assert seen.sky.min() > 1
-    found = estimate_sky(SCENE, Light(np.ones((4, 3)), seen.ground))
+    found = estimate_sky(SCENE, SkyLight(np.ones((4, 3)), seen.ground))
     again = made(found.cloud_cover, found.sun, found.sky)
     assert found.sun == found.sky
     assert again.sky.min() > 0.9

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from simjudge.core.processes import EXIT_LOST
 from simjudge.core.settings import ReadSettings
 from simjudge.terminal.common import (
     exit_if_lost,
@@ -258,3 +259,5 @@ def sky(
         print_note(f"note: {note}")
     print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)
+    if not found.estimate.trusted:
+        raise typer.Exit(EXIT_LOST)

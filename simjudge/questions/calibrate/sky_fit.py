@@ -100,6 +100,11 @@ class SkyEstimate:
     off: float  # root mean square of what is left, levels of 255
     notes: tuple[str, ...] = ()
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the peaks are where the estimate has them."""
+        return self.off <= _POOR
+
 
 def peak(values: FloatArray, full: float = 1.0) -> tuple[float, BoolArray]:
     """The peak of a histogram of 36 bins, and which values are in it: the fullest bin and both beside it."""

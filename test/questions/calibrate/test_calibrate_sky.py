@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
@@ -58,6 +59,16 @@ def test_the_written_scene_has_the_planted_clouds_and_sun(folder):
     planted, found = read_scene(folder / "planted.yaml"), read_scene(folder / "sky.yaml")
     np.testing.assert_allclose(found.sun.irradiance, planted.sun.irradiance, rtol=0.05)
     np.testing.assert_allclose(found.sky.gradient, planted.sky.gradient, rtol=0.03)
+
+
+def test_pictures_that_do_not_fit_end_it_with_exit_code_3(folder):
+    real = pictures(folder)
+    for path in (real / "images").rglob("*.png"):
+        Image.fromarray(np.asarray(Image.open(path))[..., ::-1]).save(path)  # red and blue change places
+    arguments = [real, "--scene", folder / "meadow.yaml", "--camera", folder / "camera.yaml", "--mount", MOUNT]
+    result = CliRunner().invoke(app, ["calibrate", "sky", *map(str, arguments), "--out", str(folder / "sky.yaml")])
+    assert "none of this can be trusted" in result.output
+    assert result.exit_code == 3
 
 
 def test_histograms_are_nearer_afterwards(folder):

@@ -181,7 +181,7 @@ def estimate_sky(scene: ClearScene, seen: SkyLight) -> SkyEstimate:
     return best.estimate
 
 
-class _Fit(NamedTuple):
+class _SkyFit(NamedTuple):
     criterion: float
     estimate: SkyEstimate
 
@@ -235,7 +235,7 @@ class _Candidate:
         left: FloatArray = values - self._wanted
         return np.where((self._wanted >= SATURATED) & (left > 0), 0.0, left)
 
-    def fit(self) -> _Fit:
+    def fit(self) -> _SkyFit:
         starts = [self._start] if self._hidden else [[cover, *self._start[1:]] for cover in (0.1, 0.5, 0.9)]
         solutions = [least_squares(self._left, start, bounds=self._bounds, x_scale="jac") for start in starts]
         best = min(solutions, key=lambda solution: (round(float(solution.cost), 6), float(solution.x[0])))
@@ -262,7 +262,7 @@ class _Candidate:
                 f"the peaks are off by {off:.0f} levels: surfaces or the camera's tone curve differ from the scene's,"
                 " and none of this can be trusted"
             )
-        return _Fit(criterion, SkyEstimate(cover, sun, sky, fog, error, off, tuple(notes)))
+        return _SkyFit(criterion, SkyEstimate(cover, sun, sky, fog, error, off, tuple(notes)))
 
     def _errors(self, jacobian: FloatArray, variance: float) -> dict[str, float]:
         spread = np.sqrt(np.clip(np.diag(np.linalg.pinv(jacobian.T @ jacobian)) * variance, 0, None))

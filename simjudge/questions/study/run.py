@@ -24,6 +24,7 @@ from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
 from simjudge.questions.study.file import ANY_NAME, NEVER, StepReference, Study, Verbs, put_paths, steps_behind
 from simjudge.questions.study.work import (
+    LOGS,
     RUNNING,
     WORK,
     PlannedStep,
@@ -344,6 +345,7 @@ def _take_missing(run: _Run, others: Sequence[DoneStudy], log: Log) -> None:
 
 def _do_missing(run: _Run, workers: Workers, log: Log) -> None:
     """Do the steps that are not done, as far as they can be done."""
+    log(f"{len(run.missing())} of {len(run.needs)} steps to do, {workers.jobs} at a time; logs in {run.folder / LOGS}")
     while run.missing():
         for task in run.ready():
             run.begun.add(task.name)

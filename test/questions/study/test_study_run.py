@@ -65,6 +65,17 @@ def test_steps_run_in_order_with_what_earlier_ones_made(file, verbs, done, tmp_p
     assert not any(step.kept for step in result.steps)
 
 
+def test_it_is_said_at_once_how_much_there_is_to_do_and_where_the_logs_are(file, verbs, tmp_path):
+    said = []
+    study = read_study(file, verbs, "small")
+    run_steps(study, tmp_path / "out", verbs, log=said.append)
+    assert said[0] == f"3 of 3 steps to do, 1 at a time; logs in {tmp_path / 'out' / 'logs'}"
+    (tmp_path / "out" / "both.step.json").unlink()
+    said.clear()
+    run_steps(study, tmp_path / "out", verbs, log=said.append)
+    assert said[2].startswith("1 of 3 steps to do")
+
+
 @pytest.mark.parametrize(
     ("change", "again"),
     [

@@ -1,10 +1,10 @@
 // Rows can be ordered and chosen by a few letters. Without this script, and on paper, all rows show.
 const FEW_ROWS = 5;
-const FEW_COLUMNS = 4; // more are folded on a narrow screen: a row becomes a paragraph of named values
+const FEW_COLUMNS = 4; // more, or cells of whole sentences, are folded on a narrow screen: a row becomes a paragraph of named values
 
 for (const table of document.querySelectorAll("table.rows, table.numbers")) {
   const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
-  if (heads.length <= FEW_COLUMNS) continue;
+  if (heads.length <= FEW_COLUMNS && !table.matches(".wrapped")) continue;
   table.classList.add("folds");
   for (const row of table.querySelectorAll("tbody tr:not(.group)"))
     [...row.cells].forEach((cell, column) => { if (column && heads[column]) cell.dataset.head = heads[column]; });

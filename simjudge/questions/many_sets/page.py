@@ -125,7 +125,7 @@ def kind_sentences(result: ManySetsResult) -> list[str]:
         gaps, compared = sum(row.gaps for row in rows), sum(row.comparisons for row in rows)
         judged = f"{gaps} of {compared} comparisons show a gap, corrected for the study (Holm)."
         judged += _shown_gap_sentences(result, net)
-        out.append(f"{net}: {', '.join(parts)}; {judged}" if parts else f"{net}: nothing could be compared.")
+        out.append(f"{net}. {'; '.join(parts)}. {judged}" if parts else f"{net}: nothing could be compared.")
     return out
 
 
@@ -190,15 +190,17 @@ def _kind_words(row: KindRow) -> str:
     if row.w1 is None:
         return ""
     share = "" if row.relative is None else f", {100 * row.relative:.0f}{NO_BREAK_SPACE}% of the mean performance"
-    w1 = f"mean W1 {_spread(row.w1, row.compared)}{share}"
+    w1 = f"W1 {_spread(row.w1)}{share}"
+    means = f"{row.kind}, means of {row.compared} comparisons" if row.compared > 1 else row.kind
     if row.gap is None or row.noise is None:
-        return f"{w1} for {row.kind}"
-    return f"a gap of {_spread(row.gap, row.compared)} for {row.kind} ({w1}; noise {format_number(row.noise)})"
+        return f"{means}: {w1}"
+    return f"{means}: gap {_spread(row.gap)}, {w1}, noise {format_number(row.noise)}"
 
 
-def _spread(values: tuple[float, float, float], count: int) -> str:
+def _spread(values: tuple[float, float, float]) -> str:
+    """The mean, and the least and the most where they differ: words, as intervals stand in brackets too."""
     least, mean, most = (format_number(value) for value in values)
-    return f"{mean} ({least} to {most})" if count > 1 else mean
+    return f"{mean} (least {least}, most {most})" if least != most else mean
 
 
 def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:

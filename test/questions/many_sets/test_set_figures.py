@@ -121,9 +121,12 @@ def test_least_mean_and_most_by_kind(result: ManySetsResult, folder: Path, tmp_p
 
 def test_each_net_has_a_sentence(result: ManySetsResult) -> None:
     said = kind_sentences(result)
-    assert [line.split(":")[0] for line in said] == list(NETS)
-    assert "for real-sim" in said[1]
-    assert "a gap of " in said[1]
+    assert [line.split(".")[0] for line in said] == list(NETS)
+    gap = next(
+        row.gap for row in kind_rows(result) if (row.net, row.label, row.kind) == (NETS[1], "all classes", "real-sim")
+    )
+    least, mean, most = (f"{value:.3f}" for value in gap)
+    assert f"real-sim, means of 4 comparisons: gap {mean} (least {least}, most {most}), W1 " in said[1]
     assert "noise 0.020" in said[1]
     assert "4 of 6 comparisons show a gap, corrected for the study (Holm)." in said[1]
     assert "These sizes show a gap of 0.060 in about 80 of 100 cases." in said[1]

@@ -93,7 +93,7 @@ class KindRow:
     pairs: tuple[str, str]
     noise: float | None  # mean noise; None where there is none
     gap: tuple[float, float, float] | None  # least, mean and most gap; None where there is none
-    relative: float | None  # mean W1 as a share of the mean performance; None where undefined
+    relative: float | None  # mean W1 over the mean performance in A, both over all pairs; None where undefined
     overlap: tuple[float, float, float] | None
     gaps: int  # how many comparisons show a gap in the study
 
@@ -167,7 +167,15 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
     )
     entries = [entry for _, entry in found]
     w1 = _least_mean_most([value for value, _ in known])
-    noise, gap, relative, overlap = (_known(entries, f) for f in ("noise", "gap", "relative_w1", "overlap_a"))
+    noise, gap, overlap = (_known(entries, field) for field in ("noise", "gap", "overlap_a"))
+    # Of sums: where a net finds nearly nothing in one set, the mean of the shares would be this set's alone.
+    both = [
+        (w1_of, mean)
+        for entry in entries
+        if (w1_of := entry.numbers.mean_w1) is not None and (mean := entry.numbers.mean_performance_a) is not None
+    ]
+    performance = math.fsum(mean for _, mean in both)
+    relative = math.fsum(w1_of for w1_of, _ in both) / performance if performance else None
     gaps = sum(study_verdict(entry) in GAPS for entry in entries)
     ends = (known[0][1], known[-1][1]) if known else ("", "")
     return KindRow(
@@ -180,7 +188,7 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
         ends,
         _mean(noise),
         _least_mean_most(gap),
-        _mean(relative),
+        relative,
         _least_mean_most(overlap),
         gaps,
     )

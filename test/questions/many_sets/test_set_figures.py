@@ -119,6 +119,15 @@ def test_least_mean_and_most_by_kind(result: ManySetsResult, folder: Path, tmp_p
     assert float(written[-1]["w1_mean"]) == kind_rows(result)[-1].w1[1]
 
 
+def test_a_share_is_the_sum_of_w1_over_the_sum_of_performances(result: ManySetsResult) -> None:
+    row = next(
+        row for row in kind_rows(result) if (row.net, row.label, row.kind) == ("Net_sim", "all classes", "real-sim")
+    )
+    numbers = [each.overall.numbers for each in result.comparisons if (each.net, each.kind) == ("Net_sim", "real-sim")]
+    w1, performance = (sum(getattr(of, name) for of in numbers) for name in ("mean_w1", "mean_performance_a"))
+    assert row.relative == pytest.approx(w1 / performance)
+
+
 def test_each_net_has_a_sentence(result: ManySetsResult) -> None:
     said = kind_sentences(result)
     assert [line.split(".")[0] for line in said] == list(NETS)
@@ -155,7 +164,7 @@ def test_the_result_shows_itself(folder: Path) -> None:
     made = sj.load_result(folder)
     assert repr(made) == "SetsComparisonResult('result', 12 comparisons)"
     assert "4 of 4" in str(made)
-    assert made.meaning.startswith("Net_real: a gap of ")
+    assert made.meaning.startswith("Net_real. real-real, means of 2 comparisons: gap ")
     assert made.losses == ["1 frame: <too> few"]
 
 

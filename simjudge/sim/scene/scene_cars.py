@@ -138,8 +138,8 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
         trajectory, losses = read_trajectory(str(fields.file), fields.topic)
     except SimjudgeError as error:
         raise document.error(location, str(error)) from error
-    for line in losses.lines():
-        _log.warning("%s: cars: left out: %s", document.path, line)
+    for lost in losses.lines():
+        _log.warning("%s: cars: left out: %s", document.path, lost)
     if not trajectory.is_timed:
         raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
     flat = trajectory.position[:, :2]

@@ -403,7 +403,7 @@ class Bodies:
             if contact.dist < -_OVERLAP:
                 bodies = (self._model.body(self._model.geom_bodyid[geom]).name for geom in contact.geom)
                 of = [name.split("/")[0] for name in bodies]  # a car's wheels are told as the car
-                pair = " and ".join(of)
+                pair = " and ".join(sorted(of))
                 overlaps[pair] = max(overlaps.get(pair, 0.0), -contact.dist)
         if overlaps:
             named = ", ".join(f"{pair} by {1000 * depth:.0f} mm" for pair, depth in list(overlaps.items())[:3])

@@ -124,10 +124,11 @@ def first_sentence(file: Path) -> str:
     return re.split(r"(?<=[.;])\s", " ".join(words))[0].rstrip(".;")
 
 
-def find_file(given: str | Path, kind: FileKind) -> Path:
-    """The file of a path, or the one of a name that comes with simjudge."""
-    if is_file(Path(given)):
-        return Path(given)
+def find_file(given: str | Path, kind: FileKind, folder: str | Path = "") -> Path:
+    """The file of a path, or the one of a name that comes with simjudge (folder: what a path is relative to)."""
+    path = Path(folder, given)
+    if is_file(path):
+        return path
     shipped = shipped_files(kind)
     for name, file in shipped.items():
         if str(given) in (name, file.name):

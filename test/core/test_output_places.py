@@ -106,10 +106,26 @@ def test_a_file_of_ones_own_is_replaced_another_only_where_asked(tmp_path, conte
 
 def test_json_of_ones_own_is_known_by_its_first_field(tmp_path):
     path = tmp_path / "plan.json"
+    check_json_output(None, "gap")
+    check_json_output(path, "gap")
     write_json(path, {"gap": 0.1, "shown": 0.8})
     check_json_output(path, "gap")
+    for other in ("path", "ga", "shown"):
+        with pytest.raises(
+            SimjudgeError, match=r"plan\.json: exists already and is not an earlier output of this command"
+        ):
+            check_json_output(path, other)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b'{"gap": 0.1}', b'{\n "shown": 1,\n "gap": 0\n}', b'[\n "gap"]', b"\xff{"]
+)
+def test_json_that_is_not_ones_own_stays_as_it_is(tmp_path, content):
+    path = tmp_path / "plan.json"
+    path.write_bytes(content)
     with pytest.raises(SimjudgeError, match=r"plan\.json: exists already and is not an earlier output of this command"):
-        check_json_output(path, "path")
+        check_json_output(path, "gap")
+    assert path.read_bytes() == content
 
 
 def test_a_folder_is_never_overwritten_by_a_file(tmp_path):

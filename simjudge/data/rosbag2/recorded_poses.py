@@ -70,7 +70,8 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     """Choose the topic to take poses from.
 
     An Odometry that tf only repeats counts as the only one: its body hangs directly below the Odometry's frame in tf,
-    and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105).
+    and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105). The
+    Odometry of a namespace beside the same without one (/leader/vehicle/odometry, /vehicle/odometry) is another car's.
     """
     topics, where = pose_topics(recording), recording.path
     held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
@@ -83,6 +84,9 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
         wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"
         every = ", ".join(recording.topics) or "no topic at all"
         raise SimjudgeError(f"{where}: holds no poses ({wanted}); it holds {every}")
+    odometries = [name for name, kind in topics.items() if kind == ODOMETRY]
+    others = {name for name in odometries for own in odometries if name != own and name.endswith(own)}
+    topics = {name: kind for name, kind in topics.items() if name not in others}
     single = next(iter(topics)) if len(topics) == 1 else _repeated_by_tf(recording, topics)
     if single is None:
         raise SimjudgeError(f"{where}: several topics of poses; choose one with --poses TOPIC: {held}")

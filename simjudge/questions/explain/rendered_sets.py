@@ -31,6 +31,7 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
 from simjudge.sim.sensors.camera_matching.camera_estimation import fit_light
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES
+from simjudge.sim.vehicle.scene_digest import scene_digest
 
 LEAST_SHIFT_PX = 0.25
 """Pixels by which two lenses must differ somewhere to count as two."""
@@ -191,7 +192,7 @@ class RenderedSets(ShortRepr):
 
     @cached_property
     def _scene_digest(self) -> str:
-        return hash_value(read_scene(self.scene, self.record.scene_seeds[0]))
+        return scene_digest(self.scene, self.record.scene_seeds[0])
 
     def _rendered(self, wanted: tuple[str, ...]) -> FrameSet:
         plan = self.plan(self.changes.camera(self.camera, wanted), self.changes.light_factors(wanted))

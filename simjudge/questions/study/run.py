@@ -21,7 +21,7 @@ from typing import Any
 from simjudge.core.arrays import hash_value
 from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError, format_seconds_left, no_log, no_progress
 from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_errors
-from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
+from simjudge.core.installed import DETECTOR, SCENE, SENSORS, find_file, shipped_files, version
 from simjudge.questions.study.file import ANY_NAME, NEVER, StepReference, Study, Verbs, put_paths, steps_behind
 from simjudge.questions.study.work import (
     LOGS,
@@ -45,7 +45,9 @@ from simjudge.questions.study.work import (
 from simjudge.questions.study.workers import Workers, open_workers
 from simjudge.results.saved_result import FINDINGS, StudyFinding, read_findings
 from simjudge.sim.engines.registry import check_engine
-from simjudge.sim.scene.read import read_scene, scene_digest
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.rig import camera_digest
+from simjudge.sim.vehicle.scene_digest import scene_digest, vehicle_digest
 
 _NAMES_ITS_IMAGES = ".json"
 """Ending of an output that names the folder of its images, which has the step's name."""
@@ -137,8 +139,10 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-_KINDS = {"camera": CAMERA, "scene": SCENE, "sensors": SENSORS, "vehicle": VEHICLE}
+_KINDS = {"scene": SCENE, "sensors": SENSORS}
 """Arguments that name files that come with simjudge, or are paths."""
+_DIGESTS = {"camera": camera_digest, "vehicle": vehicle_digest}
+"""Likewise, of files that may name further ones."""
 _SCENES = {"courses", "scenes"}
 """Arguments that name several scenes: a scene counts with all that it extends."""
 
@@ -146,7 +150,7 @@ _SCENES = {"courses", "scenes"}
 def step_digests(study: Study) -> dict[str, str]:
     """Digests of what the steps depend on, by their names."""
     digests: dict[str, str] = {}
-    files: dict[Path, str] = {}
+    files: dict[tuple[str, Path], str] = {}
     for step in study.steps:
         seed = step.arguments.get("seed", 0)
         try:
@@ -158,7 +162,7 @@ def step_digests(study: Study) -> dict[str, str]:
     return digests
 
 
-def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files: dict[Path, str]) -> Any:
+def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files: dict[tuple[str, Path], str]) -> Any:
     """What counts of an argument's value."""
     if isinstance(value, StepReference):
         return [digests[value.step], value.file]
@@ -167,6 +171,11 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
         return {name: _content(of_parts or name, item, seed, digests, files) for name, item in value.items()}
     if isinstance(value, list):
         return [_content(of_parts or key, item, seed, digests, files) for item in value]
+    return _file_content(key, value, seed, files)
+
+
+def _file_content(key: str, value: Any, seed: Any, files: dict[tuple[str, Path], str]) -> Any:
+    """What counts of an argument's value that may be a file."""
     if key == "scene" and isinstance(value, str | Path):
         read_scene(value, seed)  # so that a scene that cannot be built is refused before anything runs
         return scene_digest(value, seed)
@@ -174,13 +183,15 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
         check_engine(value)  # likewise
     if key in _KINDS and isinstance(value, str | Path):
         value = find_file(value, _KINDS[key])
+    elif key in _DIGESTS and isinstance(value, str):
+        value = Path(value)
     elif isinstance(value, str):
         value = shipped_files(DETECTOR).get(value, value) if key == "detector" else value
     if not isinstance(value, Path):
         return value
-    if value not in files:
-        files[value] = hash_files(value)
-    return files[value]
+    if (key, value) not in files:
+        files[key, value] = _DIGESTS.get(key, hash_files)(value)
+    return files[key, value]
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import encode_label_png
+from simjudge.sim.vehicle.other_cars import log_standing_cars
 from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, read_vehicle
 
 # Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom.
@@ -201,6 +202,7 @@ def render(
     check_output(target)
     seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
+    log_standing_cars(described, log)
     vehicle = carrying_vehicle(settings.vehicle, mount, described)
     cameras = _rig_cameras(camera, vehicle, mount, target)
     seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)

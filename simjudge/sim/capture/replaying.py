@@ -54,6 +54,7 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import CameraMessages, sensor_topics
+from simjudge.sim.vehicle.other_cars import log_standing_cars
 from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, read_vehicle
 
 FIXED_FRAME = "map"  # Name of the fixed frame where the poses do not say it
@@ -130,7 +131,7 @@ def replay_sensors(
     renderer = make_engine(options.engine, world)
     try:
         body = f"at the places of {car.name}" if car else "on a body that is no car"
-        _log_standing_cars(world, log)
+        log_standing_cars(world, log)
         log(f"{_describe_clouds(carried)}, {body}; poses from {poses_from}; no camera")
         with progress("replaying") as advance:
             events = list(carried.events(renderer, losses))
@@ -324,16 +325,9 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
     store.fill(range(len(plan)), observe, advance)
 
 
-def _log_standing_cars(scene: Scene, log: Log) -> None:
-    """Cars of a scene drive in drives only."""
-    if scene.cars:
-        names = ", ".join(car.name for car in scene.cars)
-        log(f"{scene.name}: its cars ({names}) do not drive in a replay; they stand at their start")
-
-
 def _log_notes(scene: Scene, plan: ReplayPlan, frames: list[int], log: Log) -> None:
     """Cameras at poses that were not brought into the scene see walls from behind, or nothing."""
-    _log_standing_cars(scene, log)
+    log_standing_cars(scene, log)
     if not frames:
         return
     name, stamp = plan.source.frame_name[frames[0]], int(plan.source.stamp[frames[0]])

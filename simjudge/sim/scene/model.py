@@ -213,6 +213,9 @@ class Course(ShortRepr):
         return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(steps[row, 1], steps[row, 0])))
 
 
+STOPPED = 0.03  # Metres from where a car ought to stand within which its driver stops
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CarRoute(ShortRepr):
     """Where a car of a scene drives by itself, and how fast."""
@@ -233,7 +236,7 @@ class SceneCar:
     """A car of a scene, which physics moves and a driver of its own drives."""
 
     name: str
-    vehicle: str | None  # file or name of its figures; None: the scene's, or the default car
+    vehicle: str | Path | None  # file or name of its figures; None: the scene's, or the default car
     start: Pose  # of its base_link in the world
     route: CarRoute | None = None  # None: it is parked, with its brakes on
     colour: Colour | None = None  # linear RGB, of its paint; None: the default car's
@@ -257,7 +260,7 @@ class Scene:
     class_names: Mapping[int, str] = field(default_factory=dict)
     background_class: int = NO_CLASS  # class of what is seen where nothing is hit; NO_CLASS where it has none
     course: Course | None = None  # None where there is none
-    vehicle: str | None = None  # file or name of the car that is at home here; None: of no particular one
+    vehicle: str | Path | None = None  # file or name of the car that is at home here; None: of no particular one
     # X0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
     area: tuple[float, float, float, float] | None = None
     path: Path | None = None  # the file it was read from; None where it was made in code

@@ -16,42 +16,37 @@ by time. It is two functions: the line through the waypoints by its arc length, 
 `smooth` the line is straight between waypoints and the speed even between them; with it the line is a cubic spline
 over the chords, and with `times` the arc length is a monotone cubic of time (PCHIP), which never runs back or beyond a
 waypoint.
-
-`scene_digest` is a fingerprint of what a scene's files say, not of what is computed from it: poses, meshes and textures
-are computed in floating point. Their last bits depend on the processor and its libraries.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import FloatArray, hash_value
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import hash_files
-from simjudge.core.installed import SCENE, VEHICLE, find_file
+from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
 from simjudge.sim.scene.ground import Floor
 from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_sun
-from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, MotionPath, PointLight, Scene, Thing
 from simjudge.sim.scene.placements import place_all
 from simjudge.sim.scene.scene_cars import build_cars
 from simjudge.sim.scene.scene_fields import (
-    FILE_FIELDS,
     MOST_INSTANCES,
     MotionPathFields,
     SceneContent,
     linear_radiance,
+    named_vehicle,
     read_content,
 )
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
@@ -266,7 +261,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         class_names=file.classes,
         background_class=forms.class_id(file.background_class, ("background_class",)),
         course=placements.course,
-        vehicle=file.vehicle,
+        vehicle=named_vehicle(file.vehicle),
         area=file.area,
         path=path,
         seed=seed,
@@ -334,30 +329,3 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
                 )
         things += placement.things(instance)
     return things
-
-
-def scene_digest(given: str | Path, seed: int = 0) -> str:
-    """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
-    path = find_file(given, SCENE)
-    content = read_content(path, seed).content
-    cars = content.get("cars")
-    given_cars = [car for car in cars.values() if isinstance(car, Mapping)] if isinstance(cars, Mapping) else []
-    vehicles = [str(car["vehicle"]) for car in given_cars if car.get("vehicle")]
-    files = [hash_files(find_file(vehicle, VEHICLE)) for vehicle in vehicles]
-    return hash_value([path.stem, seed, _with_files(content), *files])
-
-
-def _with_files(content: Any) -> Any:
-    if isinstance(content, list):
-        return [_with_files(item) for item in content]
-    if not isinstance(content, Mapping):
-        return content
-    return {
-        str(key): _file_digest(Path(item)) if key in FILE_FIELDS and isinstance(item, str) else _with_files(item)
-        for key, item in content.items()
-    }
-
-
-def _file_digest(path: Path) -> str:
-    """Of a mesh what was read, because materials and images may stand in further files."""
-    return hash_value(read_mesh(path, materials=True)) if path.suffix.lower() in SUFFIXES else hash_files(path)

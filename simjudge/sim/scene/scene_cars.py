@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import re
+from pathlib import Path
 
 import numpy as np
 
@@ -10,18 +13,22 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.pose_text import read_trajectory
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.sim.scene.course_progress import CourseProgress
 from simjudge.sim.scene.forms import Forms
-from simjudge.sim.scene.ground import Ground, build_line, offset_line, resample
-from simjudge.sim.scene.model import NO_INSTANCE, CarRoute, Course, SceneCar, Thing
-from simjudge.sim.scene.scene_fields import MOST_INSTANCES
+from simjudge.sim.scene.ground import Ground, build_line, offset_line, resample, tightest_radius
+from simjudge.sim.scene.model import NO_INSTANCE, STOPPED, CarRoute, Course, SceneCar, Thing
+from simjudge.sim.scene.scene_fields import MOST_INSTANCES, named_vehicle
 from simjudge.sim.scene.scene_file import CarDriveFields, SceneCarFields, SceneDocument
 
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AHEAD = 2000.0  # Metres of a line straight ahead
 _STEP = 0.1  # Metres between the points of a recorded line, at least
 _AROUND = 0.1  # Seconds before and after a pose over which its speed is taken
 _BACKWARDS = 0.1  # Share of a trajectory's length that may be driven backwards: noise of poses at rest
+_MOST_TURNED = math.radians(135)  # Between where a car faces and where its line leads, at its start
 
 
 def build_cars(
@@ -42,13 +49,20 @@ def build_cars(
         route, start = None, fields.pose()
         if fields.drive is not None:
             route = _route(document, fields.drive, course, start, (*location, "drive"))
-        if route is not None and fields.at is None:
-            start = _start_on(document, route, fields, location)
+        if route is not None:
+            start = _start_on(document, route, fields, location) if fields.at is None else start
+            _check_start(document, route, start, (*location, "start" if fields.at is None else "at"))
         instance = following if counted else NO_INSTANCE
         following += counted
         cars.append(
             SceneCar(
-                name, fields.vehicle or file.vehicle, ground.stand(start), route, fields.colour, class_id, instance
+                name,
+                named_vehicle(fields.vehicle or file.vehicle),
+                ground.stand(start),
+                route,
+                fields.colour,
+                class_id,
+                instance,
             )
         )
     return tuple(cars)
@@ -61,6 +75,26 @@ def _start_on(document: SceneDocument, route: CarRoute, fields: SceneCarFields, 
             (*location, "start"), f"{along:g} m is beyond its line, which is {route.length:.1f} m long"
         )
     return route.course.pose_at(along)
+
+
+def _check_start(document: SceneDocument, route: CarRoute, start: Pose, location: Location) -> None:
+    """Refuse a start from which a driver, who only drives ahead, would stand still or leave the line behind."""
+    progress = CourseProgress(route.course)
+    progress.locate(*start.position[:2])
+    if not route.course.closed and progress.distance >= route.length - STOPPED:
+        message = (
+            f"this is {progress.distance:.1f} m along its line, which ends at {route.length:.1f} m: it would stand"
+            " still; start before the end, or leave drive out to park it"
+        )
+        raise document.error(location, message)
+    along = route.course.pose_at(progress.distance).angles()[0]
+    turned = abs(math.remainder(start.angles()[0] - along, 2 * math.pi))
+    if turned > _MOST_TURNED:
+        message = (
+            f"it faces {math.degrees(turned):.0f} degrees away from where its line leads here, and it only drives"
+            f" ahead; give yaw: {round(math.degrees(along))}, or a line that leads the other way"
+        )
+        raise document.error(location, message)
 
 
 def _route(
@@ -77,8 +111,20 @@ def _route(
         line, closed = course.centre_line, course.closed
     else:
         raise document.error((*location, "along"), "the scene has no course; give a path instead")
+    if fields.left and _folds(line, fields.left, closed=closed):
+        radius = tightest_radius(line, closed=closed)
+        message = (
+            f"{fields.left:g} m is beyond the centre of the line's tightest bend; less than {radius:.2f} is needed"
+        )
+        raise document.error((*location, "left"), message)
     speeds = [(0.0, 0.0), *fields.speeds] if fields.speeds is not None else [(0.0, fields.speed or 0.0)]
     return CarRoute(_course(line, fields.left, closed=closed), np.array(speeds))
+
+
+def _folds(line: FloatArray, left: float, *, closed: bool) -> bool:
+    """Whether the line beside a line runs back somewhere, inside a bend that is tighter than the distance."""
+    beside = offset_line(line, left, closed=closed)
+    return bool(np.any(np.einsum("ij,ij->i", np.diff(beside, axis=0), np.diff(line, axis=0)) <= 0))
 
 
 def _course(line: FloatArray, left: float, *, closed: bool = False) -> Course:
@@ -86,10 +132,14 @@ def _course(line: FloatArray, left: float, *, closed: bool = False) -> Course:
 
 
 def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: Location) -> CarRoute:
+    if fields.topic is not None and not is_recording(Path(str(fields.file))):
+        raise document.error((*location[:-1], "topic"), f"{fields.file} is no recording, which has topics; remove it")
     try:
-        trajectory, _ = read_trajectory(str(fields.file), fields.topic)
+        trajectory, losses = read_trajectory(str(fields.file), fields.topic)
     except SimjudgeError as error:
         raise document.error(location, str(error)) from error
+    for lost in losses.lines():
+        _log.warning("%s: cars: left out: %s", document.path, lost)
     if not trajectory.is_timed:
         raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
     flat = trajectory.position[:, :2]

@@ -32,10 +32,10 @@ from simjudge.core.field_types import (
     refusal,
 )
 from simjudge.core.files import is_file
-from simjudge.core.installed import SCENE, find_file
+from simjudge.core.installed import SCENE, VEHICLE, find_file, shipped_files
 from simjudge.core.text import Json, YamlFile, one_line, read_yaml
 
-FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
+_FILE_FIELDS = ("mesh", "file")  # Fields that hold the path of a file, relative to the scene's file that says so
 _DEEPEST = 8  # Files that extend one another at most
 
 
@@ -64,15 +64,14 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFil
         raise SimjudgeError(f"{before[0]}: extends: it comes back to itself through {path.name}; break the circle")
     if not isinstance(file.content, dict):
         raise SimjudgeError(f"{path}: no scene: fields such as things and lights are needed")
-    content: Json = _with_whole_paths(file.content, path.parent)
+    content: Json = _with_whole_paths(file.content, file)
     if "extends" not in content:
         return content, (file,)
     given = content.pop("extends")
     if not isinstance(given, str) or not given:
         raise error_at(path, (file,), ("extends",), f"a scene's name or file is needed; this is {one_line(given)}")
-    beside = path.parent / given
     try:
-        base = beside if is_file(beside) else find_file(given, SCENE)
+        base = find_file(given, SCENE, path.parent)
     except UsageError as error:
         raise error_at(path, (file,), ("extends",), str(error)) from error
     found, sources = _extended(base, (*before, path.resolve()))
@@ -81,15 +80,30 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFil
     return merged, (file, *sources)
 
 
-def _with_whole_paths(content: Any, folder: Path) -> Any:
+def _with_whole_paths(content: Any, file: YamlFile, location: Location = ()) -> Any:
     if isinstance(content, list):
-        return [_with_whole_paths(item, folder) for item in content]
-    if not isinstance(content, dict):
-        return content
-    return {
-        key: str(folder / value) if key in FILE_FIELDS and isinstance(value, str) else _with_whole_paths(value, folder)
-        for key, value in content.items()
-    }
+        return [_with_whole_paths(item, file, (*location, number)) for number, item in enumerate(content)]
+    if isinstance(content, dict):
+        return {key: _with_whole_paths(value, file, (*location, str(key))) for key, value in content.items()}
+    field, folder = file_field(location) if isinstance(content, str) else "", file.path.parent
+    if field != "vehicle":
+        return str(folder / content) if field else content
+    try:
+        found = find_file(content, VEHICLE, folder)
+    except UsageError as error:
+        raise error_at(file.path, (file,), location, str(error)) from error
+    return str(found) if is_file(folder / content) else found.stem
+
+
+def file_field(location: Location) -> str:
+    """The field of a scene's file by which a text at a place names a file: mesh, file or vehicle; "" for no file."""
+    field = next((part for part in reversed(location) if isinstance(part, str) and part != "one_of"), "")
+    return field if field in _FILE_FIELDS or (field == "vehicle" and location[0] in {"cars", "vehicle"}) else ""
+
+
+def named_vehicle(name: str | None) -> str | Path | None:
+    """The vehicle that a scene's content names: the name of one that comes with simjudge, or the path of another."""
+    return name if name is None or name in shipped_files(VEHICLE) else Path(name)
 
 
 def _merged(base: Any, change: Any) -> Any:

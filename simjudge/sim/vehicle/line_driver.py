@@ -10,7 +10,7 @@ import numpy as np
 
 from simjudge.core.errors import UsageError
 from simjudge.sim.scene.course_progress import CourseProgress
-from simjudge.sim.scene.model import CarRoute, Course
+from simjudge.sim.scene.model import STOPPED, CarRoute, Course
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 
@@ -115,7 +115,6 @@ class StraightDriver:
 _ROUTE_GAINS = PidGains(1.5, 0.3)
 _CATCH_UP = 3.0  # m/s by which a car of a recorded trajectory goes faster for each metre that it is behind
 _STOPPING = 2.0  # m/s^2 with which a car comes to a stand at the end of its line
-_THERE = 0.03  # Metres from where a car ought to stand within which it stays
 
 
 class RouteDriver:
@@ -142,5 +141,5 @@ class RouteDriver:
             times, along, speed = route.schedule.T
             behind = float(np.interp(time, times, along)) - distance
             wanted = float(np.interp(time, times, speed, right=0.0)) + _CATCH_UP * behind
-            wanted = 0.0 if wanted < _CATCH_UP * _THERE else wanted
-        return min(wanted, self._fastest, math.sqrt(2 * _STOPPING * left) if left > _THERE else 0.0)
+            wanted = 0.0 if wanted < _CATCH_UP * STOPPED else wanted
+        return min(wanted, self._fastest, math.sqrt(2 * _STOPPING * left) if left > STOPPED else 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Log, SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import CarRoute, Scene, SceneCar, Thing
 from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, Vehicle, car_things, read_vehicle
@@ -37,6 +37,15 @@ def read_other_cars(scene: Scene) -> tuple[Scene, tuple[OtherCar, ...]]:
     return (replace(scene, things=(*scene.things, *things)) if things else scene), tuple(cars)
 
 
+def log_standing_cars(scene: Scene, log: Log) -> None:
+    """Say that the cars of a scene stand, where physics does not run."""
+    if scene.cars:
+        names = ", ".join(car.name for car in scene.cars)
+        log(
+            f"{scene.name}: its cars ({names}) stand at their start; only simjudge drive and simjudge run sim move them"
+        )
+
+
 def _check_speed(scene: Scene, car: SceneCar, vehicle: Vehicle) -> None:
     top = vehicle.top_wheel_speed * vehicle.wheel_radius
     if car.route is None:
@@ -45,7 +54,8 @@ def _check_speed(scene: Scene, car: SceneCar, vehicle: Vehicle) -> None:
     fastest = float((car.route.speeds[:, 1] if schedule is None else schedule[:, 2]).max())
     # What was recorded of such a car may be a little faster than its figures say.
     if not fastest < (top if schedule is None else 1.1 * top):
+        slower = "a lower speed" if schedule is None else "a slower trajectory"
         raise SimjudgeError(
             f"{scene.path or scene.name}: cars: {car.name}: drives at {fastest:.1f} m/s, and {vehicle.name} can do"
-            f" {top:.1f}; give it a lower speed, or another vehicle"
+            f" {top:.1f}; give it {slower}, or another vehicle"
         )

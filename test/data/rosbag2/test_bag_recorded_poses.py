@@ -200,6 +200,23 @@ def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
         read_poses(write_messages(tmp_path / "other", other))
 
 
+def test_the_odometry_of_another_car_of_a_simulated_drive_is_not_chosen(tmp_path):
+    """It is the same topic in the car's namespace; the first car's own frame of tf is the other's sibling."""
+    rows = [("/vehicle/odometry", stamp, odometry(stamp, at(stamp))) for stamp in STAMPS]
+    rows += [("/leader/vehicle/odometry", stamp, odometry(stamp, Pose((9, 0, 0)))) for stamp in STAMPS]
+    for frame, pose in (("base_link", at), ("leader/base_link", lambda _: Pose((9, 0, 0)))):
+        rows += [("/tf", stamp, transforms((stamp, "odom", frame, pose(stamp)))) for stamp in STAMPS]
+    bag = write_messages(tmp_path / "bag", sorted(rows, key=lambda row: row[1]))
+    assert read_poses(bag).topic == "/vehicle/odometry"
+    assert read_poses(bag, "/leader/vehicle/odometry").trajectory.position[3].tolist() == [9, 0, 0]
+
+
+def test_two_cars_in_namespaces_of_their_own_must_be_chosen_from(tmp_path):
+    rows = [(f"/{name}/odom", stamp, odometry(stamp, at(stamp))) for stamp in STAMPS for name in ("one", "two")]
+    with pytest.raises(SimjudgeError, match="several topics of poses"):
+        read_poses(write_messages(tmp_path / "bag", rows))
+
+
 def test_a_recording_without_poses(tmp_path):
     note = new("std_msgs/msg/Header", stamp=header(START).stamp, frame_id="x")
     bag = write_messages(tmp_path / "bag", [("/note", START, note)])

@@ -459,6 +459,9 @@ def test_command_prints_writes_json_and_ends_with_the_right_code(tmp_path):
         "lacking": [],
         "command": "",
     }
+    assert run(app, ["doctor", str(good), "--out", str(tmp_path / "x.json")]).exit_code == 0, (
+        "earlier ones are replaced"
+    )
     assert run(app, ["doctor", str(bad)]).exit_code == 1
     assert run(app, ["doctor", str(bad), "--for", "compare"]).exit_code == 0
     assert run(app, ["doctor", str(good), "--for", "lidar"]).exit_code == 1

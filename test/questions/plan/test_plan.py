@@ -178,6 +178,13 @@ def test_the_command_prints_the_table_and_writes_json(tmp_path):
     assert done.exit_code == 0, done.output
     assert "frames A / B for 0.1" in done.output
     assert json.loads(out.read_text())["gap"] == 0.1
+    out.write_text(out.read_text()[:40])
+    assert CliRunner().invoke(app, [*arguments, "--out", str(out)]).exit_code == 0, "an earlier plan is replaced"
+    assert json.loads(out.read_text())["shown"] == 0.8
+    out.write_text('{"gap": 0.1}')
+    with pytest.raises(SimjudgeError, match="exists already and is not an earlier output"):
+        CliRunner().invoke(app, [*arguments, "--out", str(out)], catch_exceptions=False)
+    assert out.read_text() == '{"gap": 0.1}'
 
 
 def test_a_plan_from_a_alone_says_what_it_assumes(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from simjudge_command import SIMJUDGE
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.installed import STUDY, find_file
+from simjudge.core.installed import STUDY, VEHICLE, find_file
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.policy_study import drive_trials, find_policies
 from simjudge.questions.study.run import step_digests
@@ -69,6 +69,30 @@ def test_a_scene_counts_with_all_that_it_extends(tmp_path):
     with (tmp_path / "base.yaml").open("a") as file:
         file.write("ambient: {radiance: 0.5}\n")
     assert digest() != before
+
+
+def test_a_step_counts_with_the_cameras_of_its_rig_and_the_parts_of_its_vehicle(tmp_path):
+    (tmp_path / "rig.yaml").write_text("cameras: {front: eye.yaml}\n")
+    eye, part = tmp_path / "eye.yaml", tmp_path / "parts" / "car.json"
+    eye.write_text("size: [96, 64]\nfield_of_view: 80\nrate: 10\n")
+    part.parent.mkdir()
+    part.write_text("{}")
+    (tmp_path / "car.yaml").write_text(find_file("hmmwv", VEHICLE).read_text() + "  data: parts\n")
+    (tmp_path / "x.yaml").write_text(
+        "title: x\nsizes: {small: {}}\nsteps: {a: {drive: {scene: lab, camera: rig.yaml, vehicle: car.yaml}},"
+        " named: {drive: {scene: lab, camera: stereo, vehicle: compact}}}\n"
+    )
+
+    def digests():
+        return step_digests(read_study(tmp_path / "x.yaml", VERBS, "small", None))
+
+    before = digests()
+    assert digests() == before
+    eye.write_text(eye.read_text().replace("80", "90"))
+    seen = digests()
+    assert (seen["a"] != before["a"], seen["named"] == before["named"]) == (True, True)
+    part.write_text('{"Name": "another"}')
+    assert digests()["a"] != seen["a"]
 
 
 @pytest.mark.long

@@ -20,9 +20,12 @@ from simjudge.data.rosbag2 import read_recording
 from simjudge.data.sets import read_set
 from simjudge.detectors.training_data import read_split
 from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+
+ART1 = read_vehicle("art1")
 
 
 @pytest.fixture
@@ -174,6 +177,28 @@ def test_poses_of_a_file_in_a_camera_of_one_s_own_seat(place):
     ahead = Rotation.from_quat(told[1]["camera"][3:]).apply([0, 0, 1])
     assert ahead == pytest.approx([1, 0, 0], abs=1e-9)
     assert read_camera(place / "camera.yaml").lens.size == (96, 64)
+
+
+def test_cars_of_a_scene_stand_at_their_start_drawn_and_labelled(place):
+    """One of two has a class; the camera looks at its tail, 1 m ahead in the middle of the image."""
+    tail = 0.26 * ART1.wheelbase  # from base_link back to the spoiler's end
+    parked = {"at": [tail, 0], "colour": "#ff0000"}
+    cars = {"it": {**parked, "class": "car"}, "unseen": {"at": [-2, 1]}}
+    things = {"floor": {"plane": [6, 6], "surface": {"colour": "#808080"}}}
+    scene_file(place, classes={3: "car"}, placements=None, kinds={}, things=things, cars=cars)
+    (place / "poses.txt").write_text("1.5 -1 0 0.2 0 0 0 1")
+    done = run(place, "tiny", "--poses", place / "poses.txt", "--mount", "body", "--out", place / "set")
+    assert done.returncode == 0, done.stderr
+    assert "tiny: its cars (it, unseen) stand at their start; only simjudge drive" in done.stdout + done.stderr
+    frames = read_set(place / "set")
+    (left, top, right, bottom), focal = frames.objects.box[0], 48 / np.tan(np.radians(40))
+    assert [frames.class_names[int(number)] for number in frames.objects.class_id] == ["car"]
+    assert (left + right) / 2 == pytest.approx(48, abs=1)
+    assert bottom == pytest.approx(32 + focal * 0.2 / (1 + tail - ART1.wheel_radius), abs=2), (
+        "where its rear tyres stand"
+    )
+    red, green, _ = frames.images.read(0)[int(top) : int(bottom), int(left) : int(right)].reshape(-1, 3).T.astype(int)
+    assert (red > 2 * green + 20).sum() > 10
 
 
 def test_rows_that_are_no_poses_are_left_out_and_counted(place):

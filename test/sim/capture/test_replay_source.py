@@ -1,6 +1,5 @@
 """Which frames are replayed: those of the real camera that have poses, or a steady rate where there are no pictures."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.data.rosbag2 import write_recording
-from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.sim.capture.replay_plan import ReplayOptions, _select_frames, read_source
-from simjudge.sim.capture.replaying import _log_standing_cars
-from simjudge.sim.scene.model import Scene, SceneCar
 
 SECOND, START = samples.SECOND, samples.START
 EVERY = 100_000_000
@@ -182,11 +178,3 @@ def test_the_way_through_tf_and_its_gaps(tmp_path):
     assert found.stamp.tolist() == [*POSES[:11], *POSES[20:]]
     assert found.losses.counts == {f"frames in gaps of {bag}: /tf odom -> base_link": 9}
     assert found.poses_from == "/tf (tf2_msgs/msg/TFMessage) odom -> base_link"
-
-
-def test_cars_of_a_scene_that_stand_in_a_replay_are_named():
-    lines = []
-    scene = Scene("street", (), (), cars=(SceneCar("leader", None, Pose()), SceneCar("parked", None, Pose())))
-    _log_standing_cars(scene, lines.append)
-    _log_standing_cars(replace(scene, cars=()), lines.append)
-    assert lines == ["street: its cars (leader, parked) do not drive in a replay; they stand at their start"]

@@ -1,5 +1,6 @@
 """Several cars with physics: each as if it were alone, until they meet."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_a_drive_is_the_same_again_after_a_reset():
     first = trajectory(moved, ["one", "parked"])
     moved.reset()
     assert np.array_equal(trajectory(moved, ["one", "parked"]), first)
+
+
+def test_two_cars_in_one_place_are_said_once_and_not_for_each_wheel(caplog):
+    bodies(car("one", 0, 0), car("other", 0.1, 0))
+    (record,) = caplog.records
+    assert re.fullmatch(
+        r"flat: at the start one and other by \d+ mm overlap; physics pushes them apart", record.getMessage()
+    )
 
 
 def test_a_parked_car_stays():

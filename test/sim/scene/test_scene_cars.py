@@ -1,13 +1,16 @@
 """The cars of a scene as its file has them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import VEHICLE, find_file
-from simjudge.sim.scene.read import read_scene, scene_digest
-from simjudge.sim.vehicle.other_cars import read_other_cars
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.vehicle.other_cars import log_standing_cars, read_other_cars
+from simjudge.sim.vehicle.scene_digest import scene_digest
 
 CAR = {"at": [1, 2], "yaw": 90}
 
@@ -105,19 +108,48 @@ def test_a_recorded_trajectory_is_part_of_what_a_scene_is(tmp_path):
     assert scene_digest(path) != before
 
 
-def test_the_vehicle_of_a_car_is_part_of_what_a_scene_is(tmp_path):
-    figures = find_file("art1", VEHICLE).read_text(encoding="utf-8")
+FIGURES = find_file("art1", VEHICLE).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+def test_the_vehicle_of_a_car_is_part_of_what_a_scene_is(tmp_path, inherited):
+    """Its own, or the scene's, which it takes over."""
     vehicle = tmp_path / "mine.yaml"
-    vehicle.write_text(figures, encoding="utf-8")
-    path = lab(tmp_path, it=CAR | {"vehicle": str(vehicle)})
+    vehicle.write_text(FIGURES, encoding="utf-8")
+    path = lab(tmp_path, it=CAR if inherited else CAR | {"vehicle": "mine.yaml"})
+    if inherited:
+        path.write_text(path.read_text() + "vehicle: mine.yaml\n")
     before = scene_digest(path)
-    vehicle.write_text(figures + "# another one\n", encoding="utf-8")
+    vehicle.write_text(FIGURES + "# another one\n", encoding="utf-8")
     assert scene_digest(path) != before
 
 
+def test_a_vehicle_is_a_file_beside_the_scene_that_names_it_wherever_simjudge_runs(tmp_path, monkeypatch):
+    library, elsewhere = tmp_path / "library", tmp_path / "elsewhere"
+    library.mkdir()
+    elsewhere.mkdir()
+    (library / "mine.yaml").write_text(FIGURES.replace("art1", "beside"), encoding="utf-8")
+    (elsewhere / "mine.yaml").write_text(FIGURES.replace("art1", "elsewhere"), encoding="utf-8")
+    base = lab(
+        library, it=CAR | {"vehicle": "mine.yaml"}, drawn=CAR | {"vehicle": {"one_of": ["mine.yaml"]}, "at": [3, 1]}
+    )
+    base.write_text(base.read_text() + "vehicle: mine.yaml\n")
+    path = tmp_path / "scene.yaml"
+    path.write_text("extends: library/cars.yaml\n")
+    monkeypatch.chdir(elsewhere)
+    scene = read_scene(path)
+    assert [Path(car.vehicle) for car in scene.cars] == [library / "mine.yaml"] * 2
+    assert Path(scene.vehicle) == library / "mine.yaml"
+    (library / "mine.yaml").unlink()
+    with pytest.raises(SimjudgeError, match=r"cars\.yaml:\d+: cars\.\S*vehicle\S*: mine\.yaml: neither a file nor"):
+        read_scene(path)
+
+
 BACK = [(0.1 * k, -0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
+AHEAD = [(0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
 AT_REST = [(0.1 * k, 0, 1, 0, 0, 0, 0, 1) for k in range(50)]
 COURSE = {"along": "course", "speed": 1}
+WEST = {"path": {"waypoints": [[3, 1], [-2, 1]]}, "speed": 1}
 
 
 @pytest.mark.parametrize(
@@ -135,16 +167,54 @@ COURSE = {"along": "course", "speed": 1}
         ({"drive": COURSE, "start": 1000}, r"cars\.it\.start: 1000 m is beyond its line, which is \d+\.\d m long"),
         (CAR | {"class": "bus"}, r"cars\.it\.class: .*bus"),
         ({"drive": {"file": "it.tum"}}, r"drive\.file: .*it\.tum: does not exist"),
+        (
+            {"drive": {**COURSE, "left": 5}},
+            r"drive\.left: 5 m is beyond the centre of the line's tightest bend; less than \d",
+        ),
+        ({"drive": {"file": AHEAD, "topic": "/odom"}}, r"drive\.topic: .*it\.tum is no recording, which has topics"),
+        ({"drive": WEST, "at": [3, 1]}, r"cars\.it\.at: it faces 180 degrees away .*; give yaw: 180, or a line"),
+        ({"drive": WEST, "at": [3, 1], "yaw": 40}, r"cars\.it\.at: it faces 140 degrees away"),
+        (
+            {"drive": WEST, "at": [-3, 1], "yaw": 180},
+            r"it\.at: this is 6\.0 m along its line, which ends at 5\.0 m: .*still",
+        ),
+        ({"drive": WEST, "at": [-2, 1], "yaw": 180}, r"it\.at: this is 5\.0 m along its line"),
+        ({"drive": WEST, "start": 4.98}, r"it\.start: this is 5\.0 m along its line"),
         ({"drive": {"file": BACK}}, r"goes backwards for 100 % of its way"),
         ({"drive": {"file": AT_REST}}, r"does not move; leave drive out, and give at"),
     ],
 )
 def test_what_is_no_car_is_one_line(tmp_path, fields, words):
     if isinstance(fields.get("drive", {}).get("file"), list):
-        fields = {"drive": {"file": tum(tmp_path, fields["drive"]["file"])}}
+        fields = {"drive": {**fields["drive"], "file": tum(tmp_path, fields["drive"]["file"])}}
     with pytest.raises(SimjudgeError, match=words) as error:
         read_scene(lab(tmp_path, it=fields))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("left", "folds"), [(0.99, False), (1.01, True), (-3, False)])
+def test_a_line_beside_a_bend_may_be_any_that_does_not_run_back(tmp_path, left, folds):
+    """Half a circle of 1 m radius to the left, and what is 1 m to its left is a point."""
+    path = {"start": [0, 0, 0], "pieces": [{"straight": 1}, {"left": 180, "radius": 1}, {"straight": 1}]}
+    scene = lab(tmp_path, it={"drive": {"path": {"arcs": path}, "left": left, "speed": 1}})
+    if folds:
+        with pytest.raises(SimjudgeError, match=r"left: 1\.01 m is beyond .*; less than 1\.00 is needed"):
+            read_scene(scene)
+    else:
+        assert read_scene(scene).cars[0].route.length == pytest.approx(2 + np.pi * (1 - left), abs=0.05)
+
+
+def test_poses_of_a_trajectory_that_are_left_out_are_said(tmp_path, caplog):
+    rows = [(t, "nan" if t > 4.85 else x, *rest) for t, x, *rest in AHEAD]
+    (tmp_path / "it.tum").write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
+    read_scene(lab(tmp_path, it={"drive": {"file": "it.tum"}}))
+    assert "left out: 1 pose" in caplog.text
+
+
+@pytest.mark.parametrize("start", [{"at": [5, 1], "yaw": 180}, {"at": [0, 2], "yaw": 60}, {"start": 4.9}])
+def test_a_car_may_start_before_its_line_or_beside_it(tmp_path, start):
+    (car,) = read_scene(lab(tmp_path, it={"drive": WEST, **start})).cars
+    assert car.route.length == pytest.approx(5)
 
 
 @pytest.mark.parametrize("name", ["vehicle", "it-2", "2nd", "a b"])
@@ -161,11 +231,20 @@ def test_a_car_called_as_a_thing_is_refused(tmp_path, name):
 
 
 def test_a_vehicle_that_is_not_there_is_named_with_its_car(tmp_path):
-    with pytest.raises(SimjudgeError, match=r"cars\.yaml: cars: it: .*nothing"):
-        read_other_cars(read_scene(lab(tmp_path, it=CAR | {"vehicle": "nothing"})))
+    with pytest.raises(SimjudgeError, match=r"cars\.yaml:\d+: cars\.it\.vehicle: nothing: neither a file nor .*art1"):
+        read_scene(lab(tmp_path, it=CAR | {"vehicle": "nothing"}))
 
 
 def test_a_speed_that_the_vehicle_cannot_reach_is_refused(tmp_path):
     given = {"drive": {"along": "course", "speed": 40}}
     with pytest.raises(SimjudgeError, match=r"it: drives at 40\.0 m/s, and art1 can do \d\.\d"):
         read_other_cars(read_scene(lab(tmp_path, it=given)))
+
+
+def test_cars_that_stand_because_no_physics_runs_are_named(tmp_path):
+    lines = []
+    log_standing_cars(read_scene(lab(tmp_path)), lines.append)
+    assert lines == []
+    log_standing_cars(read_scene(lab(tmp_path, leader=CAR, parked=CAR)), lines.append)
+    (line,) = lines
+    assert line.startswith("cars: its cars (leader, parked) stand at their start; only simjudge drive")

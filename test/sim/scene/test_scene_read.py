@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scene_files import TRIANGLE, scene_file, thing
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import SCENE, shipped_files
 from simjudge.sim.scene.model import Collider
 from simjudge.sim.scene.read import read_scene
@@ -252,6 +252,21 @@ def test_paths_of_a_file_that_is_extended_are_relative_to_it(tmp_path):
     assert base.name == "mine.yaml"
     scene = read_scene(scene_file(tmp_path, {"extends": "library/mine.yaml"}))
     assert names(scene) == ["one"]
+
+
+def test_a_scene_that_is_extended_or_a_mesh_that_is_drawn_is_not_looked_for_in_the_working_folder(
+    tmp_path, monkeypatch
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for folder, faces in ((tmp_path, "f 1 2 3\n"), (elsewhere, "f 1 2 3\nf 3 2 1\n")):
+        (folder / "one.obj").write_text(TRIANGLE + faces)
+    (elsewhere / "base.yaml").write_text("ambient: 1\n")
+    monkeypatch.chdir(elsewhere)
+    scene = read_scene(scene_file(tmp_path, {"things": {"one": {"mesh": {"one_of": ["one.obj"]}}}}))
+    assert len(scene.things[0].mesh.faces) == 1
+    with pytest.raises(SimjudgeError, match=r"extends: base\.yaml: neither a file nor"):
+        read_scene(scene_file(tmp_path, {"extends": "base.yaml"}))
 
 
 def test_shipped_scenes_are_known_by_name(tmp_path, monkeypatch):

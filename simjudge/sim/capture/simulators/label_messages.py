@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from simjudge.core.arrays import BoolArray, IntArray, ShortRepr
 from simjudge.core.documents import Document, Fields, read_document
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, Flag, Label, Text, Vector, Whole, conflict
 from simjudge.core.images import ImageError
 from simjudge.core.installed import SIMULATOR, find_file
@@ -27,6 +27,7 @@ from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.image_messages import label_channels
 from simjudge.geometry.poses import MountFields
 from simjudge.sim.capture.ground_truth import InstanceImage, Labelling, instance_extents
+from simjudge.sim.sensors.camera.camera_file import read_camera
 
 Topic = Annotated[str, Text("the name of a topic, in which * stands for any text")]
 ClassName = Annotated[str, Text("the name of a class")]
@@ -48,7 +49,7 @@ class ImageFields(Fields):
     axes: Annotated[Literal["optical", "body"], Choice()] = "optical"
     """Axes of the frame that camera_info names: optical (z ahead, x right) or body (x ahead, y left)."""
     camera: Annotated[str, Text("the file of a camera, or the name of one")] | None = None
-    """The camera's file, whose lens counts where the simulator sends no camera_info."""
+    """The camera's file, relative to this one, whose lens counts where the simulator sends no camera_info."""
     body: Topic | None = None
     """Poses of what carries the camera, where no transforms say where the camera is."""
     body_frame: Annotated[str, Text("the name of a frame of tf")] | None = None
@@ -170,7 +171,16 @@ class SimulatorFile(Fields):
 
 def read_simulator(given: str | Path) -> Document[SimulatorFile]:
     """Read how a simulator says what is in its images."""
-    return read_document(find_file(given, SIMULATOR), SimulatorFile, "simulator")
+    document = read_document(find_file(given, SIMULATOR), SimulatorFile, "simulator")
+    images = document.content.images
+    if images.camera is None:
+        return document
+    try:
+        camera = read_camera(images.camera, document.path.parent)
+    except UsageError as error:
+        raise document.error(("images", "camera"), str(error)) from error
+    whole = images.model_copy(update={"camera": str(camera.path)})
+    return replace(document, content=document.content.model_copy(update={"images": whole}))
 
 
 ClassKey = int | str  # What a simulator calls a class: a number, or a name

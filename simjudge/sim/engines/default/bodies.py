@@ -401,8 +401,9 @@ class Bodies:
         overlaps: dict[str, float] = {}
         for contact in self._data.contact:
             if contact.dist < -_OVERLAP:
-                of = [self._model.body(self._model.geom_bodyid[geom]).name for geom in contact.geom]
-                pair = " and ".join(of)
+                bodies = (self._model.body(self._model.geom_bodyid[geom]).name for geom in contact.geom)
+                of = [name.split("/")[0] for name in bodies]  # a car's wheels are told as the car
+                pair = " and ".join(sorted(of))
                 overlaps[pair] = max(overlaps.get(pair, 0.0), -contact.dist)
         if overlaps:
             named = ", ".join(f"{pair} by {1000 * depth:.0f} mm" for pair, depth in list(overlaps.items())[:3])

@@ -307,9 +307,10 @@ class CameraFile(Fields):
         return kind, self.exposure_samples or _DEFAULT_SAMPLES[kind]
 
 
-def read_camera(given: str | Path) -> Camera:
-    """Read a camera's file or calibration, or the one of a name that comes with simjudge."""
-    path = Path(given) if is_recording(Path(given)) else find_file(given, CAMERA)
+def read_camera(given: str | Path, folder: str | Path = "") -> Camera:
+    """Read a camera's file or calibration, or the one of a name that comes with simjudge (folder: see `find_file`)."""
+    path = Path(folder, given)
+    path = path if is_recording(path) else find_file(given, CAMERA, folder)
     if holds_calibration(path):
         return _plain_camera(path)
     content = read_yaml(path)

@@ -28,9 +28,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import model_validator
 
+from simjudge.core.arrays import hash_value
 from simjudge.core.documents import Document, Fields, check_content
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Label, Number, Text, conflict
+from simjudge.core.files import hash_files
 from simjudge.core.installed import CAMERA as CAMERA_FILES
 from simjudge.core.installed import RIG, find_file, shipped_files
 from simjudge.core.text import list_some, nearest_name, one_line, read_yaml
@@ -191,6 +193,17 @@ def read_rig(given: str | Path | Camera) -> Rig:
     return Rig(path, (first, *(mounted for mounted in cameras if mounted is not first)))
 
 
+def camera_digest(given: str | Path) -> str:
+    """Hash the file of a camera or a rig, with the cameras and the calibrations that it names."""
+    rig = read_rig(given)
+    files = {rig.path, *(mounted.camera.path for mounted, _ in rig.cameras)}
+    for path in [*files]:
+        content = {} if is_recording(path) or holds_calibration(path) else read_yaml(path).content
+        if "calibration" in content:
+            files.add(path.parent / content["calibration"])
+    return hash_value(sorted(hash_files(path) for path in files))
+
+
 def rig_path(given: str | Path) -> Path | None:
     """The rig's file that is given; None where something else is given."""
     if is_recording(Path(given)):
@@ -223,12 +236,11 @@ def _cameras(document: Document[RigFile], name: str) -> Iterator[tuple[MountedCa
 
 
 def _camera(document: Document[RigFile], name: str, fields: RigCameraFields) -> Camera:
-    beside = document.path.parent / fields.camera
     location: Any = ("cameras", name, "camera")
     if isinstance(document.content.cameras[name], str):
         location = location[:2]
     try:
-        camera = read_camera(beside if beside.is_file() or is_recording(beside) else fields.camera)
+        camera = read_camera(fields.camera, document.path.parent)
         return camera if fields.rate is None else camera.at_rate(fields.rate)
     except UsageError as error:
         raise document.error(location, str(error)) from error

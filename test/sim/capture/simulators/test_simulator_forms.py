@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError
+from simjudge.sim.capture.simulators.label_messages import read_simulator
 from simjudge.sim.capture.simulators.labelling import label_recording
 
 VIEWS = [view(number) for number in range(10, 15)]
@@ -244,3 +245,17 @@ def test_a_jpeg_of_labels_is_refused(tmp_path):
 
     with pytest.raises(SimjudgeError, match=r"no message on /segmentation/labels_map can be read.*changes its values"):
         label_recording(recorded(tmp_path, jpegs, "/camera/image", "rgb8"), "gazebo", classes=["1=red"])
+
+
+def test_the_camera_of_a_simulator_is_a_file_beside_it_wherever_simjudge_runs(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (tmp_path / "mine.yaml").write_text(
+        "images: {camera: eye.yaml}\nthings: {cone: {name: red, topic: /cone, cone: [0.1, 0.25]}}\n"
+    )
+    (tmp_path / "eye.yaml").write_text("size: [96, 64]\nfield_of_view: 80\nrate: 10\n")
+    assert read_simulator(tmp_path / "mine.yaml").content.images.camera == str(tmp_path / "eye.yaml")
+    (tmp_path / "eye.yaml").rename(elsewhere / "eye.yaml")
+    with pytest.raises(SimjudgeError, match=r"mine\.yaml:1: images\.camera: eye\.yaml: neither a file nor"):
+        read_simulator(tmp_path / "mine.yaml")

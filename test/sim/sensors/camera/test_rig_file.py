@@ -5,10 +5,10 @@ import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.installed import RIG, shipped_files
+from simjudge.core.installed import CALIBRATION, RIG, find_file, shipped_files
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.rig import read_rig
+from simjudge.sim.sensors.camera.rig import camera_digest, read_rig
 from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = {"camera": Pose((0.4, 0, 0.2)), "rear": Pose.from_euler(-0.1, 0, 0.2, yaw=np.pi)}
@@ -40,6 +40,29 @@ def test_cameras_sit_where_the_file_or_the_car_says(tmp_path):
     assert (rear.mount, rear.camera.rate, rear.camera.lens.size) == (MOUNTS["rear"], 5, (1280, 720))
     np.testing.assert_allclose(roof.mount.to_world([[1.0, 0, 0]]), [[0.1, 1.2, 0.3]], atol=1e-12)
     assert (chase.follow.distance, chase.follow.height, chase.follow.time_constant) == (3, 1, 0.3)
+
+
+def test_a_camera_is_a_file_beside_the_rig_wherever_simjudge_runs(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    path = rig(tmp_path, {"front": "small.yaml"})
+    monkeypatch.chdir(elsewhere)
+    assert read_rig(path).cameras[0][0].camera.path == tmp_path / "small.yaml"
+    (tmp_path / "small.yaml").rename(elsewhere / "small.yaml")
+    with pytest.raises(SimjudgeError, match=r"cameras\.front: small\.yaml: neither a file nor"):
+        read_rig(path)
+
+
+def test_the_cameras_and_calibrations_of_a_rig_are_part_of_what_it_is(tmp_path):
+    path = rig(tmp_path, {"front": "calibrated.yaml"})
+    calibration = tmp_path / "lens.yaml"
+    calibration.write_text(find_file("art1_camera", CALIBRATION).read_text())
+    (tmp_path / "calibrated.yaml").write_text("calibration: lens.yaml\nrate: 10\n")
+    before = camera_digest(path)
+    assert camera_digest(path) == before
+    assert camera_digest(tmp_path / "calibrated.yaml") != before
+    calibration.write_text(calibration.read_text() + "# another one\n")
+    assert camera_digest(path) != before
 
 
 def test_a_pair_is_two_cameras_and_camera_info_says_how_far_apart(tmp_path):

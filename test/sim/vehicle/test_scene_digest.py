@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 import pytest
 
-from simjudge.sim.scene.read import scene_digest
+from simjudge.core.installed import VEHICLE, find_file
+from simjudge.sim.vehicle.scene_digest import scene_digest, vehicle_digest
 
 OBJ = (
     "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 3/3 2/2\nf 1/1 2/2 4/3\n"
@@ -45,14 +46,29 @@ def test_whatever_changes_changes_it(tmp_path, change):
         scene.write_text(SCENE + "ambient: 0.2\n")
     # Another process: the readers of this one keep what they have read, by path and time of change.
     seed = 2 if change == "seed" else 1
-    code = f"from simjudge.sim.scene.read import scene_digest; print(scene_digest({str(scene)!r}, {seed}))"
+    code = f"from simjudge.sim.vehicle.scene_digest import scene_digest; print(scene_digest({str(scene)!r}, {seed}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert found != before
 
 
 def test_the_processor_does_not_matter():
-    code = "from simjudge.sim.scene.read import scene_digest; print(scene_digest('hall_stand_in', 4))"
+    code = "from simjudge.sim.vehicle.scene_digest import scene_digest; print(scene_digest('hall_stand_in', 4))"
     # OpenBLAS multiplies matrices as an older processor does: other last bits of poses and meshes.
     older = {**os.environ, "OPENBLAS_CORETYPE": "Nehalem"}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=older)
     assert found.stdout.strip() == scene_digest("hall_stand_in", 4)
+
+
+def test_files_of_chrono_that_a_vehicle_names_change_it(tmp_path):
+    """And a scene whose vehicle it is."""
+    car = find_file("hmmwv", VEHICLE).read_text()
+    (tmp_path / "car.yaml").write_text(car + "  data: parts\n")
+    part = tmp_path / "parts" / "hmmwv" / "vehicle" / "HMMWV_Vehicle.json"
+    part.parent.mkdir(parents=True)
+    part.write_text("{}")
+    scene = tmp_path / "s.yaml"
+    scene.write_text("vehicle: car.yaml\n")
+    before = vehicle_digest(tmp_path / "car.yaml"), scene_digest(scene)
+    part.write_text('{"Name": "another"}')
+    after = vehicle_digest(tmp_path / "car.yaml"), scene_digest(scene)
+    assert all(old != new for old, new in zip(before, after, strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
-from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError, counted
 from simjudge.core.files import check_file
 from simjudge.core.installed import install_command
 from simjudge.core.text import one_line
@@ -25,7 +25,6 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.series import ScanPoses, scan_poses, times_from_stamp
 from simjudge.sim.sensors.lidar.scan import deskewed
 
-NO_TIMES = "scans whose points have no times that can be used (taken as they are)"
 FAR_FRAME = 1e4
 """Metres from which on the fixed frame's origin is moved near to the survey: scenes end at 100 km."""
 _WHITES = (1.0, 100.0, 255.0, 65535.0)
@@ -114,6 +113,7 @@ def _merged(clouds: CloudSet, scans: ScanPoses, reading: SurveyReading, losses: 
     kept: list[Cloud] = []
     poses: list[Pose] = []
     corrected = 0
+    timeless: list[str] = []
     for row, index in enumerate(scans.index.tolist()):
         try:
             cloud = clouds[index]
@@ -129,11 +129,17 @@ def _merged(clouds: CloudSet, scans: ScanPoses, reading: SurveyReading, losses: 
         if time is not None:
             local, corrected = deskewed(local, time, scans.keyframes(row)), corrected + 1
         elif reading.deskew and points.time_trouble != ONE_TIME:
-            losses.add(NO_TIMES, cloud.where)
+            other = "its times are not near its stamp" if clouds.has_stamp(index) else "it has no stamp"
+            timeless.append(f"{cloud.where}: {points.time_trouble or other}")
         kept.append(Cloud(_with_places(table[near], local[near]), where=cloud.where))
         poses.append(scans.poses[row])
     if corrected:
-        log(f"note: the points of {corrected} scans are moved to where they were at their own times (--no-deskew)")
+        log(f"note: {counted(corrected, 'scans')} are corrected for the lidar's motion (--no-deskew leaves them)")
+    if timeless:
+        log(
+            f"note: {len(timeless)} of {counted(len(kept), 'scans')} are used without correction for the lidar's motion,"
+            f" because their points have no usable times (first: {timeless[0]})"
+        )
     found = _whole(kept, poses, reading, clouds.name, log)
     return replace(found, origin=np.array([pose.position for pose in poses]).reshape(-1, 3))
 

@@ -140,7 +140,8 @@ def test_motion_during_turns_is_taken_out_unless_asked_otherwise(survey, tmp_pat
     skewed = reconstruct(survey / "survey.mcap", tmp_path / "skewed", deskew=False, far=25.0)
     # Up to 0.4 m of motion puts the pole's points out of its label.
     assert [name.partition(" ")[0] for name in skewed.lost] == ["pole"]
-    assert any("got no shape" in line for line in skewed.sentences())
+    (line,) = skewed.warnings()
+    assert line.startswith("1 of 2 labelled things, hit by fewer than 4 points each: pole")
 
 
 def cube(count=40_000):
@@ -244,6 +245,40 @@ def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, m
     with pytest.raises(UsageError, match=r"need scikit-image: pip install 'simjudge\[survey\]'"):
         reconstruct(tmp_path / "site.pcd", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_scans_without_times_are_used_and_the_note_says_so(tmp_path):
+    poses = [Pose((0.1 * number, 0, 2)) for number in range(3)]
+    write_clouds(cloud_set([table(pose.to_body(cube(9000))) for pose in poses], poses), tmp_path / "survey.mcap")
+    said = []
+    made = reconstruct(tmp_path / "survey.mcap", tmp_path / "course", cell=0.1, log=said.append)
+    (line,) = (line for line in said if "motion" in line)
+    assert line.startswith(
+        "note: 3 of 3 scans are used without correction for the lidar's motion, because their points"
+    )
+    assert "no time field" in line
+    assert not made.losses
+
+
+@pytest.mark.parametrize(("clusters", "code", "word"), [(1, 0, ""), (200, 3, "warning: ")])
+def test_a_scene_without_much_of_the_survey_ends_with_exit_code_3_and_one_without_little_does_not(
+    tmp_path, clusters, code, word
+):
+    random = np.random.default_rng(1)
+    middles = np.c_[np.arange(clusters) % 15 * 0.7 - 5, np.arange(clusters) // 15 * 0.7 - 5, np.full(clusters, 2.0)]
+    small = (middles[:, None] + random.normal(0, 0.02, (clusters, 12, 3))).reshape(-1, 3)
+    points = np.concatenate([cube(), small])
+    write_pcd(tmp_path / "site.pcd", Cloud(table(points)))
+    command = [*SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "left out" in line)
+    count = int(line.removeprefix(f"{word}left out ").partition(" of ")[0])
+    assert count == pytest.approx(12 * clusters, abs=4)
+    assert f"in {clusters} cluster" in line
+    assert "with fewer than 20 points (--survey-points)" in line
+    facts = json.loads((tmp_path / "site/reconstruction.json").read_text())
+    assert facts["losses"] == [line.removeprefix(f"{word}left out ")]
 
 
 def test_the_command_prints_what_it_made(tmp_path):

@@ -29,7 +29,7 @@ from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES, StoredMessage, format_seconds
 from simjudge.data.sets import Topics, find_format, read_clouds, refuse_input_as_output, write_clouds
-from simjudge.sim.sensors.filter_settings import CloudWeatherSettings
+from simjudge.sim.sensors.filter_settings import CloudWeatherSettings, filter_record_path
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarSpec
 from simjudge.sim.sensors.lidar.lidar_weather import Device, weather_cloud
 from simjudge.sim.sensors.sensor_file import read_sensors
@@ -103,7 +103,8 @@ def weather_clouds(
         raise UsageError("--weather: give a sensor file with a lidar in fog, dust, rain or spray")
     spec = _chosen(settings.weather, settings.lidar)
     changer = _Weather(spec, settings.white, seed)
-    check_output(out)
+    for written in (out, filter_record_path(out)):
+        check_output(written)
     losses = Losses()
     form = find_format(source)
     with progress("weather") as advance:
@@ -137,7 +138,7 @@ def weather_clouds(
         "of_air": changer.counts.of_air,
         "losses": losses.lines(),
     }
-    with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
+    with atomic_file(filter_record_path(out)) as temporary:
         temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return WeatheredClouds(out, spec.name, changer.counts, losses)
 

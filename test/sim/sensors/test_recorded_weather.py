@@ -64,6 +64,16 @@ def test_returns_get_weaker_and_lost_as_beer_and_lambert_say(tmp_path, ending):
     assert json.loads((tmp_path / f"{out.name}.filter.json").read_text())["lost"] == lost
 
 
+def test_a_record_that_is_there_is_not_replaced(tmp_path):
+    write_clouds(cloud_set([sample()], [Pose()]), tmp_path / "real.mcap")
+    (tmp_path / "foggy.mcap.filter.json").write_text("mine")
+    sensors = sensor_file(tmp_path, f"{HAZE} fog: {{density: {DENSITY}}}}}")
+    with pytest.raises(SimjudgeError, match=r"foggy\.mcap\.filter\.json: exists already"):
+        weather_clouds(tmp_path / "real.mcap", tmp_path / "foggy.mcap", weather=sensors)
+    assert (tmp_path / "foggy.mcap.filter.json").read_text() == "mine"
+    assert not (tmp_path / "foggy.mcap").exists()
+
+
 def test_a_grey_wall_is_lost_from_where_its_light_falls_below_the_threshold(tmp_path):
     distance = np.linspace(1, 80, 400)
     source = tmp_path / "wall.mcap"

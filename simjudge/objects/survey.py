@@ -75,7 +75,10 @@ def ground_surface(
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1
     if rows * columns > MOST_CELLS:
-        raise SimjudgeError(f"the survey has {columns} x {rows} cells, over {MOST_CELLS}: give a larger --survey-cell")
+        raise SimjudgeError(
+            f"the survey is {columns * cell:.0f} m x {rows * cell:.0f} m, {columns} x {rows} cells, over {MOST_CELLS}:"
+            " give a larger --survey-cell, or coordinates in metres if they are in another unit"
+        )
     column, row = (np.floor(points[:, :2] / cell) - first).astype(np.int64).T
     lowest = np.full((rows, columns), np.inf)
     np.minimum.at(lowest, (row, column), points[:, 2])

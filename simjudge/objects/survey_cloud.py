@@ -137,10 +137,10 @@ def _merged(clouds: CloudSet, scans: ScanPoses, reading: SurveyReading, losses: 
         log(f"note: {counted(corrected, 'scans')} are corrected for the lidar's motion (--no-deskew leaves them)")
     if timeless:
         log(
-            f"note: {len(timeless)} of {counted(len(kept), 'scans')} are used without correction for the lidar's motion,"
-            f" because their points have no usable times (first: {timeless[0]})"
+            f"note: {len(timeless)} of {counted(len(kept), 'scans')} are used without correction for the lidar's"
+            f" motion, because their points have no usable times (first: {timeless[0]})"
         )
-    found = _whole(kept, poses, reading, clouds.name, log)
+    found = _whole(kept, poses, reading, clouds.name, log, ranged=True)
     return replace(found, origin=np.array([pose.position for pose in poses]).reshape(-1, 3))
 
 
@@ -153,7 +153,9 @@ def _with_places(table: Table, points: FloatArray) -> Table:
     return out
 
 
-def _whole(clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name: str, log: Log) -> SurveyCloud:
+def _whole(
+    clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name: str, log: Log, *, ranged: bool = False
+) -> SurveyCloud:
     points, scan, intensity, colour = [], [], [], []
     for row, (cloud, pose) in enumerate(zip(clouds, poses, strict=True)):
         found = lidar_points(cloud.table, cloud.where)
@@ -162,7 +164,8 @@ def _whole(clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name:
         intensity.append(found.intensity)
         colour.append(_stored_colours(cloud.table[found.seen]))
     if not sum(map(len, points)):
-        raise SimjudgeError(f"{name}: holds no point from {reading.ranges[0]:g} to {reading.ranges[1]:g} m to survey")
+        near = f" from {reading.ranges[0]:g} to {reading.ranges[1]:g} m (--near, --far)" if ranged else ""
+        raise SimjudgeError(f"{name}: holds no point{near} to survey; coordinates must be in metres")
     stored = _joined(colour)
     return SurveyCloud(
         np.concatenate(points),
@@ -192,7 +195,7 @@ def _reflected(
         share = 100 * float(np.median(values)) / white
         log(
             f"note: an intensity of {white:g} is taken for a white surface (--white); half of the points reflect less"
-            f" than {share:.2g} % of it"
+            f" than {share:.3g} % of it"
         )
     return values / white
 

@@ -125,6 +125,8 @@ class Reconstruction(ShortRepr):
                 " point and are filled from those around them"
             )
         ]
+        if not self.things:
+            lines.append("nothing stands on the ground: the scene has no things")
         coarse = [thing.cell for thing in self.things if thing.cell is not None and thing.cell > self.cell]
         if coarse:
             lines.append(f"large things with coarser cells, to save memory: {len(coarse)}, up to {max(coarse):.2g} m")
@@ -238,8 +240,9 @@ def _groups(
             else:
                 groups.append((name.replace(" ", "_").replace("/", "_"), name.rpartition(" ")[0], own))
         if lost:
-            text = f"{len(lost)} of {counted(len(labels.names), 'labelled things')}, hit by fewer than {_LEAST} points each"
-            left_out.append(LeftOut(f"{text}: {_some(lost)}", len(lost) / len(labels.names)))
+            share = f"{len(lost)} of {counted(len(labels.names), 'labelled things')}"
+            text = f"{share}, hit by fewer than {_LEAST} points each: {_some(lost)}"
+            left_out.append(LeftOut(text, len(lost) / len(labels.names)))
     height = ground.height(points)
     cluster = euclidean_clusters(points, free, settings.survey_gap)
     order = np.argsort(cluster, kind="stable")
@@ -256,7 +259,7 @@ def _groups(
         text = (
             f"{count} of {counted(len(points), 'points above the ground')} ({100 * count / len(points):.2g} %) in"
             f" {counted(len(small), 'clusters')} with fewer than {settings.survey_points} points (--survey-points) or"
-            f" lower than {settings.survey_height:g} m (--survey-height); the largest is at {_place(points[largest[0]])}"
+            f" lower than {settings.survey_height:g} m (--survey-height), the largest at {_place(points[largest[0]])}"
         )
         left_out.append(LeftOut(text, count / len(points)))
     return groups, lost, left_out

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import laspy
 import numpy as np
 import pytest
 import trimesh
@@ -207,7 +208,6 @@ def test_a_pcd_without_intensities_says_that_things_are_white(tmp_path):
 
 
 def test_las_files_are_read_in_their_scale(tmp_path):
-    laspy = pytest.importorskip("laspy")
     points = cube()
     held = laspy.create(point_format=2)
     held.header.offsets, held.header.scales = [0, 0, 0], [0.001] * 3
@@ -226,6 +226,19 @@ def test_cells_that_had_to_be_larger_are_said(tmp_path, monkeypatch):
     monkeypatch.setattr("simjudge.objects.survey_mesh.MOST_VOXELS", 4000)
     made = reconstruct(tmp_path / "site.pcd", tmp_path / "coarse", cell=0.1, ground_cell=1.0)
     assert "large things with coarser cells, to save memory: 1, up to 0.16 m" in made.sentences()
+
+
+def test_a_cloud_without_points_or_in_another_unit_or_without_things_is_said(tmp_path):
+    for name, points in (("nan", cube(500) * np.nan), ("mm", cube(500) * 1000), ("flat", cube(9000))):
+        write_pcd(tmp_path / f"{name}.pcd", Cloud(table(points[points[:, 2] < 0.02] if name == "flat" else points)))
+    with pytest.raises(SimjudgeError, match=r"nan\.pcd: holds no point to survey; coordinates must be in metres"):
+        reconstruct(tmp_path / "nan.pcd", tmp_path / "out")
+    with pytest.raises(SimjudgeError, match=r"the survey is 1\d+ m x 1\d+ m, .* or coordinates in metres"):
+        reconstruct(tmp_path / "mm.pcd", tmp_path / "out")
+    said = []
+    made = reconstruct(tmp_path / "flat.pcd", tmp_path / "out", log=said.append)
+    assert "nothing stands on the ground: the scene has no things" in made.sentences()
+    assert "half of the points reflect less than 100 % of it" in said[0]
 
 
 def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, monkeypatch):

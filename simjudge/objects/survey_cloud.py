@@ -188,7 +188,13 @@ def _reflected(
         log(f"note: {name} has {lacks}: each thing reflects a lidar's light as {instead} does")
         return None
     values = intensity.astype(np.float64)
-    values = np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0)
+    known = np.isfinite(values)
+    if not known.all():
+        log(
+            f"note: {counted(int((~known).sum()), 'points')} of {len(values)} of {name} have an intensity that is not a"
+            " number: the median of the others is taken"
+        )
+    values = np.maximum(np.where(known, values, np.median(values[known])), 0.0)
     largest = float(np.quantile(values, 0.999))
     if white is None:
         white = next((known for known in _WHITES if largest <= 1.05 * known), largest)

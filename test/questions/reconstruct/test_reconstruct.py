@@ -194,6 +194,18 @@ def test_intensities_that_are_all_zero_are_none(tmp_path):
     assert "no intensity above 0: each thing reflects a lidar's light as white paint does" in said[0]
 
 
+def test_points_without_a_number_as_intensity_do_not_make_surfaces_dark(tmp_path):
+    said = []
+    points = cube(900)
+    intensity = np.full(len(points), 60.0)
+    intensity[::2] = np.nan
+    write_pcd(tmp_path / "site.pcd", Cloud(table(points, intensity)))
+    found = read_survey(tmp_path / "site.pcd", SurveyReading(), Losses(), said.append).cloud
+    assert np.allclose(found.reflected, 0.6)
+    assert f"note: {-(-len(points) // 2)} points of {len(points)} of" in said[0]
+    assert "an intensity that is not a number: the median of the others is taken" in said[0]
+
+
 def test_a_pcd_without_intensities_says_that_things_are_white(tmp_path):
     points = cube()
     cloud = np.zeros(len(points), [(name, "f4") for name in "xyz"])
